@@ -7,23 +7,26 @@ import { leafHash } from '../proof/tree/merkle.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { CHOSEN_ID_AGE_MS_MAX } from './limits.ts'
 
-/** An entry that its agent has signed itself: a registered key of the agent made the signature, over this statement. */
+/** An entry that its agent signed itself, with one of the agent's registered keys, over this statement. */
 export type AgentSigned = {
   readonly envelope: Uint8Array
   readonly kid: Uint8Array
   readonly statement: ParsedStatement
-  /** The server's clock: recordedAt is by the agent's. */
+  /** The server's clock. recordedAt is by the agent's clock. */
   readonly now: () => number
 }
 
-/** Statement that the server would have signed itself. */
+/** The statement that the server would have signed. */
 type Expected = {
   readonly kind: EntryKind
   readonly subjects: readonly Subject[]
   readonly predicate: object
 }
 
-/** The envelope unchanged, and its leaf. Throws `statement_mismatch` unless it says just what the server would have signed. */
+/**
+ * Returns the envelope unchanged, with its leaf. Throws `statement_mismatch` unless the envelope contains exactly the
+ * statement that the server would have signed.
+ */
 export function adoptEnvelope({ envelope, statement }: AgentSigned, expected: Expected) {
   refuseOther('/predicateType', statement.kind, expected.kind)
   refuseOther('/subject', statement.subjects as unknown as JsonValue, expected.subjects)
@@ -31,7 +34,7 @@ export function adoptEnvelope({ envelope, statement }: AgentSigned, expected: Ex
   return { envelope, leaf: leafHash(nativeProviders.sha256, envelope) }
 }
 
-/** Compares as JSON values; members of `expected` that are undefined are none. */
+/** Compares as JSON values. Members of `expected` that are undefined count as absent. */
 function refuseOther(path: string, signed: JsonValue | undefined, expected: unknown): void {
   if (isContainer(signed) && isContainer(expected) && Array.isArray(signed) === Array.isArray(expected)) {
     const [found, wanted] = [signed, expected] as Record<string, JsonValue>[]
@@ -55,7 +58,10 @@ export function mismatch(path: string, expected: unknown): ApiError {
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/
 
-/** An id that the agent chose: a UUIDv7 of about the time that it signed. Searches and indexes rely on that. */
+/**
+ * Throws `statement_mismatch` unless the id that the agent chose is a UUIDv7 of about its recordedAt. Searches and
+ * indexes rely on that.
+ */
 export function refuseChosenId(id: Uuid, { statement }: AgentSigned, path: string): void {
   if (UUID_V7.test(id) && Math.abs(timeOfUuidv7(id) - statement.recordedAtMs) <= CHOSEN_ID_AGE_MS_MAX) return
   throw new ApiError('statement_mismatch', `${path} must be a UUIDv7 of the time of recordedAt`, {

@@ -11,9 +11,9 @@ type Written = { readonly replayed: boolean; readonly seq: number; readonly chai
 export type AppendDeps = { readonly appender: Appender; readonly signers: Signers }
 
 /**
- * Appends what `build` makes, and returns only when it is committed; every other outcome is thrown as the
- * ApiError that the client sees. A stale entry (signed by a key that is not the ledger's any more, or bound to an entry that
- * is not the record's last any more) is built and signed again.
+ * Appends the entry that `build` makes, and returns when it is committed. Every other outcome is thrown as the
+ * ApiError that the client gets. A stale entry is built and signed again: the ledger's key has changed, or the record
+ * has a newer entry.
  */
 export async function appendOne<Built extends { readonly entry: EntryRow }>(
   deps: AppendDeps,
@@ -37,14 +37,13 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
   }
 }
 
-/** Tells the request how far it has written, so that its caller can ask to read no less. */
+/** Notes in the request how far it has written, so that the caller can demand reads that include this entry. */
 export function noteSize({ written }: SignedLedger, size: number): void {
   if (written) written.size = Math.max(written.size ?? 0, size)
 }
 
 type NotWritten = Exclude<AppendOutcome | Overloaded, { status: 'appended' | 'replayed' }>
 
-/** Error for the client about an append that did not happen, or perhaps did not. */
 export function toApiError(
   outcome: NotWritten,
   { idempotency, isAgentSigned = false }: Pick<EntryRow, 'idempotency' | 'isAgentSigned'>,
@@ -79,13 +78,13 @@ export function toApiError(
     case 'refused':
       return refusal(outcome.reason, isAgentSigned)
     case 'stale':
-      // A step of a record may have been overtaken instead: take-step.ts answers that with the record as it is by now.
+      // A newer step of the record can be the cause too. take-step.ts then answers with the current record.
       return new ApiError(
         'state_conflict',
         "nothing was written: the ledger's signing key changed meanwhile; send it again",
         { retryable: true },
       )
-    case 'again': // the appender keeps these for its next batch
+    case 'again': // the appender retries these itself
       return new ApiError(
         'state_conflict',
         'nothing was written: another request was about the same record or Idempotency-Key; send it again',
@@ -141,10 +140,9 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
   }
 }
 
-/** How long a client waits before it asks again: a move of a small ledger takes about as long. */
+/** Retry delay for clients. A move of a small ledger takes about as long. */
 const MOVING_RETRY_MS = 1_000
 
-/** For every write to a ledger that is being moved. */
 export function ledgerMoving(): ApiError {
   return new ApiError(
     'ledger_moving',

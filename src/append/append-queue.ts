@@ -17,22 +17,21 @@ import {
   APPEND_WAIT_MS_MAX,
 } from './limits.ts'
 
-/** An entry that waits, as far as the queue has to know it. */
 export type Queued = {
   readonly ledgerId: Uuid
-  /** Records that it makes; 0 for other entries. */
+  /** Number of records that the entry makes; 0 if it makes none. */
   readonly records: number
-  /** Keys of its chunks, by which searches find them. */
+  /** Number of search keys of the entry's chunks. */
   readonly keys: number
   readonly bytes: number
   /**
-   * Number of entries that a batch with it may hold, all of its own ledger, because it comes with rows that the constraints of tables
-   * may refuse; null: it joins any batch.
+   * Limit of entries in this entry's batch, all of its own ledger, because constraints of tables may refuse its rows.
+   * null: it joins any batch.
    */
   readonly ownBatchMax: number | null
 }
 
-/** Taken by `take`, and given back to `end` when Postgres has answered. */
+/** Returned by `take`. MUST be passed to `end` when Postgres has answered. */
 export type Batch<T> = {
   readonly items: readonly T[]
   readonly ledgers: ReadonlySet<Uuid>
@@ -43,40 +42,42 @@ export type Batch<T> = {
 type Size = { entries: number; records: number; bytes: number }
 
 /**
- * Entries that wait for a batch, and the rule that says when one goes.
+ * Queue of entries that wait for a batch, with the rule that decides when a batch goes.
  *
- * A batch is **open** while entries wait for it, and **in flight** from `take` to `end`. A ledger is *free* if no batch in flight has
- * entries of it, *busy* if one has, and *full* if APPEND_LANES_OF_ONE_LEDGER have. With a lane free, the open batch goes
+ * A batch is **open** while entries wait for it, and **in flight** from `take` to `end`. A ledger is *free* if no
+ * batch in flight has entries of it, *busy* if one has, and *full* if APPEND_LANES_OF_ONE_LEDGER have. With a
+ * connection free, the open batch goes
  *
- *   free ledgers   1. if no more requests are coming, 2. if it holds half of what is under way (waiting, in flight and coming),
- *                  3. if it holds APPEND_GATHER_RECORDS_MAX, or 4. after APPEND_GATHER_MS_MAX
- *   busy ledgers   if nothing of a free ledger waits and it holds half of what is under way, and APPEND_OVERLAP_RECORDS_MIN at
- *                  least: it then waits in Postgres for the lock of the heads, and begins the moment the batch before it is committed
+ *   free ledgers   1. if no more requests are coming, 2. if it has half of what is under way (waiting, in flight and coming),
+ *                  3. if it has APPEND_GATHER_RECORDS_MAX, or 4. after APPEND_GATHER_MS_MAX
+ *   busy ledgers   if no entry of a free ledger waits, and it has half of what is under way, and at least APPEND_OVERLAP_RECORDS_MIN:
+ *                  it then waits in Postgres for the lock of the heads, and begins when the batch before it is committed
  *
- * and what is left waits for the next one. So two batches take turns under load: one is prepared while the other one commits. Waiting
- * for all that had arrived made them one (a convoy): the server prepared while Postgres waited, and waited while Postgres committed
- * (128 connections: 8,779 records/s and a third of the machine idle). Never waiting makes batches of seven, and a record then costs
- * Postgres 84 instead of 33 us. test/append/overlap.test.ts has both in a model.
+ * and the remaining entries wait for the next batch. So two batches alternate under load: one is prepared while the
+ * other one commits.
  *
- * Pure: it is told the time, and what is coming.
+ * Waiting for all arrived requests merged them into one batch (a convoy): the server prepared while Postgres waited,
+ * and waited while Postgres committed (128 connections: 8,779 records/s, with a third of the machine idle). Never
+ * waiting makes batches of seven, and a record then costs Postgres 84 instead of 33 us. test/append/overlap.test.ts
+ * models both.
+ *
+ * Pure: callers pass the time, and the number of coming requests.
  */
 export class AppendQueue<T extends Queued> {
-  /** By ledger. */
   readonly #waiting = new FairQueue<T>()
-  /** The same, as `workOf` has it. */
+  /** Work of the waiting entries, by ledger, in units of `workOf`. */
   readonly #waitingWork = new Counts()
   readonly #inFlight = new Set<Batch<T>>()
-  /** Batches in flight, by ledger that is in them. */
+  /** Number of batches in flight, by ledger. */
   readonly #flights = new Counts()
   readonly #size: Size = { entries: 0, records: 0, bytes: 0 }
   #inFlightWork = 0
-  /** Since when the open batch has waited. */
+  /** When the open batch got its first entry. */
   #openSince = 0
-  /** Time from one batch's end to the next one's, a moving average: it predicts waits. */
+  /** Moving average of the time between the ends of two batches. Predicts waits. */
   #batchMs = 1
   #endedAt = 0
 
-  /** Entries, records and bytes that wait for a batch. */
   get size(): Readonly<Size> {
     return this.#size
   }
@@ -85,7 +86,7 @@ export class AppendQueue<T extends Queued> {
     return this.#inFlight.size < APPEND_LANES
   }
 
-  /** Batches in flight; `oldestAt`: when the oldest of them was taken, null where there is none. */
+  /** Batches in flight. `oldestAt`: when the oldest of them was taken, null if there is none. */
   get inFlight(): { readonly batches: number; readonly oldestAt: number | null } {
     const [oldest] = this.#inFlight
     return { batches: this.#inFlight.size, oldestAt: oldest?.startedAt ?? null }
@@ -97,7 +98,7 @@ export class AppendQueue<T extends Queued> {
     this.#count(item, 1)
   }
 
-  /** How long the item would wait if it must not be added, in ms; null: it may be. */
+  /** Returns null if the item may be added; otherwise how long it would wait, in ms. */
   refusal(item: T, now: number): number | null {
     const batchesAhead = Math.max(
       this.#size.entries / APPEND_BATCH_ENTRIES_MAX,
@@ -114,8 +115,9 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * The batch that goes now, or null. `coming`: requests that were taken and did not begin, some of which will append. MUST be asked
-   * until it answers null after each `add` and `end`, and while something is coming; each batch MUST be given to `end`.
+   * Returns the batch that goes now, or null. `coming`: requests that were accepted and have not begun, some of which
+   * will append. MUST be called until it returns null, after each `add` and `end`, and while requests are coming.
+   * Each batch MUST be passed to `end`.
    */
   take(now: number, coming: number): Batch<T> | null {
     if (!this.hasFreeLane) return null
@@ -133,13 +135,13 @@ export class AppendQueue<T extends Queued> {
     this.#inFlight.delete(batch)
     this.#inFlightWork -= workOfAll(batch.items)
     for (const ledger of batch.ledgers) this.#flights.add(ledger, -1)
-    // A batch that overlapped the one before it took the time since that one's end.
+    // A batch that overlapped the previous one counts from the previous one's end.
     const ms = now - Math.max(batch.startedAt, this.#endedAt)
     this.#batchMs += (ms - this.#batchMs) / 8
     this.#endedAt = now
   }
 
-  /** Work that waits of ledgers which are in so many batches in flight. */
+  /** Returns the waiting work of ledgers that are in `flights` batches in flight. */
   #workAt(flights: number): number {
     if (flights === 0 && this.#flights.owners === 0) return this.#waitingWork.total
     let work = 0
@@ -150,7 +152,7 @@ export class AppendQueue<T extends Queued> {
 
   #isAt(flights: number, ledger: string, items: readonly T[]): boolean {
     if (this.#flights.of(ledger) !== flights) return false
-    // A batch of one ledger's own is decided alone: it waits until its ledger is free.
+    // An entry with `ownBatchMax` waits until its ledger is free: its batch is decided alone.
     return flights === 0 || items[0]!.ownBatchMax === null
   }
 
@@ -167,7 +169,7 @@ export class AppendQueue<T extends Queued> {
     return this.#inFlightWork + this.#waitingWork.total + coming
   }
 
-  /** One entry in turn of each ledger that is in so many batches in flight, until the batch is full. */
+  /** Fills a batch, round-robin, from ledgers that are in `flights` batches in flight. */
   #takeAt(flights: number, now: number): Batch<T> {
     const items: T[] = []
     let [records, keys, bytes] = [0, 0, 0]
@@ -175,7 +177,7 @@ export class AppendQueue<T extends Queued> {
       if (!this.#isAt(flights, ledger, waiting)) continue
       const next = waiting[0]!
       if (next.ownBatchMax !== null) {
-        if (items.length > 0) continue // its ledger stays first in line
+        if (items.length > 0) continue // its ledger stays first in order
         this.#takeOwn(ledger, waiting, items)
         break
       }
@@ -194,9 +196,9 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Takes such entries with those of their own ledger only, and few at a time. The database can refuse such a batch
-   * as a whole, for example because an agent's name is taken; halving then finds the guilty entry, and 300 of them in one
-   * batch held up everybody else in it for a second.
+   * Takes entries of one ledger only, and few at a time. The database can refuse such a batch as a whole, for example
+   * because an agent's name is taken. Halving then finds the entry at fault. With 300 of them in one batch, everybody
+   * else in it waited for a second.
    */
   #takeOwn(ledger: string, waiting: readonly T[], items: T[]): void {
     while (items.length < (waiting[0]?.ownBatchMax ?? 0)) items.push(this.#shift(ledger))
@@ -218,11 +220,11 @@ export class AppendQueue<T extends Queued> {
     return item
   }
 
-  /** For how long the batch that the ledger waits behind has been in flight. */
+  /** Returns how long the batch that the ledger waits for has been in flight. */
   #stalledMs(ledger: Uuid, now: number): number {
     let youngestAt: number | null = null
     for (const { ledgers, startedAt } of this.#inFlight) {
-      if (ledgers.has(ledger)) return now - startedAt // the oldest of its own
+      if (ledgers.has(ledger)) return now - startedAt // the oldest batch of the ledger
       youngestAt = startedAt
     }
     return this.hasFreeLane || youngestAt === null ? 0 : now - youngestAt
@@ -237,8 +239,8 @@ export class AppendQueue<T extends Queued> {
 }
 
 /**
- * About how much Postgres has to do, in entries: 16 records of a batch, a quarter of a chunk, cost as much as a record of its own, and so do
- * four keys.
+ * Returns roughly how much work an entry is for Postgres, in entries: 16 records of a batch, a quarter of a chunk,
+ * cost as much as a single record, and so do four keys.
  */
 function workOf({ records, keys }: Queued): number {
   return Math.max(1, records / 16, keys / 4)

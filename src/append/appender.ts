@@ -4,66 +4,64 @@ import { AppendQueue, type Batch, type Queued } from './append-queue.ts'
 import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
 import { APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX, APPEND_BATCH_PEER_ENTRIES_MAX } from './limits.ts'
 
-/** Refused at once, because the queue is full or the wait would be too long: nothing was written. */
+/** The entry was refused at once, because the queue is full or the wait would be too long. Nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
 
-/** Hears of what the appender does, for figures; it MUST NOT throw. */
+/** Callbacks for metrics. They MUST NOT throw. */
 export type AppendObserver = {
-  /** An entry was refused at once. */
   overloaded(): void
-  /** An entry waits. `ms`: since its author was authenticated. */
+  /** An entry was queued. `ms`: since its author was authenticated. */
   prepared(ms: number): void
-  /** Callers of a batch were answered, and what they sent is with the kernel. `ms`: since its commit. */
+  /** A batch's callers were answered, and their answers were passed to the kernel. `ms`: since the batch's commit. */
   answered(entries: number, ms: number): void
-  /** A call was made again. */
   retried(cause: RetryCause): void
-  /** A batch was tried. `ms`: how long that took. */
+  /** A batch was tried. `ms`: duration of the try. */
   committed(batch: {
     readonly entries: readonly EntryRow[]
     readonly outcomes: readonly AppendOutcome[]
     readonly records: number
     readonly ms: number
-    /** How long each entry had waited for it, in ms. */
+    /** How long each entry had waited for the batch, in ms. */
     readonly waitsMs: readonly number[]
   }): void
 }
 
 /**
- * The one way into the chain.
+ * The only way into the chain.
  *
- * A caller MUST have done all CPU work (validate, build, hash, sign) before: the appender only writes.
- * A caller MUST NOT answer success before the promise settles as `appended` or `replayed`: both mean that the
- * entry is committed and on disk. It MUST NOT retry `unknown` but with the same idempotency key.
+ * A caller MUST have done all CPU work (validate, build, hash, sign) before: the appender only writes. A caller MUST
+ * NOT answer success before the promise settles as `appended` or `replayed`. Both mean that the entry is committed
+ * and on disk. A caller MUST NOT retry after `unknown`, except with the same idempotency key.
  *
- * The appender MUST settle every promise, with exactly one outcome. It MUST refuse at once what it can't commit in time, and
- * MUST NOT drop what it has taken. Two entries of a ledger that nobody waited between may be committed in either order, as
- * if two processes had taken them.
+ * The appender MUST settle every promise with exactly one outcome. It MUST refuse at once what it cannot commit in
+ * time, and MUST NOT drop an accepted entry. Two entries of a ledger may be committed in either order, unless the
+ * second was appended after the first had settled.
  *
- * An entry waits in the queue, whose rule says when its batch goes (append-queue.ts); then it is in flight; then it is settled. The
- * next batch is sent before the callers of the last one hear of it: their answers cost the thread a millisecond, in which
- * Postgres would have nothing to do.
+ * An entry waits in the queue, whose rule decides when its batch goes (append-queue.ts). Then the entry is in flight,
+ * then settled. The next batch is sent before the callers of the last one are answered: their answers take the event
+ * loop a millisecond, in which Postgres would be idle.
  *
- * Only committed entries survive a crash here. A taken entry that was not is lost with the process,
- * and its client never got an answer.
+ * Only committed entries survive a crash. An accepted entry that was not committed is lost with the process, and its
+ * client got no answer.
  */
 export class Appender {
   readonly #queue = new AppendQueue<Waiting>()
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
   readonly #countComing: () => number
-  /** Whether a look at the queue is due in the next turn of the event loop. */
+  /** Whether `#send` is scheduled for the next iteration of the event loop. */
   #isLooking = false
   #closed = false
   #emptied: PromiseWithResolvers<void> | null = null
 
-  /** `countComing`: requests that have arrived and may append soon. */
+  /** `countComing` returns the number of requests that have arrived and may append soon. */
   constructor(pool: pg.Pool, observer: AppendObserver | null = null, countComing: () => number = () => 0) {
     this.#pool = pool
     this.#observer = observer
     this.#countComing = countComing
   }
 
-  /** `sinceMs`: when its author was authenticated, by Date.now(). */
+  /** Appends an entry. `sinceMs`: when its author was authenticated, by Date.now(). */
   append(entry: EntryRow, sinceMs: number | null = null): Promise<AppendOutcome | Overloaded> {
     if (this.#closed) {
       return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
@@ -90,18 +88,17 @@ export class Appender {
     return promise
   }
 
-  /** Entries, records and bytes that wait for a batch. */
   get queued(): { readonly entries: number; readonly records: number; readonly bytes: number } {
     return this.#queue.size
   }
 
-  /** Batches in flight; `oldestMs`: for how long the oldest of them has been, 0 where there is none. */
+  /** Batches in flight. `oldestMs`: age of the oldest of them, 0 if there is none. */
   get underWay(): { readonly batches: number; readonly oldestMs: number } {
     const { batches, oldestAt } = this.#queue.inFlight
     return { batches, oldestMs: oldestAt === null ? 0 : performance.now() - oldestAt }
   }
 
-  /** Takes nothing more, and returns when everything taken has been committed or refused. */
+  /** Refuses new entries, and returns when every accepted entry has been committed or refused. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#isEmpty()) return
@@ -109,7 +106,7 @@ export class Appender {
     await this.#emptied.promise
   }
 
-  /** In the next turn, so that what arrived in the same one joins the batch. */
+  /** Delays `#send` by one iteration, so that entries of this iteration join the batch. */
   #lookSoon(): void {
     if (this.#isLooking) return
     this.#isLooking = true
@@ -119,7 +116,10 @@ export class Appender {
     })
   }
 
-  /** Sends what may go; looks again while more is coming that it could wait for. */
+  /**
+   * Sends the batches that are due. Schedules itself again while more requests are coming that the open batch may
+   * wait for.
+   */
   #send(): void {
     const coming = this.#countComing()
     for (;;) {
@@ -144,7 +144,7 @@ export class Appender {
       const outcome = outcomes[i]!
       if (outcome.status !== 'again') settle(outcome)
     }
-    // Behind all that the outcomes set off: it runs when no promise is left to go on.
+    // Runs after everything that the outcomes started: no promise callback is left.
     process.nextTick(() => this.#observer?.answered(batch.items.length, performance.now() - endedAt))
     if (this.#isEmpty()) this.#emptied?.resolve()
   }
@@ -160,28 +160,30 @@ type Waiting = Queued & {
   readonly settle: (outcome: AppendOutcome) => void
 }
 
-/** Second entries for a record or an idempotency key: they lead the next batch, in their order. The last one comes first here. */
+/**
+ * Returns the entries that must be sent again: second entries for a record or an idempotency key. They lead the next
+ * batch in their order. The list is reversed, because each one is added in front.
+ */
 function againOf(items: readonly Waiting[], outcomes: readonly AppendOutcome[]): Waiting[] {
   return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 
-/** A key of a chunk is a row in two indexes, whatever its length. */
+/** A key of a chunk is a row in two indexes, whatever the key's length. */
 const KEY_OVERHEAD_BYTES = 128
 
 const ABOUT_PEERS: ReadonlySet<string> = new Set(['record-created', 'record-shared', 'step-offered'])
 
-/** As Queued has it. */
+/** Returns `ownBatchMax` of Queued. */
 function ownBatchMaxOf({ detail, kind }: EntryRow): number | null {
   if (detail === null) return null
   return ABOUT_PEERS.has(kind) ? APPEND_BATCH_PEER_ENTRIES_MAX : APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX
 }
 
-/** How many records the entry makes. */
 export function countRecords({ itemCount, records }: EntryRow): number {
   return itemCount ?? records.length
 }
 
-/** About what an entry adds to a call. */
+/** Returns roughly how many bytes an entry adds to a call. */
 export function bytesOf(entry: EntryRow): number {
   let bytes = entry.envelope.length + (entry.document?.content.length ?? 0) + (entry.statement?.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)

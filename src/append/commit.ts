@@ -9,9 +9,11 @@ import {
 } from './limits.ts'
 
 /**
- * How an append ended. Done: `appended`, `replayed`. Refused, nothing was written: `conflict`, `stale`,
- * `again`, `refused`, `unavailable`, `failed`. Unknown: the connection was lost between sending and the
- * answer, so the entry may or may not be in the chain.
+ * Outcome of an append.
+ *
+ * - Done: `appended`, `replayed`.
+ * - Refused, nothing was written: `conflict`, `stale`, `again`, `refused`, `unavailable`, `failed`.
+ * - `unknown`: the connection was lost between sending and the answer. The entry may or may not be in the chain.
  */
 export type AppendOutcome =
   | { readonly status: 'appended'; readonly seq: number; readonly chain: string }
@@ -37,18 +39,23 @@ export type RefusalReason =
   | 'taken'
 
 /**
- * Why a call is made again: in halves, where Postgres refused, or may have refused, the data of one of its entries; and where the database is another one
- * by now, or is about to be.
+ * Why a call is repeated.
+ *
+ * - `deadlock`: Postgres ended a deadlock.
+ * - `data`: Postgres refused, or may have refused, the data of one entry. The call is repeated in halves.
+ * - `unavailable`: the database has changed, or is about to (failover).
  */
 export type RetryCause = 'deadlock' | 'data' | 'unavailable'
 
-/** Hears of calls that are made again, for figures; null: nobody does. */
+/** Callback for metrics of repeated calls; null: none. */
 type RetryObserver = { retried(cause: RetryCause): void } | null
 
 /**
- * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in
- * order; never throws. A call that fails on data is retried in halves, so that only the guilty entry fails. So is one that Postgres
- * refuses for a reason that may lie in its rows, such as a row that is too large, unless both halves fail as well.
+ * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in order. Never
+ * throws.
+ *
+ * A call that fails on data is repeated in halves, so that only the entry at fault fails. A call that fails for a
+ * reason that may lie in its rows, such as a row that is too large, is halved too, unless both halves fail as well.
  */
 export async function commitBatch(
   pool: pg.Pool,
@@ -77,7 +84,7 @@ async function settle(
     return [...outcomes, ...(await commitBatch(pool, second, observer))]
   }
   const right = await tryCommit(pool, second, observer)
-  // The database's state: more calls would only load it.
+  // Both halves failed, so the cause is the state of the database. More calls would only add load.
   if (isState(right)) return [...toFailedOutcomes(first, left), ...toFailedOutcomes(second, right)]
   return [...(await settle(pool, first, left, observer)), ...(await settle(pool, second, right, observer))]
 }
@@ -87,14 +94,15 @@ function toFailedOutcomes(entries: readonly EntryRow[], failure: Failure): Appen
   return entries.map(() => outcome)
 }
 
-/** Outcome of entries that only make sense together: all were appended, or none, or nobody knows. */
+/** Outcome of entries that only make sense together: all were appended, none was, or it is unknown. */
 type TogetherOutcome =
   | { readonly status: 'appended' }
   | Extract<AppendOutcome, { status: 'unavailable' | 'unknown' | 'failed' }>
 
 /**
- * Commits entries that only make sense together, such as a ledger's first ones: never in halves. Throws when the
- * database decided on them one by one: these are nobody else's ledger, record or key, so that it has no reason to.
+ * Commits entries that only make sense together, such as a ledger's first ones, and never in halves. Throws if the
+ * database decided on each entry separately. It has no reason to: no other request uses their ledger, records or
+ * keys.
  */
 export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<TogetherOutcome> {
   const result = await tryCommit(pool, entries, null)
@@ -122,8 +130,8 @@ async function tryCommit(
       observer?.retried('deadlock')
       continue
     }
-    // Nothing was committed. After a failover the next connection leads to the new writer. A commit that took long
-    // fails here, because its clients have waited long.
+    // Nothing was committed. After a failover the next connection reaches the new primary. A call that already took
+    // long is not repeated, because its clients have waited long.
     const tookMs = performance.now() - startedAt
     if (result.kind !== 'unavailable' || attempt > 0 || tookMs > APPEND_UNAVAILABLE_RETRY_MS_MAX)
       return result
@@ -145,7 +153,8 @@ async function callOnce(pool: pg.Pool, entries: readonly EntryRow[]): Promise<Ap
     return answers.map(toOutcome)
   } catch (error) {
     const failure = classifyFailure(error as Error)
-    // Only an error about the data leaves a connection that can be trusted. The pool is told of any other.
+    // Only an error about the data leaves a usable connection. Any other error is passed to the pool, which closes
+    // the connection.
     client.release(failure.kind === 'data' || failure.kind === 'deadlock' ? false : failure.error)
     return failure
   }

@@ -22,14 +22,12 @@ import type { SignedLedger } from '../signing/signers.ts'
 import { type AgentSigned, adoptEnvelope } from './agent-signature.ts'
 import { CALLER_AGE_MS_MAX } from './limits.ts'
 
-/** Author of an entry. */
 export type Author = SignedLedger & { readonly ledger: string; readonly issuer: string } & (
     | KeyHolder
     | RemoteAgent
     | { readonly agent: 'system' }
   )
 
-/** An agent, by one of its keys. */
 type KeyHolder = {
   readonly agent: string
   readonly agentId: Uuid
@@ -38,10 +36,10 @@ type KeyHolder = {
   readonly authenticatedAtMs: number
 }
 
-/** An agent of another ledger, `led_…/agt_…`, by what it offered: no key of this ledger acted. */
+/** An agent of another ledger, `led_…/agt_…`, that acts by an offer. No key of this ledger is involved. */
 type RemoteAgent = { readonly agent: string; readonly agentId: Uuid; readonly offer: TakenOffer }
 
-/** Statement of an entry, and the rows that go with it: those of its kind. */
+/** Statement of an entry, and the rows that its kind requires. */
 export type Said = { [Kind in EntryKind]: SaidOfAny & SaidOf<Kind> }[EntryKind]
 
 type SaidOf<Kind extends EntryKind> = { readonly kind: Kind } & (undefined extends EntryDetails[Kind]
@@ -49,21 +47,21 @@ type SaidOf<Kind extends EntryKind> = { readonly kind: Kind } & (undefined exten
   : { readonly detail: EntryDetails[Kind] })
 
 type SaidOfAny = {
-  /** Subject of the entry. `digest`: lower-case hex; `id`: null where the subject has none. */
+  /** Subject of the entry. `digest`: lower-case hex. `id`: null if the subject has none. */
   readonly subject: { readonly id: Uuid | null; readonly name: string; readonly digest: string }
-  /** Subjects beside it. */
+  /** Further subjects. */
   readonly besides?: readonly Subject[]
   readonly onBehalfOf?: { readonly agent: string } | null
-  /** Members beyond ledger, author and time. */
+  /** Members other than ledger, author and time. */
   readonly predicate: object
   readonly idempotency?: IdempotencyRow | null
-  /** Change of a record; absent for entries that are no event of one. */
+  /** Change of a record; absent for entries that change no record. */
   readonly event?: {
     readonly version: number
     readonly to: string
-    /** Leaf of the record's last entry, lower-case hex; null: this is its first. */
+    /** Leaf of the record's last entry, lower-case hex; null for the record's first entry. */
     readonly previous: string | null
-    /** Party of the step of a gated record, and of a notarization the agent that it is made for; absent for `system`. */
+    /** Party of a gated record's step, or the agent that a notarization is made for; absent for `system`. */
     readonly partyId?: Uuid | undefined
   }
   readonly records?: readonly RecordRow[]
@@ -72,16 +70,15 @@ type SaidOfAny = {
   readonly unseenBefore?: number | null | undefined
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined
-  /** Statement of somebody else, which the entry registers. `leaf`: 32 bytes. */
+  /** Statement of a third party that the entry registers. `leaf`: 32 bytes. */
   readonly statement?: { readonly bytes: Uint8Array; readonly leaf: Uint8Array }
 }
 
-/** Signature of an entry: the server makes it, or the agent has made it. */
 export type EntrySigner = Signer | AgentSigned
 
 /**
- * The only place that makes an entry: signed, as append_entries takes it. Throws `overloaded` for a caller that waited too long,
- * `statement_mismatch`, and an Error for an entry that no verifier would take.
+ * Makes and signs an entry, as append_entries takes it. No other code makes entries. Throws `overloaded` for a caller
+ * that waited too long, `statement_mismatch`, and an Error for an entry that verifiers would refuse.
  */
 export function sealEntry(
   signer: EntrySigner,
@@ -137,8 +134,9 @@ type Statement = {
 }
 
 /**
- * Signs only entries that a verifier accepts: one refused entry makes the whole ledger unverifiable, for good. Any other entry is a bug of
- * the server (`internal_error`), and is not written. The checks take 3 us of the 110 that a notarization costs the server.
+ * Signs an entry after checking that verifiers accept it: one refused entry makes the whole ledger unverifiable for
+ * good. An entry that fails is a bug of the server (`internal_error`), and is not written. The checks take 3 us of
+ * the 110 that a notarization costs the server.
  */
 function sign(
   signer: Signer,
@@ -160,8 +158,9 @@ function sign(
 }
 
 /**
- * Throws `overloaded` where the caller's request has waited for too long. Its key, or an agent that it names, may have ended
- * meanwhile, and a ledger in which a key signs long after its end does not verify (KEY_LINGER_MS_MAX, src/proof/ledger/actors.ts).
+ * Throws `overloaded` if the caller's request has waited too long. Its key, or an agent that it names, may have ended
+ * meanwhile. A ledger in which a key signs long after its end does not verify (KEY_LINGER_MS_MAX,
+ * src/proof/ledger/actors.ts).
  */
 export function requireRecent(
   { authenticatedAtMs }: Pick<KeyHolder, 'authenticatedAtMs'>,

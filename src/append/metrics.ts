@@ -6,7 +6,7 @@ import type { Appender, AppendObserver } from './appender.ts'
 import type { AppendOutcome, RefusalReason, RetryCause } from './commit.ts'
 import { APPEND_QUEUE_BYTES_MAX, APPEND_QUEUE_ENTRIES_MAX, APPEND_QUEUE_RECORDS_MAX } from './limits.ts'
 
-/** The keys are all of them: one that was left out would be counted as NaN, and so would every sum with it. */
+/** Every key must be listed: a missing one would be counted as NaN, and so would every sum with it. */
 const STATUSES = keysOf<AppendOutcome['status'] | 'overloaded'>({
   appended: 0,
   replayed: 0,
@@ -39,7 +39,7 @@ function keysOf<Key extends string>(all: Readonly<Record<Key, 0>>): readonly Key
   return Object.keys(all) as Key[]
 }
 
-/** Counts batches of the appender. */
+/** Registers metrics of batches and their entries. Returns their observer. */
 export function makeAppendObserver(metrics: Metrics): AppendObserver {
   const outcomes = new Tally(STATUSES)
   const reasons = new Tally(REASONS)
@@ -103,7 +103,6 @@ export function makeAppendObserver(metrics: Metrics): AppendObserver {
   }
 }
 
-/** Histogram of a step on an entry's way. */
 function readDurations(metrics: Metrics, step: string, help: string): Durations {
   const durations = new Durations(WAIT_BOUNDS_MS)
   const name = `tallystick_append_${step}_duration_seconds`
@@ -137,7 +136,6 @@ function makeBatchObserver({ registry }: Metrics) {
   }
 }
 
-/** Gauges of the append queue: waiting, its limits, and what is on its way. */
 export function watchQueue(metrics: Metrics, appender: Appender): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_append_${name}`, help }, read)

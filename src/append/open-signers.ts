@@ -13,7 +13,7 @@ export function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => numb
   })
 }
 
-/** The envelope keys that are not retired, oldest first. */
+/** Loads the envelope keys that are not retired, oldest first. */
 export async function loadSigners(pool: pg.Pool, masterKey: MasterKey): Promise<Signer[]> {
   const keys = await listServerKeySecrets(pool, masterKey, 'envelope')
   return keys.map(({ seed }) => makeEd25519Signer(nativeProviders.sha256, seed))

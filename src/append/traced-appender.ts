@@ -7,12 +7,12 @@ import { formatId } from '../proof/ids.ts'
 import { Appender, type AppendObserver, countRecords, type Overloaded } from './appender.ts'
 import type { AppendOutcome } from './commit.ts'
 
-/** An entry on its way into the chain; `queuedAt`: of performance.now(). */
+/** A traced entry that waits for its commit. `queuedAt`: by performance.now(). */
 type Waiting = { readonly span: Span; readonly queuedAt: number }
 
 /**
- * Appends as the appender does. For a traced request the wait for the batch and for its commit is a span; each batch with
- * such entries is a span of a trace of its own, because it serves many requests: links lead there and back.
+ * Appender that traces. For a traced request, the wait for the batch and its commit is one span. Each batch with such
+ * entries gets a span in a trace of its own, because it serves many requests. Links lead in both directions.
  */
 export class TracedAppender extends Appender {
   readonly #tracing: Tracing
@@ -46,7 +46,7 @@ export class TracedAppender extends Appender {
     this.#waiting.set(entry, { span, queuedAt })
     const outcome = await super.append(entry, sinceMs)
     this.#waiting.delete(entry)
-    // Another outcome's record is another one, or none.
+    // With any other outcome the request did not make this record.
     if (outcome.status === 'appended') request.setAttributes(madeBy(entry))
     endAppend(span, outcome)
     return outcome
@@ -76,7 +76,7 @@ function traceCommit(
     startedAt,
   })
   for (const { span, queuedAt } of traced) {
-    // For an entry that leads the next batch because it was answered `again`, the wait since the last commit.
+    // An entry that was answered `again` has waited since the last commit.
     span.setAttribute('tallystick.append.wait_ms', Math.round((startedAt - queuedAt) * 1_000) / 1_000)
     span.addLink({ context: commit.spanContext() })
   }
@@ -87,7 +87,6 @@ function traceCommit(
 
 const FAILED: ReadonlySet<string> = new Set(['unavailable', 'unknown', 'failed'])
 
-/** How many entries ended how. */
 function countsOf(outcomes: readonly AppendOutcome[]): Attributes {
   const counts: Record<string, number> = {}
   for (const { status } of outcomes) {
@@ -105,7 +104,7 @@ function endAppend(span: Span, outcome: AppendOutcome | Overloaded): void {
   span.end(performance.now())
 }
 
-/** Attributes that name what the request made: a record's requests are found by them. */
+/** Returns attributes that name what the request made. A record's requests are found by them. */
 function madeBy({ kind, subjectId, records }: EntryRow): Attributes {
   if (kind === 'batch-notarized') return { 'tallystick.batch.id': formatId('bat', subjectId!) }
   return records.length === 1 ? { 'tallystick.record.id': formatId('rec', records[0]!.recordId) } : {}

@@ -56,37 +56,38 @@ import { webhookRoutes } from './routes/webhooks.ts'
 import { openCheckpointWaits } from './tails/checkpoint-waits.ts'
 import { useZodValidation } from './zod-validation.ts'
 
-/** Addresses are compared as they are. */
+/** Paths are compared exactly. */
 const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 }
 
 /**
- * The HTTP application: plugins, then routes. The plugins are in the order of a request's phases, of which each has its main part in
- * one; those that look at the whole of a request come first. docs/operations.md names what each can refuse.
+ * Builds the HTTP application: plugins, then routes. Plugins are in the order of a request's phases. Those that
+ * observe the whole request come first. docs/operations.md lists what each phase can refuse.
  */
 export function buildApp(deps: Deps): FastifyInstance {
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
     loggerInstance: deps.log,
-    // Two lines a request cost more than the request's own validation; failures are logged by useProblems, and where it is wanted
-    // each request by useRequestLog. The name of its id is that of problem documents.
+    // Fastify's two log lines per request cost more than the request's own validation. useProblems logs failures, and
+    // useRequestLog logs each request if that is switched on. The label of the request's id is the same as in problem
+    // documents.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: () => `req_${Buffer.from(deps.entropy.bytes16()).toString('hex')}`,
-    // takeHead
+    // `takeHead` adds HEAD
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEPT_CONNECTION_MS,
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
-    // Node takes the first of two Authorization headers; joined, they are no valid header and are refused.
+    // Node uses the first of two Authorization headers. Joined they are invalid and refused.
     http: {
       joinDuplicateHeaders: true,
       connectionsCheckingInterval: CONNECTIONS_LOOK_EVERY_MS,
-      // refuseMalformedHeaders
+      // refuseMalformedHeaders checks it
       requireHostHeader: false,
     },
-    // Requests that still arrive on an open connection while the server closes are answered, not turned away.
+    // While the server closes, it still answers requests that arrive on open connections.
     return503OnClosing: false,
-    // A document member called __proto__ is a document member.
+    // A document may have a member named __proto__.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     routerOptions: ROUTER,
@@ -95,20 +96,20 @@ export function buildApp(deps: Deps): FastifyInstance {
   useMeasurement(app, deps)
   if (deps.logRequests) useRequestLog(app)
   useProblems(app)
-  // The request, before Fastify hears of it
+  // Before Fastify sees the request
   useMalformed(app)
   const prove = makeProve(deps)
   useAdmission(app, { ...deps, prove })
-  // The headers
+  // Headers
   refuseMalformedHeaders(app)
   refuseOtherMethods(app, ROUTER)
   useAuthentication(app, { ...deps, prove })
   useRateLimits(app)
-  // The body
+  // Body
   useBodyBudget(app, deps)
   useJsonBody(app, deps)
   useZodValidation(app)
-  // The answer
+  // Answer
   useAnswerHeaders(app)
   useUnreadAnswers(app, deps)
   const operations = collectOperations(app)

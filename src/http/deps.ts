@@ -28,7 +28,7 @@ import type { Threads } from './bodies/threads.ts'
 import type { WriteDeadlines } from './connections/write-deadlines.ts'
 import type { Reads } from './reads/reads.ts'
 
-/** Parts of the server. Opened in order, closed in reverse. */
+/** Parts of the server, opened in order and closed in reverse. */
 export type Deps = {
   readonly log: Logger
   readonly logRequests: boolean
@@ -38,17 +38,15 @@ export type Deps = {
   readonly now: () => number
   readonly entropy: Entropy
   readonly publicUrl: string
-  /** Folder of the built console; null: it is switched off. */
+  /** Folder of the built console; null: the console is switched off. */
   readonly consoleDir: string | null
-  /** Fewest days for which a rule of retention may keep records. */
   readonly retentionDaysMin: number
-  /** Two while it is replaced; none: nobody may do what the operator may. */
+  /** Two while the key is replaced. None: operator routes are closed. */
   readonly operatorKeys: readonly string[]
   readonly readPool: pg.Pool
   readonly searchPool: pg.Pool
   readonly lookups: Lookups
   readonly searches: Searches
-  /** Reads that may rest on a replica. */
   readonly reads: Reads
   readonly writePool: pg.Pool
   readonly signers: Signers
@@ -60,7 +58,7 @@ export type Deps = {
   /** null: peers are not witnessed. */
   readonly peerWitnessKeys: PeerWitnessKeys | null
   readonly cursorMac: CursorMac
-  /** The only use of the master key here: a server seals the secrets of webhooks, and opens none. */
+  /** The only use of the master key here: a server seals the secrets of webhooks, but opens none. */
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
   readonly callers: CallerCache

@@ -3,10 +3,13 @@ import type { ErrorDescription } from '../observe/log.ts'
 
 type Log = { error(details: object, message: string): void }
 
-/** A request that failed. `route`: the pattern; null: there is none. */
+/** A failed request. `route`: its pattern; null: none. */
 type Failure = { readonly method: string; readonly route: string | null; readonly error: ErrorDescription }
 
-/** When the database or the archive is away every request fails, and refusing must stay cheap: said once a second, with no stack. */
+/**
+ * Frequent failures, logged once a second and without a stack: when the database or the archive is down every request
+ * fails, and refusing must stay cheap.
+ */
 const OFTEN: ReadonlySet<ErrorCode> = new Set([
   'overloaded',
   'unavailable',
@@ -16,12 +19,14 @@ const OFTEN: ReadonlySet<ErrorCode> = new Set([
 ])
 const OFTEN_EVERY_MS = 1_000
 
-/** Somebody of this side has said that peers are to come again later, and so they do, each minute. */
+/** Not logged: somebody on this side has suspended the peer, which retries every minute. */
 const ASKED_FOR: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 
-/** Log of requests that ended with a fault of the server. */
 export class FailureLog {
-  /** By code, and by what Postgres or the network said: a bug has a line of its own beside an outage. */
+  /**
+   * Last log line by code and by the code of Postgres or the network, so that a bug gets a line of its own beside an
+   * outage.
+   */
   readonly #last = new Map<string, { saidAtMs: number; unsaid: number }>()
 
   log(log: Log, code: ErrorCode, failure: Failure): void {

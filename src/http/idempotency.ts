@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 import { fingerprint } from '../records/write/idempotency.ts'
 import type { Entropy } from '../signing/entropy.ts'
 
-/** Fingerprint of the request's Idempotency-Key, as it is stored; null without one. */
+/** Returns the stored fingerprint of the request's Idempotency-Key; null without one. */
 export function idempotencyOf(
   deps: { readonly entropy: Entropy },
   request: FastifyRequest,
@@ -15,8 +15,8 @@ export function idempotencyOf(
 }
 
 /**
- * Method and address by which a request is known again: the route with its decoded parameters, because one address is written in many
- * ways (RFC 9110 §4.2.3; RFC 9112 §3.2.2: with a scheme and a host, too).
+ * Returns the method and address that identify a request: the route with its decoded parameters. One address can be
+ * written in many ways (RFC 9110 §4.2.3), also with a scheme and a host (RFC 9112 §3.2.2).
  */
 export function requestOf({ method, params, routeOptions }: FastifyRequest): {
   readonly method: string
@@ -25,7 +25,10 @@ export function requestOf({ method, params, routeOptions }: FastifyRequest): {
   return { method, path: `${routeOptions.url} ${JSON.stringify(params)}` }
 }
 
-/** Refuses an Idempotency-Key on a write that has no entry to remember it with, because a client that sends one relies on it. */
+/**
+ * Refuses an Idempotency-Key on a write without an entry, which could not store it. A client that sends one relies on
+ * it.
+ */
 export function refuseIdempotencyKey(request: FastifyRequest): void {
   if (request.headers['idempotency-key'] === undefined) return
   throw new ApiError(

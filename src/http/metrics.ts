@@ -6,7 +6,6 @@ import { type Reading, readCounter, readGauge, readHistogram, Tally } from '../o
 const REQUEST_SECONDS = 'tallystick_http_request_duration_seconds'
 const REQUEST_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000]
 
-/** Durations of one route and method, by status. */
 export class RouteDurations {
   readonly #labels: { readonly method: string; readonly route: string }
   readonly #byStatus = new Map<number, Durations>()
@@ -31,7 +30,10 @@ export class RouteDurations {
   }
 }
 
-/** Figures of the HTTP application. `connections`: how many are open; null: it does not listen. */
+/**
+ * Metrics of the HTTP application. `connections` returns the number of open connections; null: the server does not
+ * listen.
+ */
 export class HttpMetrics {
   readonly #routes: RouteDurations[] = []
   readonly problems = new Tally<ErrorCode>(Object.keys(ERROR_CODES) as ErrorCode[])
@@ -66,7 +68,7 @@ export class HttpMetrics {
     )
   }
 
-  /** Observers of one route and method: looked up once, not for each request. */
+  /** Adds the histogram of one route and method. Called once per route, so that requests need no look-up. */
   addRoute(method: string, route: string): RouteDurations {
     const durations = new RouteDurations(method, route)
     this.#routes.push(durations)

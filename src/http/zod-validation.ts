@@ -6,14 +6,14 @@ import { isPlainText } from '../proof/names.ts'
 import { isName, NAME_RULE, TEXT_RULE } from './schemas/names.ts'
 import { TIME, TIME_DESCRIPTION } from './schemas/times.ts'
 
-/** Unknown parameters are refused, so a route that names none takes none. */
+/** Unknown parameters are refused, so a route without a query schema accepts none. */
 const noQuery = z.strictObject({})
 
 /**
- * One zod schema is the source of a route's types and of its validation, which ajv runs, compiled from it:
- * 0.2 µs for a batch item where zod's own parse takes 0.9 to 1.9. So a request schema may hold no transform
- * and no refinement that JSON Schema can't say: `z.toJSONSchema` throws on the first, and reviewers must
- * watch for the second.
+ * One zod schema is the source of a route's types and of its validation. ajv validates, compiled from the schema: 0.2
+ * µs for a batch item, for which zod's own parse takes 0.9 to 1.9. So a request schema may contain no transform, and
+ * no refinement that JSON Schema cannot express. `z.toJSONSchema` throws on the first; reviewers must find the
+ * second.
  */
 export interface ZodTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
@@ -21,32 +21,34 @@ export interface ZodTypes extends FastifyTypeProvider {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** One line, for the API's documentation. */
     summary?: string
   }
   interface FastifyContextConfig {
-    /** Problems that this route can answer beyond those of every route of its kind. */
+    /** Problems of this route beyond those of its kind. */
     problems?: readonly ErrorCode[]
     /** Set by `useZodValidation`. */
     mayOmitBody?: boolean
   }
 }
 
-/** If a body may say nothing, it may be missing: an operator who freezes a ledger in a hurry sends none. */
+/** Returns whether the body may be missing: `{}` is valid. An operator who freezes a ledger in a hurry sends none. */
 export function mayOmitBody(body: unknown): boolean {
   return body instanceof z.ZodType && body.safeParse({}).success
 }
 
-// No coercion, no defaults, no removal: a request is taken as it is, or refused.
+// No coercion, no defaults, no removal: a request is accepted unchanged, or refused.
 const ajv = new Ajv2020({
   strict: true,
   allowUnionTypes: true,
   validateSchema: false,
-  // The error then has schema and data, so that a fault can name all missing members.
+  // Adds schema and data to errors, so that a fault can name all missing members.
   verbose: true,
   formats: { name: isName, text: isPlainText },
 })
-/** A server's routes, and what answers 405 at their addresses, name 172 schemas, of which 40 differ: compiling all took 0.1 s of a start. */
+/**
+ * Routes, and the 405 answers at their addresses, name 172 schemas, of which 40 differ. Compiling all of them took
+ * 0.1 s of each start.
+ */
 const compiled = new WeakMap<z.ZodType, ValidateFunction>()
 
 export function useZodValidation(app: FastifyInstance): void {
@@ -58,7 +60,7 @@ export function useZodValidation(app: FastifyInstance): void {
     if (request.body === undefined && request.routeOptions.config.mayOmitBody) request.body = {}
     done()
   })
-  // Responses are described for the documentation; tests hold every answer to its description.
+  // Responses are described for the documentation only. Tests check every answer against its description.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => {
     const isValid = compileOnce(schema)
@@ -69,10 +71,10 @@ export function useZodValidation(app: FastifyInstance): void {
   })
 }
 
-/** A body that was held to its schema when it was read (`readBody` of a route's config). */
+/** A body that was validated when it was read (`readBody` of a route's config). */
 export abstract class ReadBody {}
 
-/** Throws ApiError unless `data` is as the schema wants it. */
+/** Returns `data` if it is valid. Throws ApiError otherwise. */
 export function validate(schema: z.ZodType, part: string, data: unknown): unknown {
   const isValid = compileOnce(schema)
   if (isValid(data)) return data
@@ -98,7 +100,10 @@ function toApiError(part: string, error: ErrorObject): ApiError {
   })
 }
 
-/** Describes a fault better than ajv, which names no value for an enum, and shows an expression of 200 characters for a time. */
+/**
+ * Describes a fault better than ajv, which lists no values of an enum, and shows a pattern of 200 characters for a
+ * time.
+ */
 function describeFault({ keyword, params, message, parentSchema, data }: ErrorObject): string {
   if (keyword === 'required') {
     const missing = (parentSchema!['required'] as string[]).filter(

@@ -10,7 +10,7 @@ type AboutLedger = Extract<
 >
 type Said<T> = T extends unknown ? Omit<T, 'subject'> : never
 
-/** Appends an entry about the ledger; its seq. */
+/** Appends an entry about the ledger itself. Returns its seq. */
 export async function administerLedger(
   deps: AdministerDeps & { readonly readPool: pg.Pool },
   author: Author,

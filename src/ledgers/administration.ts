@@ -9,12 +9,11 @@ import type { JsonValue } from '../proof/json/json-value.ts'
 import type { EntryKind } from '../proof/statement/kinds.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-/** One entry about something that is no record: an agent, a key, a type, an erasure, the ledger itself. */
+/** An entry about something other than a record: an agent, a key, a type, an erasure, the ledger itself. */
 export type Administration = Extract<Said, { readonly kind: keyof AdministrativeDetails }>
 
 export type AdministerDeps = AppendDeps & { readonly now: () => number }
 
-/** View of the entry in an answer. */
 type AdministrationEntry = {
   readonly seq: number
   readonly kind: EntryKind
@@ -43,7 +42,7 @@ export async function administer(
   }
 }
 
-/** H(JCS(value)), lower-case hex: the digest of a subject that the predicate holds whole. */
+/** Returns H(JCS(value)) as lower-case hex: the digest of a subject that the predicate contains whole. */
 export function digestOf(value: object): string {
   return toHex(nativeProviders.sha256(utf8Encode(canonicalize(value as JsonValue))))
 }

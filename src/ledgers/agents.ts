@@ -15,17 +15,17 @@ export type AgentDeps = AdministerDeps & {
   readonly callers: CallerCache
 }
 
-/** `replayed`: by an earlier request with the same Idempotency-Key. */
+/** `replayed`: an earlier request with the same Idempotency-Key wrote it. */
 type AgentWritten = { readonly agent: AgentRow; readonly replayed: boolean }
 
-/** Throws `name_taken` where another agent has the name. */
+/** Registers an agent. Throws `name_taken` if another agent has the name. */
 export async function registerAgent(
   deps: AgentDeps,
   author: Author,
   name: string,
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  // With an Idempotency-Key the database decides: the name may come from this very request.
   if (idempotency === null && (await findAgentByName(deps.readPool, author.ledgerId, name)))
     throw new ApiError('name_taken', 'the ledger has another agent of this name')
   const agentId = deps.entropy.uuidv7(deps.now())
@@ -34,7 +34,7 @@ export async function registerAgent(
   return { agent: await getAgent(deps.readPool, author.ledgerId, id!), replayed: done.replayed }
 }
 
-/** Its keys are refused within seconds, and nobody can act for it any more. Not to be undone. */
+/** Disables an agent for good. Its keys are refused within seconds, and no one can act for it any more. */
 export async function disableAgent(
   deps: AgentDeps,
   author: Author,
@@ -42,7 +42,7 @@ export async function disableAgent(
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
   const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  // With an Idempotency-Key the database decides: this very request may have disabled the agent.
   if (disabledAt !== null && idempotency === null)
     throw new ApiError('already_ended', `${formatId('agt', agentId)} was disabled before`)
   const { replayed } = await administer(deps, author, {
@@ -54,7 +54,7 @@ export async function disableAgent(
   return { agent: await getAgent(deps.readPool, author.ledgerId, agentId), replayed }
 }
 
-/** The agent of this name; registered now where there is none. Throws `agent_disabled`. */
+/** Returns the agent of this name, registering it if needed. Throws `agent_disabled`. */
 export async function ensureAgent(deps: AgentDeps, author: Author, name: string): Promise<AgentRow> {
   const known = await findAgentByName(deps.readPool, author.ledgerId, name)
   if (known) return requireActive(known)
@@ -82,7 +82,7 @@ export function registrationOf(agentId: Uuid, name: string): Administration {
   return { ...aboutAgent('agent-registered', agentId, name), detail: { name } }
 }
 
-/** An agent ends under the digest that it began with: verifiers compare the two. */
+/** Registration and end of an agent have the same digest: verifiers compare the two. */
 function aboutAgent<Kind extends 'agent-registered' | 'agent-disabled'>(
   kind: Kind,
   agentId: Uuid,

@@ -4,11 +4,13 @@ import { formatId, parseId, type Uuid } from '../proof/ids.ts'
 import { type MacKey, makeRowMac, type RowMac } from '../signing/row-mac.ts'
 
 /**
- * An API key: `tly_` ‖ the ledger's id (26) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits of the
- * CRC-32 of what stands before). The ledger stands in the key, so that it is found by primary key in a database that is
- * distributed by ledger; the checksum lets scanners know a leaked key from noise, and the server refuse a
- * typing error without asking the database. It keeps nobody out (docs/decisions/0003): anybody can compute it. Only the SHA-256 of the
- * whole text is stored: 160 random bits need no slow hash.
+ * An API key: `tly_` ‖ the ledger's id (26) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits of the CRC-32
+ * of all before).
+ *
+ * The key contains the ledger, so that it is found by primary key in a database that is distributed by ledger. The
+ * checksum lets scanners tell a leaked key from noise, and the server refuse a typing error without a query. It is no
+ * protection (docs/decisions/0003): anybody can compute it. Only the SHA-256 of the whole text is stored: 160 random
+ * bits need no slow hash.
  */
 const PREFIX = 'tly_'
 const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/
@@ -20,18 +22,18 @@ export function makeApiKey(ledgerId: Uuid): string {
   return body + checksum(body)
 }
 
-/** The ledger that an API key names, or null where the text is not an API key. */
+/** Returns the ledger in an API key, or null if the text is not an API key. */
 export function findLedgerOfKey(key: string): Uuid | null {
   const match = KEY_PATTERN.exec(key)
   if (!match || checksum(key.slice(0, -8)) !== match[3]) return null
-  return parseId('led', `led_${match[1]}`) // the pattern lets nothing else through
+  return parseId('led', `led_${match[1]}`) // the pattern guarantees a valid id
 }
 
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** Makes the comparison of a presented key with configured ones, in constant time. */
+/** Returns a function that compares a presented key with the configured ones, in constant time. */
 export function makeKeyTest(expected: readonly string[]): (presented: string) => boolean {
   const hashes = expected.map(hashKey)
   return (presented) => {
@@ -49,7 +51,7 @@ export type GrantedKey = {
   readonly secretHash: Uint8Array
 }
 
-/** Authenticates all that a key's row grants. */
+/** Authenticates everything that a key's row grants. */
 export type KeyMac = RowMac<GrantedKey>
 
 export function makeKeyMac(masterKey: MacKey): KeyMac {
@@ -61,7 +63,7 @@ function textOf({ ledger, key, agent, scopes, expiresAtMs, secretHash }: Granted
   return JSON.stringify([ledger, key, agent, [...scopes].sort(), expiresAtMs, hash])
 }
 
-/** Hex is within the letters and digits that an operator key may have (src/run/config.ts). */
+/** Makes an operator key. Hex is within the characters that such a key may have (src/run/config.ts). */
 export function makeOperatorKey(): string {
   return `tlo_${randomBytes(OPERATOR_KEY_BYTES).toString('hex')}`
 }

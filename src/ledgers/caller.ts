@@ -23,7 +23,6 @@ import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 import { UnknownKeys } from './unknown-keys.ts'
 
-/** Caller: an agent of a ledger, by one of its keys. */
 export type Caller = KnownCaller & {
   readonly authenticatedAtMs: number
   readonly written: NonNullable<SignedLedger['written']>
@@ -33,7 +32,7 @@ type KnownCaller = {
   readonly ledger: string
   readonly ledgerId: Uuid
   readonly issuer: string
-  /** Kid that signed the ledger's entries when the key was looked up: lower-case hex. */
+  /** Kid of the ledger's envelope key when the API key was looked up: lower-case hex. */
   readonly envelopeKid: string
   readonly agent: string
   readonly agentId: Uuid
@@ -44,11 +43,14 @@ type KnownCaller = {
   readonly keyLimit: RateLimit | null
   readonly ledgerLimit: RateLimit | null
   readonly otlp: OtlpSettings
-  /** Key of the hashes of persons' labels: 32 bytes. */
+  /** Key for the hashes of subject labels: 32 bytes. */
   readonly subjectSalt: Uint8Array
 }
 
-/** A key that was valid when it was found. The object is changed in place, so that a request that has it sees later changes. */
+/**
+ * A key that was valid when it was found. The object changes in place, so that a request that has it sees later
+ * changes.
+ */
 export type KnownKey = { readonly caller: KnownCaller | null }
 
 type Known = {
@@ -56,9 +58,9 @@ type Known = {
   readonly ledgerId: Uuid
   /** null: the key has ended since. */
   caller: KnownCaller | null
-  /** When the query began that found `caller`. */
+  /** Time when the query that found `caller` began. */
   readAtMs: number
-  /** Number of calls of `forget` for its ledger. */
+  /** Number of `forget` calls for its ledger. */
   forgotten: number
   reading: Promise<KnownCaller | null> | null
 }
@@ -68,22 +70,20 @@ type Read = { readonly readAtMs: number; readonly caller: KnownCaller | null }
 type CallerLog = { error(details: object, message: string): void }
 
 /**
- * Finds callers by their keys. The database's answer about a key is used for at most KEY_CACHE_AGE_MS_MAX, so a revoked key is refused
- * everywhere within that time. The clock MUST never go back. Keys are looked up by hash, so the time of a look-up reveals nothing about
- * them.
+ * Finds callers by their keys. The database's answer about a key is used for at most KEY_CACHE_AGE_MS_MAX, so a
+ * revoked key is refused everywhere within that time. The clock MUST never go back. Keys are looked up by hash, so
+ * the time of a look-up reveals nothing about them.
  *
- * Valid keys have a cache and queries of their own, because anybody can invent new keys with a right checksum.
+ * Valid keys have a cache and queries of their own, because anybody can invent new keys with a correct checksum.
  */
 export class CallerCache {
   readonly #pool: pg.Pool
   readonly #now: () => number
   readonly #keyMac: KeyMac
   readonly #log: CallerLog
-  /** Valid keys by hash. */
   readonly #known = new KnownKeys<Known>(KEY_CACHE_KEYS_MAX)
-  /** Looked up, and not found. */
   readonly #unknown = new UnknownKeys(UNKNOWN_KEYS_MAX)
-  /** Looked up now for the first time. */
+  /** First look-ups that are under way. */
   readonly #lookUps = new Map<string, { readonly ledgerId: Uuid; readonly found: Promise<KnownKey | null> }>()
   readonly #firstReads: Coalescer<Pick<Known, 'hash' | 'ledgerId'>, Read>
   readonly #refreshes: Coalescer<Pick<Known, 'hash' | 'ledgerId'>, Read>
@@ -128,15 +128,15 @@ export class CallerCache {
     return this.#lookUp(digest, ledgerId)
   }
 
-  /** The caller of a key that was found before, as it is now. null: the key has ended since. */
+  /** Returns the current caller of a key that was found before. null: the key has ended since. */
   callerOf(key: KnownKey): KnownCaller | null | Promise<KnownCaller | null> {
     const known = key as Known
     return this.#isBelieved(known) ? known.caller : this.#refresh(known)
   }
 
   /**
-   * Says that a key of the ledger was changed here: the database is asked again for each of the ledger's keys. Those of
-   * other ledgers stay, or one could have all of them looked up again and again.
+   * Marks the keys of a ledger as changed, so that each is read again from the database. Keys of other ledgers stay:
+   * otherwise one ledger could cause look-ups of all keys again and again.
    */
   forget(ledgerId: Uuid): void {
     for (const known of this.#known.of(ledgerId)) {
@@ -148,12 +148,12 @@ export class CallerCache {
     for (const [digest, key] of this.#lookUps) if (key.ledgerId === ledgerId) this.#lookUps.delete(digest)
   }
 
-  /** Keys that were let in. */
+  /** Number of valid keys in the cache. */
   get size(): number {
     return this.#known.size
   }
 
-  /** Looks that the cache answered, and that the database was asked for. */
+  /** Look-ups that the cache answered, and look-ups that needed the database. */
   get figures(): { readonly hits: number; readonly misses: number } {
     return this.#figures
   }
@@ -179,7 +179,7 @@ export class CallerCache {
     for (;;) {
       const { forgotten } = known
       const read = await this.#refreshes.find(known)
-      // Else it may have been read before the change.
+      // Otherwise the row may have been read before the change.
       if (known.forgotten !== forgotten) continue
       known.caller = read.caller
       known.readAtMs = read.readAtMs
@@ -206,7 +206,7 @@ export class CallerCache {
     return found
   }
 
-  /** `isWanted`: false after `forget`. Then the caller is not trusted, and is read again where needed. */
+  /** `isWanted`: returns false after `forget`. The caller is then not cached, and is read again at its next use. */
   async #readFirst(digest: string, ledgerId: Uuid, isWanted: () => boolean): Promise<KnownKey | null> {
     const { caller, readAtMs } = await this.#firstReads.find({ hash: digest, ledgerId })
     if (caller === null) {
@@ -249,14 +249,14 @@ export class CallerCache {
       otlp: row.otlp ?? OTLP_SETTINGS_DEFAULT,
       subjectSalt: alone(row.subjectSalt),
     }
-    // An attacker who can write to the table could otherwise have the server sign as any agent.
+    // Otherwise an attacker who can write to the table could make the server sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller
     this.#log.error({ ledger: caller.ledger, key: caller.key }, 'an API key was made or changed by no server')
     return null
   }
 }
 
-/** As of a database that does not answer (isUnavailable): requests are answered 503, and streams look again. */
+/** Returns the error of an unresponsive database (isUnavailable): requests are answered 503, and streams retry. */
 function tooLate(): Error {
   return Object.assign(new Error('the database took too long to look up API keys'), { code: 'ETIMEDOUT' })
 }

@@ -36,7 +36,7 @@ export type NewLedger = {
   readonly key: NewKey
 }
 
-/** Makes a ledger with its first agent and a key that may do everything: three entries, one transaction. */
+/** Creates a ledger with its first agent and a key with all scopes: three entries in one transaction. */
 export async function createLedger(
   deps: CreateLedgerDeps,
   request: { name: string; agentName: string; scopes?: readonly Scope[]; expiresAtMs?: number },
@@ -49,7 +49,7 @@ export async function createLedger(
   ]
   const ledger = formatId('led', ledgerId)
   const agent = formatId('agt', agentId)
-  // Read anew: a ledger that began with a key just retired could sign nothing more.
+  // Loaded anew: a ledger created with a key that was just retired could sign no more entries.
   const signer = await deps.signers.load()
   const definition = defineLedger(deps, signer, ledger, request.name)
   const { made: key, about: keyCreated } = makeKey(deps.keyMac, {
@@ -77,7 +77,7 @@ export async function createLedger(
     registrationOf(agentId, request.agentName),
     keyCreated,
   ]
-  // Nobody's key signs for them yet.
+  // No API key exists yet, so the author is `system`.
   const author = {
     ledger,
     ledgerId,
@@ -89,7 +89,7 @@ export async function createLedger(
     deps.writePool,
     entries.map((about) => sealEntry(signer, author, about, recordedAtMs).entry),
   )
-  // Nobody saw the key of a ledger that was made without an answer: a retry makes another ledger.
+  // After an unknown outcome nobody has the new ledger's key. A retry makes another ledger.
   if (outcome.status !== 'appended') throw toApiError(outcome, { idempotency: null })
   return {
     ledger: { id: ledger, name: request.name, issuer: definition.issuer, origin: definition.origin },
@@ -98,7 +98,7 @@ export async function createLedger(
   }
 }
 
-/** Defines the ledger for as long as it lives: a changed public URL does not change it. */
+/** Returns the ledger's definition, which never changes, even if the public URL does. */
 function defineLedger(deps: CreateLedgerDeps, signer: Signer, ledger: string, name: string) {
   return {
     name,

@@ -9,17 +9,17 @@ import { formatId, type Uuid } from '../proof/ids.ts'
 import { administerLedger } from './administer-ledger.ts'
 import type { AdministerDeps } from './administration.ts'
 
-/* Rules of retention and holds, as an agent sets them by an entry. */
+/* Rules of retention and legal holds, which an agent sets by an entry. */
 
 type KeepingDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
 
-/** `days`: null: for ever. */
+/** `days`: null means for ever. */
 export type WantedRule = Selector & { readonly days: number | null; readonly basis: string }
 export type WantedHold = Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
 
 /**
- * Sets the time for which records are kept, from now on: longer for all of them, shorter for those that come. Throws
- * `invalid_request` for less than the deployment allows.
+ * Sets how long records are kept from now on. A longer time applies to all of them, a shorter one only to new ones.
+ * Throws `invalid_request` for fewer days than the deployment allows.
  */
 export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedRule): Promise<RuleRow> {
   const { days, basis, type, agentId } = wanted
@@ -42,7 +42,10 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedR
   return rules.find((rule) => rule.seq === seq)!
 }
 
-/** Holds the records that match all of it: none of their documents is erased until the hold is lifted. */
+/**
+ * Sets a legal hold on the records that match all criteria: none of their documents is erased until the hold is
+ * lifted.
+ */
 export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedHold): Promise<HoldRow> {
   const { caseId, type, agentId, recordIds } = wanted
   await refuseTooMany(deps, author, { holds: 1, records: recordIds?.length ?? 0 })
@@ -58,7 +61,10 @@ export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedH
   return (await findHold(deps.readPool, author.ledgerId, seq))!
 }
 
-/** Throws `too_many` where the database would, as far as can be seen: a batch that it refuses goes again in halves. */
+/**
+ * Throws `too_many` where the database would, as far as this can be seen beforehand. A batch that the database
+ * refuses is repeated in halves.
+ */
 async function refuseTooMany(
   { readPool }: KeepingDeps,
   { ledgerId }: Author,
@@ -70,7 +76,7 @@ async function refuseTooMany(
   if (records + (more.records ?? 0) > HOLDS_RECORDS_MAX) throw refusalBy('holds_records_max')
 }
 
-/** Throws `not_found`, and `already_ended` where it was lifted before. */
+/** Lifts a hold. Throws `not_found`, and `already_ended` if it was lifted before. */
 export async function liftHold(deps: KeepingDeps, author: Author, seq: number): Promise<HoldRow> {
   const hold = await findHold(deps.readPool, author.ledgerId, seq)
   if (!hold) throw new ApiError('not_found', `no hold was set by the entry ${seq}`)

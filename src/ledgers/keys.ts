@@ -14,10 +14,13 @@ import type { Scope } from './scopes.ts'
 
 export type KeyDeps = AgentDeps & { readonly keyMac: KeyMac }
 
-/** `secret`: shown once. null on a replay: the one who asked first has it. */
+/** `secret`: shown once. null on a replay: the first request's caller has it. */
 type KeyWithSecret = { readonly key: KeyRow; readonly secret: string | null }
 
-/** A key of the agent, or of the agent that has the key's name where none is given. It ends with the secret that made it, or before. */
+/**
+ * Creates a key for the given agent, or else for the agent that has the key's name. The key ends no later than the
+ * secret that made it.
+ */
 export async function createKey(
   deps: KeyDeps,
   caller: Caller,
@@ -53,8 +56,8 @@ export async function createKey(
 }
 
 /**
- * Gives the key a new secret; those that it had end after `overlapMs`. Anybody who rotates learns the secret, so the caller must hold
- * all that the key grants, and for as long: a secret that is about to end gets no other.
+ * Gives the key a new secret. Its older secrets end after `overlapMs`. Whoever rotates a key learns the secret, so
+ * the caller must have all that the key grants, for as long. So a secret that ends before the key cannot rotate it.
  */
 export async function rotateKey(
   deps: KeyDeps,
@@ -120,8 +123,8 @@ function grantedBy(
 }
 
 /**
- * The row is authenticated anew here, so it must have been authentic before: each secret, and the key's own end, which is that
- * of its newest secret.
+ * Checks that the row is authentic, because the caller is about to authenticate it anew: each secret, and the key's
+ * own end, which is that of its newest secret.
  */
 function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const ends = row.secrets.map(({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY)
@@ -139,7 +142,7 @@ function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   })
 }
 
-/** Throws where what is made would outlive the secret that makes it. */
+/** Throws `expiry_not_held` if the new secret would outlive the secret that makes it. */
 function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
   if (expiresAtMs === null || (endMs !== null && endMs <= expiresAtMs)) return
   const expiresAt = new Date(expiresAtMs).toISOString()

@@ -4,13 +4,13 @@ type Key = { readonly hash: string; readonly ledgerId: Uuid; readonly readAtMs: 
 
 type Slot<K> = { key: K; atOfAll: number; atOfLedger: number }
 
-/** Slots that are compared when one has to go. */
+/** Slots that are compared when one must be dropped. */
 const SAMPLES = 16
 
 /**
- * Keys that were let in, `max` at most, by their hash. When all slots are taken, a ledger with more than an equal share of them loses one of its
- * own for each new one: however many keys a ledger makes, it pushes out none of a ledger that has few. The key that was read first goes,
- * among SAMPLES of them.
+ * Cache of valid keys by hash, `max` at most. When it is full, a ledger with more than an equal share loses one of
+ * its own keys for each new one. So a ledger cannot push out keys of ledgers that have few, however many keys it
+ * makes. The key that was read first is dropped, among SAMPLES.
  */
 export class KnownKeys<K extends Key> {
   readonly #max: number
@@ -19,7 +19,7 @@ export class KnownKeys<K extends Key> {
   readonly #all: Slot<K>[] = []
   readonly #ofLedger = new Map<Uuid, Slot<K>[]>()
 
-  /** `random`: from 0 on, less than 1. */
+  /** `random`: returns a number from 0 to less than 1. */
   constructor(max: number, random: () => number = Math.random) {
     this.#max = max
     this.#random = random
@@ -37,7 +37,7 @@ export class KnownKeys<K extends Key> {
     return (this.#ofLedger.get(ledgerId) ?? []).map(({ key }) => key)
   }
 
-  /** Adds a key, or takes the place of the one with the same hash. */
+  /** Adds a key, or replaces the one with the same hash. */
   set(key: K): void {
     const known = this.#byHash.get(key.hash)
     if (known) {
@@ -72,7 +72,7 @@ export class KnownKeys<K extends Key> {
     if (ofLedger.length === 0) this.#ofLedger.delete(ledgerId)
   }
 
-  /** Makes room for a key of the ledger. */
+  /** Drops one key, to make room for a key of the ledger. */
   #dropOne(ledgerId: Uuid): void {
     const own = this.#ofLedger.get(ledgerId)
     const share = this.#max / (this.#ofLedger.size + (own ? 0 : 1))

@@ -7,8 +7,8 @@ import { nativeProviders } from '../signing/native.ts'
 export type LedgerDefinition = { readonly digest: string; readonly issuer: string }
 
 /**
- * From the ledger's first entry, verified: otherwise a login that can write to a table could have us sign anything
- * about it. Throws ProofError.
+ * Reads the definition from the ledger's first entry, verified. Otherwise a login that can write to a table could
+ * make the server sign anything about the ledger. Throws ProofError.
  */
 export function readDefinition(ledgerId: Uuid, first: SignedLine | null, findKey: FindKey): LedgerDefinition {
   if (!first) throw new ProofError('ledger_created_misplaced', 'the ledger has no first entry')

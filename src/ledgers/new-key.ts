@@ -6,7 +6,7 @@ import type { Scope } from './scopes.ts'
 
 export type NewKey = {
   readonly id: string
-  /** The secret: it is shown once, and never again. */
+  /** The secret, shown only once. */
   readonly key: string
   readonly name: string
   readonly agent: string
@@ -14,7 +14,7 @@ export type NewKey = {
   readonly expiresAt: string | null
 }
 
-/** A key with its first secret, and the entry that says so. */
+/** Makes a key with its first secret, and the entry that records it. */
 export function makeKey(
   keyMac: KeyMac,
   of: {
@@ -57,7 +57,7 @@ export function makeKey(
   }
 }
 
-/** A key ends under the digest that it began with: verifiers compare the two. */
+/** Creation and revocation of a key have the same digest: verifiers compare the two. */
 export function aboutKey<Kind extends 'key-created' | 'key-revoked'>(
   kind: Kind,
   keyId: Uuid,

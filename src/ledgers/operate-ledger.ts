@@ -9,7 +9,7 @@ import type { KeyDeps } from './keys.ts'
 import { makeKey, type NewKey } from './new-key.ts'
 import { SCOPES } from './scopes.ts'
 
-/* Acts of the operator on ledgers. In the chain they are said by `system`. */
+/* Acts of the operator on ledgers. Their entries have the actor `system`. */
 
 export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uuid): Promise<LedgerSummaryRow> {
   const summary = await findLedgerSummary(deps.readPool, ledgerId)
@@ -17,7 +17,7 @@ export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uuid): Promise<L
   return summary
 }
 
-/** A frozen ledger is read as before and takes no entries; frozen and unfrozen as often as wanted. */
+/** Freezes or unfreezes a ledger. A frozen ledger can be read and takes no entries. */
 export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean): Promise<LedgerSummaryRow> {
   await setLedgerFrozen(deps.readPool, ledgerId, frozen)
   const summary = await getLedgerSummary(deps, ledgerId)
@@ -28,8 +28,8 @@ export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean):
 }
 
 /**
- * A key with all scopes for a ledger whose own are lost; its agent is the one named `agentName`, registered if there is
- * none. The lost keys stay valid: revoke them with the new one.
+ * Makes a key with all scopes, for a ledger whose keys are lost. Its agent is named `agentName`, registered if
+ * needed. The lost keys stay valid: revoke them with the new one.
  */
 export async function reissueKey(
   deps: KeyDeps,
@@ -52,7 +52,7 @@ export async function reissueKey(
   return made
 }
 
-/** `system`, as the one who speaks for the operator in the ledger's own chain. */
+/** Returns `system` as author: it acts for the operator in the ledger's own chain. */
 export async function systemAuthor(deps: KeyDeps, ledgerId: Uuid): Promise<Author> {
   const { issuer } = await getLedgerSummary(deps, ledgerId)
   const envelopeKid = (await findEnvelopeKid(deps.readPool, ledgerId))!

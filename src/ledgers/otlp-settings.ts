@@ -1,10 +1,10 @@
-/** Which spans and logs an API key takes, and what of them is kept (docs/otlp.md). */
+/** Which spans and logs an API key accepts, and what is stored of them (docs/otlp.md). */
 export type OtlpSettings = {
-  /** Only spans and logs of agents, or everything. */
+  /** Only spans and logs of agents, or all. */
   readonly take: 'agents' | 'all'
-  /** Attributes with content are kept by their digest, or as they are. */
+  /** Attributes with content are stored as digests, or unchanged. */
   readonly content: 'digest' | 'keep'
-  /** The exporter is told of the rest, or it is not. */
+  /** Whether the exporter is told about the spans and logs that were not accepted. */
   readonly rest: 'reject' | 'drop'
 }
 

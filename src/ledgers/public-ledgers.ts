@@ -6,9 +6,9 @@ import { PUBLIC_LEDGERS_AGE_MS_MAX } from './limits.ts'
 type Read = { readonly beganAtMs: number; readonly ledgers: Promise<ReadonlySet<Uuid>> }
 
 /**
- * Ledgers whose tiles anybody may read: all of them, read anew after 5 s. A reader without a key can name any ledger, so an id that is
- * unknown costs no query: when each was looked for, a flood of them used up the looks of ledgers that had just become public. The clock
- * MUST be one that never goes back.
+ * All ledgers whose tiles are public, read again after 5 s. A reader without a key can name any ledger, so an unknown
+ * id costs no query. When each id was looked up, a flood of unknown ones used up the look-ups of newly public
+ * ledgers. The clock MUST never go back.
  */
 export class PublicLedgers {
   readonly #pool: pg.Pool
@@ -24,7 +24,7 @@ export class PublicLedgers {
     return (await this.#ledgers()).has(ledgerId)
   }
 
-  /** Says that one was changed here. */
+  /** Drops the list, because a ledger was changed here. */
   forget(): void {
     this.#read = null
   }
@@ -35,7 +35,7 @@ export class PublicLedgers {
       return this.#read.ledgers
     const read = { beganAtMs, ledgers: listPublicLedgers(this.#pool) }
     this.#read = read
-    // A failed read is not remembered; who waits for it is told.
+    // A failed read is not cached. Its callers get the error.
     read.ledgers.catch(() => {
       if (this.#read === read) this.#read = null
     })

@@ -3,14 +3,14 @@ import { RATE_LIMIT_BUCKETS_MAX } from './limits.ts'
 
 export type { RateLimit }
 
-/** Rounding of a bucket's arithmetic on doubles, which must not refuse the last request of a burst. */
+/** Tolerance for rounding errors, which must not refuse the last request of a burst. */
 const ROUNDING_MS = 0.001
 
-/** State of a limit after a charge. `remaining`: requests that it would let in at once. */
+/** State of a limit after a charge. `remaining`: requests that it would accept at once. */
 export type RateLimitState = {
   readonly limit: RateLimit
   readonly remaining: number
-  /** Until the whole burst is there again. */
+  /** Time until the whole burst is available again. */
   readonly fullInMs: number
 }
 
@@ -18,7 +18,7 @@ type Charge =
   | { readonly allowed: true; readonly states: readonly RateLimitState[] }
   | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
 
-/** A limited caller. `name`: of the kind of limit, as headers have it; among those of one kind the id is unique. */
+/** A limited caller. `name`: kind of the limit, as in the headers. `id`: unique within a kind. */
 export type Limited = {
   readonly name: string
   readonly id: string
@@ -28,19 +28,22 @@ export type Limited = {
 type Bucket = { readonly limit: RateLimit; fullAtMs: number }
 
 /**
- * Token buckets, as the time at which each is full again (GCRA): one number each, and nothing that runs. They are of this process
- * alone: behind N servers a client gets up to N times its limit. The clock MUST be one that never goes back.
+ * Token buckets, stored as the time at which each is full again (GCRA): one number each, and no timers. They are
+ * local to the process: behind N servers a client gets up to N times its limit. The clock MUST never go back.
  */
 export class RateLimits {
   readonly #now: () => number
-  /** By kind, because a ledger makes keys and peerings: they must not push out its own limit, which the operator has set. */
+  /**
+   * By kind, because a ledger makes keys and peerings: these must not push out the bucket of its own limit, which the
+   * operator has set.
+   */
   readonly #buckets = new Map<string, Map<string, Bucket>>()
 
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** Takes one request from each, or nothing from any. */
+  /** Takes one request from every bucket, or none from any. */
   charge(limited: readonly Limited[]): Charge {
     const nowMs = this.#now()
     const buckets = limited.map((one) => this.#bucketOf(one))
@@ -54,7 +57,7 @@ export class RateLimits {
     return allowed ? { allowed, states } : { allowed, states, retryAfterMs }
   }
 
-  /** Takes more for a request that was let in, which may leave a debt: the next one waits the longer. */
+  /** Takes more for an accepted request. This may leave a debt, and delays later requests. */
   chargeMore(limited: readonly Limited[], requests: number): void {
     for (const one of limited) take(this.#bucketOf(one), requests, this.#now())
   }
@@ -64,7 +67,7 @@ export class RateLimits {
     this.#buckets.set(name, buckets)
     const known = buckets.get(id)
     if (known && isSame(known.limit, limit)) return known
-    // The oldest is forgotten, which only gives it its burst anew.
+    // The oldest bucket is dropped, which only restores its burst.
     if (buckets.size >= RATE_LIMIT_BUCKETS_MAX) buckets.delete(buckets.keys().next().value!)
     const bucket = { limit, fullAtMs: 0 }
     buckets.set(id, bucket)

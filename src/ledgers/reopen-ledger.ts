@@ -9,17 +9,17 @@ import type { KeyDeps } from './keys.ts'
 import { readDefinition } from './ledger-definition.ts'
 import { getLedgerSummary, systemAuthor } from './operate-ledger.ts'
 
-/** The ledger's closure that is open, or else its last. */
+/** Returns the ledger's open closure, or else its last one. */
 export async function getClosure(deps: KeyDeps, ledgerId: Uuid): Promise<Closure> {
   const closure = await findClosure(deps.readPool, ledgerId)
   if (closure) return closure
-  await getLedgerSummary(deps, ledgerId) // there may be no such ledger at all
+  await getLedgerSummary(deps, ledgerId) // throws if there is no such ledger
   throw new ApiError('state_conflict', `${formatId('led', ledgerId)} was never closed as restored`)
 }
 
 /**
- * Reopens a ledger that was found to be an older backup of itself, by an entry that says what was known and what is there.
- * `known`, repeated by the operator, acknowledges what is lost. The same again is answered as the first time.
+ * Reopens a ledger that was found to be an older backup of itself, by an entry with the published head and the one
+ * found. `known`, repeated by the operator, acknowledges the loss. A repeated call returns the first result.
  */
 export async function reopenLedger(
   deps: KeyDeps,
@@ -38,7 +38,7 @@ export async function reopenLedger(
     readFirstEntries(deps.readPool, [ledgerId]),
   ])
   const { digest, issuer } = readDefinition(ledgerId, first!, findKey)
-  // The state cannot move while the ledger is closed: the entry is the next one, or is refused.
+  // The chain cannot grow while the ledger is closed: this entry is the next one, or is refused.
   await administer(
     deps,
     { ...author, issuer },
@@ -52,7 +52,10 @@ export async function reopenLedger(
   return getClosure(deps, ledgerId)
 }
 
-/** A ledger that was brought from an archive may be of another deployment. */
+/**
+ * Throws unless this deployment has the ledger's private keys. A ledger that was restored from an archive may be of
+ * another deployment.
+ */
 async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
   const { envelope, note } = await findOwnKeys(deps.readPool, ledgerId)
   if (envelope && note) return

@@ -10,16 +10,17 @@ import { aboutKey } from './new-key.ts'
 
 type KeysRevoked = {
   readonly key: KeyRow
-  /** By an earlier request with the same Idempotency-Key. */
+  /** An earlier request with the same Idempotency-Key did it. */
   readonly replayed: boolean
   readonly alsoRevoked: readonly Uuid[]
-  /** Others that it has made are still valid. */
+  /** True if further keys that it made are still valid. */
   readonly hasMore: boolean
 }
 
 /**
- * Revokes the key, and with `alsoMade` those that it has made, those that they have, and so on. This server refuses them at once, the
- * others within seconds: a thief who makes another key in these is found by asking again, so then the key may be revoked before.
+ * Revokes the key, and with `alsoMade` all keys that it made, directly or indirectly. This server refuses them at
+ * once, the others within seconds. A thief may make another key within these seconds. A repeated call finds that key,
+ * so the first key may be revoked already.
  */
 export async function revokeKey(
   deps: KeyDeps,
@@ -29,12 +30,12 @@ export async function revokeKey(
 ): Promise<KeysRevoked> {
   const row = await getKey(deps, caller, keyId)
   const isRevoked = row.revokedAt !== null
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  // With an Idempotency-Key the database decides: this very request may have revoked the key.
   if (isRevoked && !alsoMade && idempotency === null)
     throw new ApiError('already_ended', `${formatId('key', keyId)} was revoked before`)
   const replayed = isRevoked && alsoMade ? false : await append(deps, caller, row, idempotency)
   deps.callers.forget(caller.ledgerId)
-  // First the key itself, then the keys that it has made, so that those made in between are among them.
+  // The key itself comes first, so that keys that it makes meanwhile are found too.
   const made = alsoMade ? await findMade(deps, caller.ledgerId, keyId) : { keys: [], hasMore: false }
   const done = await Promise.all(made.keys.map((id) => revokeUnlessEnded(deps, caller, id)))
   deps.callers.forget(caller.ledgerId)
@@ -46,13 +47,13 @@ export async function revokeKey(
   }
 }
 
-/** Valid keys that the key has made, or keys that it has made have, in the order in which they were made. */
+/** Returns the valid keys that the key made, directly or indirectly, in the order of creation. */
 async function findMade(
   { readPool }: KeyDeps,
   ledgerId: Uuid,
   keyId: Uuid,
 ): Promise<{ readonly keys: readonly Uuid[]; readonly hasMore: boolean }> {
-  // A key is made after its maker, so one pass in that order sees makers first, however long their line is.
+  // A key is created after its maker, so one pass in this order sees makers first, however deep they are nested.
   const makers = new Set([keyId])
   const keys: Uuid[] = []
   let afterSeq = -1
@@ -70,7 +71,7 @@ async function findMade(
   }
 }
 
-/** Whether this request did. */
+/** Returns false if the key was revoked before. */
 async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Promise<boolean> {
   try {
     await append(deps, caller, await getKey(deps, caller, keyId), null)
@@ -81,7 +82,7 @@ async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Pr
   }
 }
 
-/** Whether it was replayed. */
+/** Returns whether the entry was replayed. */
 async function append(
   deps: KeyDeps,
   caller: Caller,

@@ -14,11 +14,11 @@ import { administer, digestOf } from './administration.ts'
 import { type AgentDeps, requireActive } from './agents.ts'
 import type { Caller } from './caller.ts'
 
-/* Keys by which agents sign for themselves (docs/formats/statements.md, "Keys of agents"). */
+/* Keys with which agents sign for themselves (docs/formats/statements.md, "Keys of agents"). */
 
 type SigningKeyDeps = AgentDeps & { readonly envelopeKeys: EnvelopeKeys }
 
-/** Signatures and `spki` in base64. `endorsement`: by a current key of the agent; absent of its first key. */
+/** Signatures and `spki` in base64. `endorsement`: by a current key of the agent; absent for its first key. */
 type NewSigningKey = {
   readonly alg: SignatureAlgorithm
   readonly spki: string
@@ -30,8 +30,9 @@ type NewSigningKey = {
 type SigningKeyWritten = { readonly key: SigningKeyRow; readonly replayed: boolean }
 
 /**
- * Registers a key. The first one is taken from whoever manages agents; each further one needs a signature by one that the agent has, which
- * the ledger decides. Throws `key_proof_refused`, `endorsement_needed`, `signing_key_exists`.
+ * Registers a key. Whoever manages agents may register the first one. Each further one needs a signature by a key
+ * that the agent has, which the database checks. Throws `key_proof_refused`, `endorsement_needed`,
+ * `signing_key_exists`.
  */
 export async function registerSigningKey(
   deps: SigningKeyDeps,
@@ -64,7 +65,7 @@ export async function registerSigningKey(
   return { key: await getSigningKey(deps, caller, agentId, kid), replayed }
 }
 
-/** Ends a key: it signs nothing behind this entry. Entries that it signed before stay as good as they were. */
+/** Revokes a key: it may sign no later entries. Its earlier entries stay valid. */
 export async function revokeSigningKey(
   deps: SigningKeyDeps,
   caller: Caller,
@@ -74,7 +75,7 @@ export async function revokeSigningKey(
 ): Promise<SigningKeyWritten> {
   const key = await getSigningKey(deps, caller, agentId, kid)
   requireMayChange(caller, agentId, true)
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  // With an Idempotency-Key the database decides: this very request may have revoked the key.
   if (key.revokedAt !== null && idempotency === null)
     throw new ApiError('already_ended', `the key ${kid} was revoked before`)
   const about = await aboutKeysOf(deps, caller, agentId, 'agent-key-revoked')
@@ -83,7 +84,7 @@ export async function revokeSigningKey(
   return { key: await getSigningKey(deps, caller, agentId, kid), replayed }
 }
 
-/** An agent changes its own keys, once it has one; others need the scope. */
+/** An agent may change its own keys once it has one. Other callers need the scope. */
 function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): void {
   if (caller.scopes.has('agents:manage') || (isOfOwnKey && caller.agentId === agentId)) return
   throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope agents:manage`, {
@@ -91,7 +92,7 @@ function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): v
   })
 }
 
-/** Entries about an agent's keys name it under the digest that it was registered with: verifiers compare the two. */
+/** Entries about an agent's keys have the digest of its registration: verifiers compare the two. */
 async function aboutKeysOf<Kind extends 'agent-key-registered' | 'agent-key-revoked'>(
   { readPool }: SigningKeyDeps,
   { ledgerId }: Caller,

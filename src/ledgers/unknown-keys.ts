@@ -3,9 +3,10 @@ import type { Uuid } from '../proof/ids.ts'
 type Read = { readonly ledgerId: Uuid; readonly readAtMs: number }
 
 /**
- * Texts that look like keys and are none, by hash: `max` at most, the newest half of that at least. Two generations: when the young one is
- * full, the old one is dropped as a whole. Anybody can send new ones. (A Map of which the first member is deleted for each new one passes over all that
- * were deleted before: 15 to 21 us for each, instead of 0.6.)
+ * Texts that look like keys but are unknown, by hash. Stores `max` at most, and always the newest half of that. There
+ * are two generations: when the young one is full, the old one is dropped as a whole. Anybody can send new ones.
+ * (With a Map whose first member is deleted for each new one, each deletion skips all earlier ones: 15 to 21 us
+ * instead of 0.6.)
  */
 export class UnknownKeys {
   readonly #max: number
@@ -20,7 +21,6 @@ export class UnknownKeys {
     return this.#young.size + this.#old.size
   }
 
-  /** As it was read last. */
   get(hash: string): Read | undefined {
     return this.#young.get(hash) ?? this.#old.get(hash)
   }

@@ -14,10 +14,8 @@ import {
 import { Places } from './places.ts'
 import { UNPROVEN } from './unproven.ts'
 
-/** Kinds of requests that have places of their own. */
 export type RequestKind = 'reads' | 'writes'
 
-/** The named limits, unless a test has smaller ones. */
 const LIMITS = {
   underWayMax: REQUESTS_UNDER_WAY_MAX,
   reads: { max: READS_UNDER_WAY_MAX, waitMs: READS_WAIT_MS_MAX },
@@ -32,7 +30,10 @@ const LIMITS = {
   turnBytesMax: TURN_BYTES_MAX,
 }
 
-/** Serving a request costs about 150 µs of CPU, refusing one 30 µs: one is worth five refusals. */
+/**
+ * Serving a request costs about 150 µs of CPU, refusing one about 30 µs. One served request costs as much as five
+ * refusals.
+ */
 const REFUSALS_PER_REQUEST = 5
 
 type Waiting = {
@@ -44,19 +45,21 @@ type Waiting = {
 }
 
 /**
- * How many requests a process works at, and when it begins each.
+ * Limits how many requests a process works on, and decides when each one begins.
  *
- * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor, and make all others wait longer by as much:
- * past the ceiling every request would take as long as the clients' patience. So the rest is refused at once, but for
- * bursts (places.ts). Reads have places of their own, and more of them where they are cheap: they take a fraction of a write's time, and a
- * server that has all the writes that it can do is asked for records no less.
+ * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor and delay all others by as much. Without the
+ * limit every request would take as long as clients are willing to wait. So further requests are refused at once,
+ * except for bursts (places.ts). Reads have limits of their own. More reads are accepted while they are cheap: a read
+ * takes a fraction of a write's time, and a server at its limit of writes can still answer reads.
  *
- * Accepted requests begin a few at a time, in each slice of the event loop, because a request that must be refused is not seen before the
- * slice ends. (256 that all begin when they are seen make slices of 50 ms.) They begin round-robin by owner, so a request of a quiet owner
- * begins in the next slice, however many requests of a busy owner wait.
+ * Accepted requests begin a few at a time, in each slice of the event loop, because the server sees new requests,
+ * which it may have to refuse, only when the slice ends. (256 requests that all begin at once make slices of 50 ms.)
+ * They begin round-robin by owner: a request of a quiet owner begins in the next slice, however many requests of a
+ * busy owner wait.
  *
- * An owner is a ledger, the operator, or the peers of a ledger, each proven (src/http/connections/prove.ts). All other requests belong to UNPROVEN,
- * which has places of its own: no proven request is refused because of them.
+ * An owner is a ledger, the operator, or all peers of a ledger, each proven (src/http/connections/prove.ts). All
+ * other requests belong to UNPROVEN, which has limits of its own. An unproven request never causes the refusal of a
+ * proven one.
  */
 export class Admission {
   readonly #places: Readonly<Record<RequestKind, Places>>
@@ -65,11 +68,11 @@ export class Admission {
   readonly #limits: typeof LIMITS
   readonly #observeWait: (ms: number) => void
   readonly #waiting = new FairQueue<Waiting>()
-  /** Without UNPROVEN. */
+  /** Without requests of UNPROVEN. */
   readonly #waitingOf: Record<RequestKind, number> = { reads: 0, writes: 0 }
   #refusedBefore = 0
 
-  /** `observeWait` hears how long each request waited to begin. */
+  /** `observeWait` is called with the time that each request waited before it began. */
   constructor(now: () => number, limits = LIMITS, observeWait: (ms: number) => void = () => {}) {
     this.#now = now
     this.#limits = limits
@@ -81,12 +84,15 @@ export class Admission {
     this.#unproven = new Places(now, limits.unproven)
   }
 
-  /** Whether one more may come. MUST be followed by its `begin`. `owner`: proven, or UNPROVEN. */
+  /**
+   * Returns whether one more request may come. MUST be followed by `begin` if it returns true. `owner`: proven, or
+   * UNPROVEN.
+   */
   admits(kind: RequestKind, owner: string): boolean {
     return this.#placesOf(kind, owner).admits(owner)
   }
 
-  /** Begins it, soon. `bytes`: of its body, as far as that is known. */
+  /** Queues the request, and calls `begin` in one of the next slices. `bytes`: size of its body, as far as known. */
   begin(kind: RequestKind, bytes: number, owner: string, begin: () => void): void {
     this.#placesOf(kind, owner).enter(owner)
     const isFirst = this.#waiting.size === 0
@@ -95,7 +101,9 @@ export class Admission {
     if (isFirst) setImmediate(this.#beginSome)
   }
 
-  /** It has arrived whole, from somebody who may: from now on it counts. MUST be followed by one `leave`. */
+  /**
+   * Counts the request, whose body has arrived whole and whose caller is permitted. MUST be followed by one `leave`.
+   */
   enter(kind: RequestKind, owner: string): void {
     this.#placesOf(kind, owner).enter(owner)
   }
@@ -106,22 +114,20 @@ export class Admission {
     places.answer()
   }
 
-  /** Requests that are worked at, or begin soon. */
+  /** Requests that are being served, or begin soon. */
   get underWay(): number {
     return this.#places.reads.taken + this.#places.writes.taken + this.#unproven.taken
   }
 
-  /** Requests of proven owners that were taken and have not begun. */
+  /** Requests of proven owners that were accepted and have not begun. */
   waiting(kind: RequestKind): number {
     return this.#waitingOf[kind]
   }
 
-  /** Since the process began. */
   get refused(): number {
     return this.#places.reads.refused + this.#places.writes.refused + this.#unproven.refused
   }
 
-  /** Those of them whose sender had proven nothing. */
   get refusedUnproven(): number {
     return this.#unproven.refused
   }
@@ -132,7 +138,7 @@ export class Admission {
 
   readonly #beginSome = (): void => {
     let bytes = 0
-    // Where the turn went by with refusing, as much again for those that were taken: they are who is served.
+    // If refusals took up the last slice, as much work for accepted requests is added to this one.
     const { refused } = this
     const max = this.#limits.perTurnMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
     this.#refusedBefore = refused

@@ -1,9 +1,9 @@
 /**
- * Items that wait, by owner. Owners take turns (round-robin), and the items of one owner keep their order: an owner with a thousand
- * items delays another owner's first item by one. Pure; whoever adds MUST bound it (shares.ts).
+ * Queue of items by owner, round-robin. The items of one owner keep their order. An owner with a thousand items
+ * delays another owner's first item by one. Pure. Callers MUST bound what they add (shares.ts).
  */
 export class FairQueue<T> {
-  /** The owner whose turn is next is first. No queue is empty. */
+  /** Owners in round-robin order, the next one first. No owner's queue is empty. */
   readonly #queues = new Map<string, T[]>()
   #size = 0
 
@@ -11,7 +11,6 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** Owners that wait. */
   get owners(): number {
     return this.#queues.size
   }
@@ -20,7 +19,10 @@ export class FairQueue<T> {
     return this.#queues.get(owner)?.length ?? 0
   }
 
-  /** Owners in the order of their turns. An owner that `take` puts behind the others is visited once more. */
+  /**
+   * Owners in round-robin order. If `take` moves an owner to the end during the iteration, that owner is visited
+   * again.
+   */
   entries(): Iterable<[owner: string, items: readonly T[]]> {
     return this.#queues
   }
@@ -33,7 +35,7 @@ export class FairQueue<T> {
     this.#size++
   }
 
-  /** The owner's first item. The owner is then behind all others. MUST NOT be called for an owner that has none. */
+  /** Removes and returns the owner's first item, and moves the owner behind all others. The owner MUST have an item. */
   take(owner: string): T {
     const queue = this.#queues.get(owner)!
     const item = queue.shift()!
@@ -43,13 +45,12 @@ export class FairQueue<T> {
     return item
   }
 
-  /** The first item of the first owner that `may`; null: there is none. */
+  /** Takes the first item of the first owner that `may` accepts. null: there is none. */
   next(may: (owner: string, first: T) => boolean = () => true): T | null {
     for (const [owner, [first]] of this.#queues) if (may(owner, first!)) return this.take(owner)
     return null
   }
 
-  /** For an item that waits no longer. */
   delete(owner: string, item: T): void {
     const queue = this.#queues.get(owner)
     const at = queue?.indexOf(item) ?? -1

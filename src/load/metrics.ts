@@ -11,7 +11,6 @@ type Admitting = {
   readonly writeDeadlines: { readonly cutOff: number }
 }
 
-/** Measures how long requests wait to begin. */
 export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
   const waits = new Durations(WAIT_BOUNDS_MS)
   const wait = {
@@ -22,7 +21,6 @@ export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
   return (ms) => waits.observe(ms)
 }
 
-/** Shows how many requests a server takes, and how much it holds for clients that take or send slowly. */
 export function watchAdmission(metrics: Metrics, { admission, budgets, writeDeadlines }: Admitting): void {
   readGauge(
     metrics,

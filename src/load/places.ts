@@ -1,24 +1,25 @@
 import { Shares } from './shares.ts'
 
-/** How often it is counted how many were answered. */
+/** How often the limit is computed anew. */
 const COUNT_EVERY_MS = 250
 
 type PlaceLimits = {
   readonly underWayMax: number
-  /** Takes more than these, as far as so many are answered in `waitMs`, up to `max`. Absent: never. */
+  /** Raises the limit to as many requests as are answered in `waitMs`, up to `max`. Absent: the limit is fixed. */
   readonly fast?: { readonly max: number; readonly waitMs: number }
   readonly burstMax: number
   readonly burstPerSecond: number
 }
 
 /**
- * Places of requests under way, in equal shares (shares.ts): requests that wait for something else than the processor, such as their
- * ledger's share of time for its types, would otherwise fill all places with ten requests a second.
+ * Limit of requests under way, shared equally among owners (shares.ts). Without shares, requests that wait for
+ * something other than the processor, such as their ledger's share of time for its types, would take the whole limit
+ * at ten requests a second.
  *
- * Bursts are taken beyond the places: requests that come at one moment, to a server that has time, are worked off in a fraction of a
- * second. They are a store that fills up again slowly (a token bucket), so that a load which stays is held to the places.
+ * Bursts are accepted beyond the limit. Requests that arrive together at an idle server are served in a fraction of a
+ * second. Bursts draw from a token bucket that refills slowly, so a lasting load stays within the limit.
  *
- * Where requests are cheap more of them are taken, as many as are answered while the last one waits as long as it may.
+ * With `fast`, the limit grows where requests are cheap: as many are accepted as the server answers within `waitMs`.
  */
 export class Places {
   readonly #now: () => number
@@ -40,7 +41,7 @@ export class Places {
     this.#filledAtMs = now()
   }
 
-  /** Whether one more may come; if not, that counts as a refusal. */
+  /** Returns whether one more request may come. Counts a refusal if not. */
   admits(owner: string): boolean {
     this.#countPlaces()
     if (this.#shares.hasRoom(owner) || this.#takeBurst()) return true
@@ -57,7 +58,7 @@ export class Places {
     this.#shares.release(owner)
   }
 
-  /** One of those that left has been answered. */
+  /** Counts that a request which left has been answered. */
   answer(): void {
     this.#answered++
   }
@@ -66,12 +67,11 @@ export class Places {
     return this.#shares.taken
   }
 
-  /** Since the process began. */
   get refused(): number {
     return this.#refused
   }
 
-  /** From what was answered lately: half of it in the last period, the rest in those before. */
+  /** Sets the limit from recent answers: half the weight is on the last period, the rest on those before. */
   #countPlaces(): void {
     const { fast, underWayMax } = this.#limits
     if (!fast) return

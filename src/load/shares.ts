@@ -1,27 +1,27 @@
 import { UNPROVEN } from './unproven.ts'
 
 /**
- * How the owners of a resource share it (docs/operate/load.md):
+ * How owners share a resource (docs/operate/load.md).
  *
- * - `equal`: an owner may take while anything is left. When nothing is left, an owner that has less than an equal share may take
- *   nevertheless, so the whole is exceeded a little. For work whose amount is bounded elsewhere too, such as requests.
- * - `rest`: an owner may have `ofRest` of what the other owners leave (the dynamic thresholds of Choudhury and Hahne). Something is always
- *   left for an owner that has little, and the whole is never exceeded. For memory and sockets. (With "the whole while alone, and an
- *   equal share nevertheless" ten owners that came one after the other had three times the whole.)
+ * - `equal`: an owner may take while anything is left. When nothing is left, an owner below an equal share may still
+ *   take, so the total is exceeded a little. For work whose amount is bounded elsewhere too, such as requests.
+ * - `rest`: an owner may have `ofRest` of what the other owners leave (the dynamic thresholds of Choudhury and
+ *   Hahne). Something is always left for an owner that has little, and the total is never exceeded. For memory and
+ *   sockets. (With `equal`, ten owners that came one after the other had three times the total.)
  */
 export type ShareLimits = {
   readonly rule: 'equal' | 'rest'
-  /** All proven owners together. */
+  /** Limit of all proven owners together. */
   readonly max: number
-  /** Default: half, so an owner that is alone has half of the whole, and of two each has a third. */
+  /** Default: half. An owner that is alone has half of the total; two owners have a third each. */
   readonly ofRest?: number
-  /** One owner, however much is left. */
+  /** Limit of one owner, however much is left. */
   readonly ofOwnerMax?: number
-  /** All unproven callers together, in addition to `max`. Default: nothing. */
+  /** Limit of all unproven callers together, in addition to `max`. Default: 0. */
   readonly unprovenMax?: number
 }
 
-/** Most that an owner may have by the rule `rest`, of `max`, when the others have so much. */
+/** Returns the most that an owner may have by the rule `rest`, when the others have `ofOthers` of `max`. */
 export function restOf(max: number, ofOthers: number, ofRest = 1 / 2): number {
   return Math.ceil((max - ofOthers) * ofRest)
 }
@@ -35,7 +35,6 @@ export class Counts {
     return this.#total
   }
 
-  /** Owners that have any. */
   get owners(): number {
     return this.#ofOwner.size
   }
@@ -54,15 +53,15 @@ export class Counts {
 }
 
 /**
- * A resource that owners share: requests, bytes, open answers. Each owner MUST be proven, or be UNPROVEN: an invented name would take from
- * the shares of others.
+ * A resource that owners share: requests, bytes, open answers. Each owner MUST be proven, or be UNPROVEN. An invented
+ * owner would take from the shares of others.
  */
 export class Shares {
   readonly #limits: ShareLimits
   readonly #counts = new Counts()
   #unproven = 0
   #refused = 0
-  /** All proven owners together. May change while owners have some. */
+  /** May change at any time. */
   max: number
 
   constructor(limits: ShareLimits) {
@@ -70,12 +69,11 @@ export class Shares {
     this.max = limits.max
   }
 
-  /** Taken by all owners, UNPROVEN too. */
+  /** Amount taken by all owners, including UNPROVEN. */
   get taken(): number {
     return this.#counts.total + this.#unproven
   }
 
-  /** Since the process began. */
   get refused(): number {
     return this.#refused
   }
@@ -84,7 +82,7 @@ export class Shares {
     return owner === UNPROVEN ? this.#unproven : this.#counts.of(owner)
   }
 
-  /** Whether the owner may take so many more. If not, that counts as a refusal. */
+  /** Returns whether the owner may take `count` more. Counts a refusal if not. */
   admits(owner: string, count = 1): boolean {
     if (this.hasRoom(owner, count)) return true
     this.#refused++
@@ -101,7 +99,7 @@ export class Shares {
     return total + count <= Math.ceil(this.max) || own + count <= this.max / (own === 0 ? owners + 1 : owners)
   }
 
-  /** Counts them, whether there is room or not. MUST be followed by `release` of as many. */
+  /** Counts the amount, whether there is room or not. MUST be followed by `release` of the same amount. */
   take(owner: string, count = 1): void {
     this.#add(owner, count)
   }

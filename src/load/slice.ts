@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TURN_MS_MAX } from './limits.ts'
 
 /**
- * One slice of the event loop: work that goes on for TURN_MS_MAX before others run. Measured by time, because senders choose how long a
- * thousand items take: 10 ms or a second.
+ * One slice of the event loop: work may run for TURN_MS_MAX before others run. Slices are measured by time, because
+ * senders choose how long a thousand items take: 10 ms or a second.
  */
 export class Slice {
   #beganAtMs = performance.now()
@@ -19,8 +19,9 @@ export class Slice {
 }
 
 /**
- * Slices for long work, such as exports: however many of them run, one does a piece of work in each iteration of the event loop. Without
- * this a stream whose client takes everything at once never lets go, because nothing that it waits for is an event.
+ * Slices for long work, such as exports. However many exports run, only one of them works in each iteration of the
+ * event loop. Without this, a stream whose client reads fast enough never yields, because it never waits for an
+ * event.
  */
 export class Slices {
   readonly #waiting: (() => void)[] = []

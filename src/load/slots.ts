@@ -1,12 +1,16 @@
 import { ApiError } from '../errors.ts'
 import { Shares } from './shares.ts'
 
-/** Few, because each may stay for an hour: twelve owners that take all they can leave some of a hundred to others. */
+/**
+ * A third, because each slot may be taken for an hour: twelve owners that take all they can still leave some of a
+ * hundred to others.
+ */
 const OF_REST = 1 / 3
 
 /**
- * Long answers of a kind, streamed or waited for, by owner: an answer that nobody reads is held, and pipelining makes hundreds cheap.
- * UNPROVEN has as many as one ledger, in addition to those of all ledgers.
+ * Limits long answers of one kind by owner: streams and long polls. An answer that nobody reads stays in memory, and
+ * pipelining makes hundreds of them cheap to request. UNPROVEN has as many slots as one ledger, in addition to those
+ * of all ledgers.
  */
 export class Slots {
   readonly #shares: Shares
@@ -20,12 +24,14 @@ export class Slots {
     return this.#shares.taken
   }
 
-  /** Since the process began. */
   get refused(): number {
     return this.#shares.refused
   }
 
-  /** Returns what gives the slot back. Throws ApiError where all of the owner's are taken. */
+  /**
+   * Takes a slot and returns the function that releases it. Throws ApiError `overloaded` if the owner has no slot
+   * left.
+   */
   take(owner: string): () => void {
     if (!this.#shares.admits(owner)) {
       throw new ApiError(

@@ -2,7 +2,9 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { TallystickError } from '../../sdk/errors.ts'
 import { MCP_ANSWER_BYTES_MAX } from './limits.ts'
 
-/** The answer of a tool: structure for programs, and the same as text for clients that know none. */
+/**
+ * Returns a tool's answer: structured content for programs, and the same as text for clients without support for it.
+ */
 export function toResult(value: object, note: string | null): CallToolResult {
   const text = JSON.stringify(value)
   const bytes = Buffer.byteLength(text)
@@ -14,17 +16,20 @@ export function toResult(value: object, note: string | null): CallToolResult {
   return { ...toContent(text, note), structuredContent: value as Record<string, unknown> }
 }
 
-/** Answer of a tool that failed. `text`: why, and what to do; the model reads it. */
+/** Returns the answer of a tool that failed. `text`: the reason and what to do, for the model. */
 export function toError(text: string, note: string | null = null): CallToolResult {
   return { ...toContent(text, note), isError: true }
 }
 
-/** Content of an answer: one text each. null is left out. */
+/** Returns the content of an answer: one text each. null is left out. */
 function toContent(...texts: readonly (string | null)[]): CallToolResult {
   return { content: texts.filter((text) => text !== null).map((text) => ({ type: 'text', text })) }
 }
 
-/** Message of an error for the client. An error that is not a TallystickError is passed to `report`, and the client gets a fixed text. */
+/**
+ * Returns the message of an error for the client. An error that is not a TallystickError is passed to `report`, and
+ * the client gets a fixed text.
+ */
 export function explain(error: unknown, report: (error: unknown) => void): string {
   if (error instanceof TallystickError) return error.message
   report(error)

@@ -5,16 +5,21 @@ import { parseJsonText } from '../proof/json/json-text.ts'
 import { quoted } from '../proof/quoted.ts'
 import { MCP_IGNORED_NAMES_MAX } from './limits.ts'
 
-/** Arguments of a call that its tool has, and names of the others. */
+/** Arguments that the tool has, and names of the ignored ones. */
 export type Arguments = {
   readonly values: Readonly<Record<string, unknown>>
   readonly ignored: readonly string[]
 }
 
 /**
- * Returns the schema of a tool that accepts what clients send. Unknown members are ignored and named in the answer, because many clients add some
- * of their own (`toolCallId`, `sessionId`). A name that looks like a misspelled argument is refused, because a record cannot be taken back, and
- * so is a name in `unsupported`: members of the REST API that the tool does not have. null for an optional argument means that it is absent. A text is converted if the argument is an object, a list, a number or a boolean.
+ * Returns the schema of a tool that accepts what clients really send.
+ *
+ * - Unknown members are ignored and named in the answer: many clients add some of their own (`toolCallId`,
+ *   `sessionId`).
+ * - A name that looks like a misspelled argument is refused, because a record cannot be taken back.
+ * - A name in `unsupported` is refused: a member of the REST API that the tool does not have.
+ * - null for an optional argument means that it is absent.
+ * - A text is converted if the argument is an object, a list, a number or a boolean.
  */
 export function lenient(
   input: z.ZodObject,
@@ -38,7 +43,7 @@ export function lenient(
   }
 }
 
-/** Text for the model that names the ignored members. null: nothing was ignored. */
+/** Returns a text for the model that names the ignored members. null: nothing was ignored. */
 export function noteOf(tool: string, input: z.ZodObject, ignored: readonly string[]): string | null {
   if (ignored.length === 0) return null
   const names = ignored.slice(0, MCP_IGNORED_NAMES_MAX).map((name) => quoted(name.slice(0, 64)))
@@ -94,7 +99,10 @@ function misspelledOf(input: z.ZodObject, name: string) {
     : [{ path: [name], message: `there is no such argument; do you mean ${meant}?` }]
 }
 
-/** Whether two names differ only in case, punctuation and an ending such as `Id`, by one letter, or by two swapped letters. */
+/**
+ * Returns whether two names differ only in case, punctuation and an ending such as `Id`, by one letter, or by two
+ * swapped letters.
+ */
 function isAlike(a: string, b: string): boolean {
   const [one, other] = [a, b].map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')) as [
     string,
@@ -109,7 +117,7 @@ function stem(name: string): string {
   return name.replace(/(?<=.{4})(?:ids?|key|s)$/, '')
 }
 
-/** Whether swapping two neighbouring letters of one text makes the other. */
+/** Returns whether swapping two neighbouring letters of one text makes the other. */
 function isSwapped(a: string, b: string): boolean {
   let at = 0
   while (at < a.length && a[at] === b[at]) at++
@@ -119,7 +127,7 @@ function isSwapped(a: string, b: string): boolean {
 /** Shorter names are too similar to each other for a comparison. */
 const ALIKE_CHARS_MIN = 5
 
-/** Whether one letter more, less or different makes the texts equal. */
+/** Returns whether one letter more, less or different makes the texts equal. */
 function isOneEdit(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   let at = 0

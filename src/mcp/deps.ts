@@ -1,19 +1,19 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { ProofOptions } from '../../sdk/verify/index.ts'
 
-/** A session's way to its ledger. */
+/** What a session needs to reach its ledger. */
 export type McpDeps = {
-  /** With the key of whoever asks: it may do what that key may, and nothing here decides anew. */
+  /** Uses the caller's key, so the server decides what the caller may do. */
   readonly client: Tallystick
-  /** null: not known, because the server did not say so. */
+  /** null: unknown, because the server did not report it. */
   readonly key: OwnKey | null
-  /** Knowledge from elsewhere that proofs are held to. */
+  /** Trusted keys, given by the user, that proofs are verified with. */
   readonly trust: Pick<ProofOptions, 'kids' | 'noteKey'>
-  /** Where proofs are verified, for people. */
+  /** Where proofs are verified, in words for people. */
   readonly verifier: 'this machine' | 'the server'
-  /** Traces what is asked, unless a call says otherwise. */
+  /** Trace of the calls, unless a call has its own. */
   readonly traceparent: string | undefined
-  /** Hears of faults of this program: the client learns no more than that there was one. */
+  /** Called with faults of this program. The client learns only that there was a fault. */
   readonly report: (error: unknown) => void
 }
 

@@ -6,8 +6,8 @@ const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b])
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x5d])
 
 /**
- * Finds the id of a JSON-RPC message that is too long to be parsed. It reads the bytes in any pieces, and stores only names and values of the
- * outermost object, each up to `ID_BYTES_MAX`.
+ * Finds the id of a JSON-RPC message that is too long to be parsed. It reads the bytes in chunks of any size, and
+ * stores only names and values of the outermost object, each up to `ID_BYTES_MAX`.
  */
 export class IdFinder {
   #depth = 0
@@ -24,7 +24,6 @@ export class IdFinder {
     return this.#id
   }
 
-  /** Whether a `method` was found. */
   get isRequest(): boolean {
     return this.#isRequest
   }

@@ -1,27 +1,27 @@
-// Answers of tools (src/mcp/answers.ts): what a model reads costs its user by the word
+// Answers of tools (src/mcp/answers.ts): their users pay for each word that a model reads
 export const MCP_PAGE_ITEMS_DEFAULT = 20
 export const MCP_PAGE_ITEMS_MAX = 100
-/** An answer holds its JSON twice: as text, and as structure. This bounds it once. */
+/** Limit of the JSON in an answer, which contains it twice: as text and as structure. */
 export const MCP_ANSWER_BYTES_MAX = 1024 * 1024
-/** Values that a completion offers; the protocol allows no more. */
+/** Values that a completion offers. The protocol allows no more. */
 export const MCP_COMPLETIONS_MAX = 100
-/** Records of each list that waits for an agent. */
+/** Records in each list of work that waits for an agent. */
 export const MCP_WORK_ITEMS_MAX = 50
 
-// A tool's call
+// Calls of tools
 /** Ignored arguments that the answer of a tool names. */
 export const MCP_IGNORED_NAMES_MAX = 8
-/** How often its client asks the server again: a checkpoint comes a second after an entry, two at most while the worker keeps up. */
+/** Retries of a tool's client. A checkpoint follows an entry within a second, or two while the worker keeps up. */
 export const MCP_RETRIES_MAX = 4
-/** Less than clients of MCP wait for an answer by default, which is a minute. */
+/** Less than the default timeout of MCP clients, which is a minute. */
 export const MCP_WAIT_SECONDS_MAX = 20
 
 // Standard input and output (src/mcp/line-transport.ts)
-/** A message: as much as the server takes of a record, and its envelope. */
+/** Largest message: the largest record that the server accepts, and its envelope. */
 export const MCP_LINE_BYTES_MAX = 640 * 1024
-/** Objects and arrays in each other: those of a record's body, in a message's `params` and `arguments`. */
+/** Nesting of objects and arrays: that of a record's body, in `params` and `arguments` of a message. */
 export const MCP_LINE_DEPTH_MAX = 34
-/** Requests that were read and not answered; the next line is read when there are fewer. */
+/** Requests that were read and not answered. The next line is read when there are fewer. */
 export const MCP_REQUESTS_AT_ONCE_MAX = 16
-/** When the input has ended: for the requests that came before. */
+/** Time for pending requests after the input has ended. */
 export const MCP_DRAIN_MS_MAX = 30_000

@@ -1,9 +1,9 @@
 import { IdFinder } from './id-finder.ts'
 
-/** A piece of a stream of lines: a whole line with its end, or a part of one that is too long to be kept. */
+/** A piece of a stream of lines: a whole line with its end, or a fragment of a line that is too long to buffer. */
 export type Piece = {
   readonly bytes: Buffer
-  /** null: a whole line. Parts of a line that is too long are numbered; `isLast` has its end. */
+  /** null: a whole line. Fragments of a long line are numbered; `isLast` marks the one with its end. */
   readonly part: Part | null
 }
 
@@ -18,12 +18,12 @@ export type Part = {
 
 export const NEWLINE = 0x0a
 
-/** Cuts a stream into lines. All pieces together are the stream, byte for byte; no more than `lineBytesMax` is held. */
+/** Cuts a stream into lines. All pieces together are the stream, byte for byte. Buffers at most `lineBytesMax`. */
 export class LineCutter {
   readonly #lineBytesMax: number
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Parts of the line that were given out; 0 while it may be whole. */
+  /** Fragments of the current line that were returned; 0 while the line may still be whole. */
   #parts = 0
   #finder = new IdFinder()
 
@@ -31,7 +31,6 @@ export class LineCutter {
     this.#lineBytesMax = lineBytesMax
   }
 
-  /** Whether the stream stands at the beginning of a line. */
   get isAtStart(): boolean {
     return this.#heldBytes === 0 && this.#parts === 0
   }
@@ -45,7 +44,7 @@ export class LineCutter {
     if (from < chunk.length) yield* this.#take(chunk.subarray(from), false)
   }
 
-  /** The last line, if it has no end. */
+  /** Returns the rest of the last line, if it has no end. */
   *end(): Generator<Piece, void, undefined> {
     if (!this.isAtStart) yield* this.#take(Buffer.alloc(0), true)
   }

@@ -21,9 +21,11 @@ type Id = string | number
 const [PARSE_ERROR, INVALID_REQUEST] = [-32700, -32600]
 
 /**
- * Messages of JSON-RPC on standard input and output, one a line. Unlike the SDK's own transport it refuses what a JavaScript value
- * could not hold as it was sent, says so to the client by the request's id, reads no further while too much is under way, and
- * answers what came before the input ended.
+ * Transport of JSON-RPC messages on standard input and output, one per line. Unlike the SDK's own transport, it
+ *
+ * - refuses what a JavaScript value cannot represent exactly, with the request's id
+ * - stops reading while too many requests are under way
+ * - answers all requests that came before the input ended
  */
 export class LineTransport implements Transport {
   onclose?: () => void
@@ -33,9 +35,9 @@ export class LineTransport implements Transport {
   readonly #input: NodeJS.ReadableStream
   readonly #output: NodeJS.WritableStream
   readonly #waiting = new Set<Id>()
-  /** A line of so many bytes, and its end. */
+  /** Room for a line of this many bytes, and its end. */
   readonly #cutter = new LineCutter(MCP_LINE_BYTES_MAX + 1)
-  /** Lines that were read while as many requests as may be were under way. */
+  /** Lines that were read while the maximum number of requests was under way. */
   #ready: string[] = []
   #hasEnded = false
   #isClosed = false
@@ -69,7 +71,7 @@ export class LineTransport implements Transport {
 
   #take(pieces: Iterable<Piece>): void {
     for (const { bytes, part } of pieces) {
-      // A line that is too long leaves only its id.
+      // Of a line that is too long only the id is known.
       if (part === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
       else if (part.isLast) this.#refuseLength(part.isRequest ? part.id : null)
     }
@@ -108,7 +110,7 @@ export class LineTransport implements Transport {
       return
     }
     if (isJSONRPCRequest(message)) this.#waiting.add(message.id)
-    // The server answers no request that its client has cancelled.
+    // The server sends no answer to a cancelled request.
     else if ('method' in message && message.method === 'notifications/cancelled')
       this.#waiting.delete(message.params?.['requestId'] as Id)
     this.onmessage?.(message)
@@ -181,7 +183,7 @@ function parseLine(line: string): JsonValue {
   }
 }
 
-/** Id of a message that is not taken, so that its sender does not wait for an answer; null where it shows none. */
+/** Returns the id of a refused message, so that its sender does not wait for an answer; null if it has none. */
 function idOf(line: string): Id | null {
   try {
     const { id } = JSON.parse(line) as { id?: unknown }

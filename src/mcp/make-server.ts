@@ -22,7 +22,7 @@ const TOOLS: readonly Tool[] = [
   cancel,
 ]
 
-/** A ledger for clients of MCP: one server a connection or request, with the key of whoever asks. It holds no state. */
+/** Makes an MCP server for one connection or request, with the caller's key. It has no state. */
 export function makeMcpServer(deps: McpDeps): McpServer {
   const none = { listChanged: false }
   const server = new McpServer(
@@ -35,7 +35,7 @@ export function makeMcpServer(deps: McpDeps): McpServer {
   return server
 }
 
-/** Names what the key may not do, because those tools are not listed. */
+/** Names the tools that the key may not use, because they are not listed. */
 function instructionsFor(deps: McpDeps): string {
   const refused = TOOLS.filter((tool) => !isAllowed(tool, deps))
   const scopes = new Set(refused.map((tool) => tool.scopes[0]!))

@@ -2,7 +2,7 @@ import type { McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { isId } from '../proof/ids.ts'
 
-/** Prompts, which a person asks for by name. */
+/** Registers prompts, which people select by name. */
 export function registerPrompts(server: McpServer): void {
   server.registerPrompt(
     'audit_run',
@@ -11,7 +11,7 @@ export function registerPrompts(server: McpServer): void {
       description:
         'Looks at all that one run of agents has written down, verifies it, and reports what is missing or wrong',
       argsSchema: z.object({
-        // The text of the prompt has them: free text in there would be a part of its instructions.
+        // These values become part of the prompt. Free text in them would be part of its instructions.
         record: z
           .string()
           .refine((text) => isId('rec', text), 'must be the id of a record: rec_ and 26 characters')

@@ -7,7 +7,7 @@ import { MCP_COMPLETIONS_MAX } from './limits.ts'
 const JSON_TYPE = 'application/json'
 const NOTE_TYPE = 'text/plain'
 
-/** The ledger as resources, which people attach to a conversation; models call tools. */
+/** Registers the ledger as resources, which people attach to a conversation. Models call tools. */
 export function registerResources(server: McpServer, deps: McpDeps): void {
   const { client } = deps
   const read = reader(deps)
@@ -75,7 +75,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
   }
 }
 
-/** Distinct values that begin so. A key that may not list them is offered none. */
+/** Returns distinct values with this prefix. Returns none if the key may not list them. */
 async function completed(value: string, list: () => Promise<string[]>): Promise<string[]> {
   try {
     return [...new Set(await list())].filter((one) => one.startsWith(value)).slice(0, MCP_COMPLETIONS_MAX)

@@ -5,8 +5,9 @@ import { mapOthers } from '../proof/statement/record-members.ts'
 import { MCP_PAGE_ITEMS_DEFAULT, MCP_PAGE_ITEMS_MAX } from './limits.ts'
 
 /*
- * Arguments and answers of tools, as models read them (arguments.ts reads them as clients send them). Arguments are refused here for what they
- * lack; whether a value is right, the server decides, and says what to do. Answers may hold more than is described: a newer server must not break a client.
+ * Arguments and answers of tools, as models see them (arguments.ts accepts what clients really send). These schemas
+ * check the form of arguments. The server checks their values, and its errors say what to do. Answers may contain
+ * more than described, so that a newer server breaks no client.
  */
 
 export const recordId = z.string().max(100).describe('id of the record (rec_…)')
@@ -19,7 +20,6 @@ const agent = z.string().max(100)
 const time = z.string().max(40).describe('RFC 3339 in UTC, such as 2026-11-20T12:00:00Z')
 export const json = z.looseObject({})
 
-/** Arguments of every tool that writes. */
 export const writing = {
   occurredAt: time.describe('when it happened, where that is not now: RFC 3339, UTC').optional(),
   onBehalfOf: agent.describe('another agent (agt_…) in whose name it is done').optional(),
@@ -30,10 +30,9 @@ export const writing = {
     .optional(),
 }
 
-/** Members for agents that sign for themselves: a tool does not sign. */
+/** Members for agents that sign for themselves. Tools do not sign. */
 export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 
-/** Arguments of every step of a gated record. */
 export const stepping = {
   record: recordId,
   ...writing,
@@ -68,7 +67,7 @@ const FORMS = {
   time,
 }
 
-/** Filters of a search; all that are given must hold. */
+/** Filters of a search. All given filters must match. */
 export const filters = {
   ...(Object.fromEntries(
     FILTER_ENTRIES.map(([name, { form, mcp }]) => {
@@ -79,7 +78,7 @@ export const filters = {
   order: z.enum(['asc', 'desc']).describe('of the chain; absent: desc, newest first').optional(),
 }
 
-/** Members of a record to write that lie among the others (src/proof/statement/record-members.ts). */
+/** Optional members of a record to write (src/proof/statement/record-members.ts). */
 export const others = mapOthers(({ says }) => z.string().max(256).describe(says).optional())
 
 export const record = z

@@ -7,7 +7,7 @@ import { INVALID_PARAMS, refusedInitialize } from './initialize.ts'
 import { MCP_ANSWER_BYTES_MAX, MCP_RETRIES_MAX } from './limits.ts'
 import { makeMcpServer } from './make-server.ts'
 
-/** The key that asks, and how the server itself is asked with it. */
+/** The caller's key, and the connection to the server's own API with it. */
 export type HttpCaller = Pick<McpDeps, 'key' | 'traceparent' | 'report'> & {
   readonly baseUrl: string
   readonly apiKey: string
@@ -21,9 +21,9 @@ export type HttpAnswer = {
 }
 
 /**
- * Answers one message of streamable HTTP, and keeps nothing of it: any server of a deployment answers the next one. Clients of
- * 2026-07-28 say in each message who they are; older ones shake hands, and are answered in an event stream, which ends with
- * the answer. It is read to its end here, because no tool tells of its progress.
+ * Answers one message of streamable HTTP, without state: any server of a deployment can answer the next message.
+ * Clients of 2026-07-28 identify themselves in each message. Older ones do a handshake, and get an event stream that
+ * ends with the answer. The stream is read to its end here, because no tool reports progress.
  */
 export async function serveHttp(
   { baseUrl, apiKey, fetch, ...caller }: HttpCaller,
@@ -37,7 +37,7 @@ export async function serveHttp(
   const form = formOf(request.headers.get('accept'))
   let fault: unknown = null
   const handler = createMcpHandler(() => makeMcpServer(deps), {
-    // Nothing changes that a client could hear of: a stream would be held open for nothing.
+    // Tools and resources never change, so a subscription would keep a stream open for nothing.
     maxSubscriptions: 0,
     keepAliveMs: 0,
     responseMode: form === 'stream' ? 'sse' : 'auto',
@@ -69,8 +69,9 @@ const [JSON_TYPE, STREAM] = ['application/json', 'text/event-stream']
 const BOTH = `${JSON_TYPE}, ${STREAM}`
 
 /**
- * Form of the answer by the rules of HTTP for `Accept`; the SDK only searches for texts. `either`: the client names both forms. `json` also if it
- * accepts both without naming them, as with a wildcard. null: it accepts neither.
+ * Returns the form of the answer by the rules of HTTP for `Accept`; the SDK only searches for texts. `either`: the
+ * client names both forms. `json`: also if it accepts both without naming them, as with a wildcard. null: it accepts
+ * neither.
  */
 function formOf(accept: string | null): 'json' | 'stream' | 'either' | null {
   const [json, stream] = [JSON_TYPE, STREAM].map((type) => acceptWeightOf(accept, type) > 0)

@@ -10,20 +10,23 @@ export type Tool = {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** Scopes, any of which is enough. */
+  /** Any of these scopes is enough. */
   readonly scopes: readonly string[]
   readonly hints: ToolAnnotations
   readonly input: z.ZodObject
-  /** Members that the REST API has and the tool has not. Ignored, they would change what is recorded, so they are refused. */
+  /**
+   * Members that the REST API has and the tool lacks. They are refused, because ignoring them would change what is
+   * recorded.
+   */
   readonly unsupported?: readonly string[]
   readonly output: z.ZodObject
   run(deps: McpDeps, args: never, options: StepOptions): Promise<object>
 }
 
-/** Arguments that are options of the call to the server, and no members of its body. */
+/** Arguments that become options of the request instead of members of its body. */
 type Options = Pick<StepOptions, 'idempotencyKey' | 'ifVersion'>
 
-/** A tool whose arguments are those of its schema. */
+/** Defines a tool whose arguments have the types of its schema. */
 export function defineTool<Input extends z.ZodObject>(
   tool: Omit<Tool, 'input' | 'run'> & {
     readonly input: Input
@@ -33,7 +36,7 @@ export function defineTool<Input extends z.ZodObject>(
   return tool as unknown as Tool
 }
 
-/** Nothing is changed by it, and nothing beyond the ledger is asked. */
+/** The tool changes nothing, and uses nothing beyond the ledger. */
 export const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
 
 export function isAllowed({ scopes }: Tool, { key }: McpDeps): boolean {
@@ -58,7 +61,7 @@ export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void
     try {
       return toResult(await run(deps, rest as never, options), note)
     } catch (error) {
-      // Nobody waits for it any more.
+      // The client has cancelled the call, so nobody reads the answer.
       if (signal.aborted) return toError('cancelled')
       return toError(explain(error, deps.report), note)
     }
@@ -66,7 +69,7 @@ export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void
   if (!isAllowed(tool, deps)) registered.disable()
 }
 
-/** The one of the call (SEP-414), or else of the request that brought it. */
+/** Returns the traceparent of the call (SEP-414), or else of the request that contained it. */
 function traceparentOf(
   meta: Readonly<Record<string, unknown>> | undefined,
   deps: McpDeps,

@@ -29,7 +29,7 @@ export const verifyRecord = defineTool({
     const reports: ProofReport[] = []
     try {
       reports.push(await proved(deps, record, undefined, { signal }))
-      // The first entry is that of the creation: what became of a gated record, its newest step says.
+      // The first entry proves the creation only. The outcome of a gated record is in its newest step.
       if (record.version > 1) reports.push(await proved(deps, record, record.entry.seq, { signal }))
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error
@@ -63,7 +63,7 @@ async function proved(
   return verifyProof(await client.records.proof(record.id, { seq }, options), { ...trust, record })
 }
 
-/** A reader must hear what rests on the proof's own word. */
+/** Returns the summary, which names everything that rests on the proof's own claims. */
 function summaryOf(reports: readonly ProofReport[], { verifier }: McpDeps): string {
   const [first] = reports as [ProofReport]
   const entries = reports.map(({ seq, kind, signedBy }) => `${seq} (${kind}, signed by the ${signedBy})`)

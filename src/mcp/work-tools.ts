@@ -7,9 +7,9 @@ import { json, OWN_SIGNATURE, peer, reason, record, stepping } from './schemas.t
 import { defineTool, READS } from './tool.ts'
 
 const WRITE = ['records:write']
-/** A second call of the same step is refused by the lifecycle, so that nothing is done twice. */
+/** The lifecycle refuses a second call of the same step, so nothing is done twice. */
 const STEP = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
-/** The record has ended by it, or what was judged stays judged. */
+/** The step is final. */
 const FINAL = { ...STEP, destructiveHint: true }
 
 /** Lists of work, by the searches of docs/search.md. */

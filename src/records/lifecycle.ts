@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../proof/statement/kinds.ts'
 
-/** State that decides about the next step of a gated record. */
+/** State that decides which steps a gated record may take next. */
 export type Standing = {
   readonly state: string
   readonly version: number
@@ -12,7 +12,7 @@ export type Standing = {
   readonly hasDeadline: boolean
 }
 
-/** The kinds of entries that may come next, in the order of the lifecycle, for `nextEvents`. */
+/** Returns the kinds of entries that may come next, in the order of the lifecycle, for `nextEvents`. */
 export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: Standing): EntryKind[] {
   const kinds = new Set(LIFECYCLE.filter(({ from }) => from === state).map(({ kind }) => kind))
   if (revisionsLeft === 0 || gate === 'auto') kinds.delete('revision-requested')
@@ -22,11 +22,11 @@ export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: Standing
 
 type StandingColumns = Pick<GatedColumns, 'gate' | 'maxRevisions' | 'revisions' | 'deadline'>
 
-/** Columns by which a record stands where it does. */
+/** Columns that decide a record's state. */
 type StandingRow = Pick<RecordRowRead, 'state' | 'version'> &
   (StandingColumns | { readonly [Name in keyof StandingColumns]: null })
 
-/** null: a record that is not gated. */
+/** Returns null for a record that is not gated. */
 export function standingOf(row: StandingRow): Standing | null {
   if (row.gate === null) return null
   return {
@@ -38,7 +38,7 @@ export function standingOf(row: StandingRow): Standing | null {
   }
 }
 
-/** Whether the worker alone can take the next step: a completion, or the verdict of an `auto` gate. */
+/** Returns whether only the worker can take the next step: a verification, or the verdict of an `auto` gate. */
 export function waitsForWorker({
   state,
   gate,
@@ -51,11 +51,10 @@ export function waitsForWorker({
 
 type Wanted = {
   readonly kind: StepKind
-  /** Party that takes the step. */
   readonly partyId: Uuid
-  /** Agent whose key takes it: another one if it acts for the party. */
+  /** Agent whose key is used. Differs from the party if it acts for the party. */
   readonly actorId: Uuid
-  /** The version that the caller says the record has; null: any. */
+  /** Versions that the caller expects; null: any. */
   readonly ifVersions: readonly number[] | null
 }
 
@@ -69,7 +68,10 @@ export function refuseStep(row: RecordRowRead, wanted: Wanted): asserts row is G
   refuseMove(row, standing, wanted)
 }
 
-/** The same for a step of any ledger's record, whose party has been looked at. `standing` null: the record is not gated. */
+/**
+ * Checks a step like refuseStep, for a record of any ledger, without its party. `standing` null: the record is not
+ * gated.
+ */
 export function refuseMove(
   { state, version }: Pick<RecordRowRead, 'state' | 'version'>,
   standing: Standing | null,
@@ -86,7 +88,7 @@ export function refuseMove(
   }
   const next = standing ? nextEvents(standing) : []
   if (next.includes(kind)) return
-  // A completion that waits for the worker can be judged a moment later.
+  // A completion that waits for the worker may be judged a moment later.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
   throw new ApiError('state_conflict', `${kind} can't come next: the record is ${state}`, {
     members: { state, version, nextEvents: next },
@@ -94,7 +96,7 @@ export function refuseMove(
   })
 }
 
-/** Error for a step that the database's clock refused, about the record as it is. */
+/** Returns the error for a step that the database's clock refused, with the current state. */
 export function deadlineError(row: RecordRowRead): ApiError {
   const { state, version } = row
   const standing = standingOf(row)
@@ -106,7 +108,7 @@ export function deadlineError(row: RecordRowRead): ApiError {
   })
 }
 
-/** Error for a refused step that the record as it is now would allow: others took their steps in between. */
+/** Returns the error for a refused step that the current record would allow: others took steps in between. */
 export function overtakenError(row: RecordRowRead): ApiError {
   const { state, version } = row
   const standing = standingOf(row)
@@ -116,7 +118,7 @@ export function overtakenError(row: RecordRowRead): ApiError {
   })
 }
 
-/** Values of `role` in a problem document: the party whose step it is. */
+/** Values of `role` in a problem document: the party that may take the step. */
 export const STEP_ROLES = ['principal', 'performer', 'worker', 'other than the performer'] as const
 
 const WHOSE = {
@@ -127,7 +129,8 @@ const WHOSE = {
 } as const satisfies Record<(typeof STEP_ROLES)[number], string>
 
 /**
- * The performer gives no verdict, in any agent's name: with `agents:act` it could judge its own work for the principal.
+ * The performer's key may give no verdict in any agent's name: with `agents:act` it could judge its own work for the
+ * principal.
  */
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 

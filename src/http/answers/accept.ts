@@ -1,13 +1,13 @@
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Whether an Accept header asks for an event stream rather than for JSON (RFC 9110 §12.5.1). Wildcards mean JSON. */
+/** Returns whether an Accept header prefers an event stream to JSON (RFC 9110 §12.5.1). Wildcards mean JSON. */
 export function prefersEventStream(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))
   const stream = qualities.get(EVENT_STREAM) ?? 0
   return stream > 0 && stream > (qualities.get('application/json') ?? 0)
 }
 
-/** Whether an Accept header asks for JSON by name: where another form is the rule, wildcards mean that. */
+/** Returns whether an Accept header names JSON. For routes with another default form, which wildcards mean. */
 export function asksForJson(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))
   return (qualities.get('application/json') ?? 0) > 0

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import { entityTagsOf, noneMatchHits } from '../../proof/http-fields.ts'
 
-/** Conditions of a request on a record's version (RFC 9110 §13.1). The ETag of a record is its version in quotes. */
+/** Returns the ETag of a record: its version in quotes. Conditions on it: RFC 9110 §13.1. */
 export function etagOf(version: number): string {
   return `"${version}"`
 }

@@ -6,7 +6,8 @@ import type { Rejected } from '../../records/otlp/notarize-otlp.ts'
 import { sendJson } from './send-json.ts'
 
 /*
- * Answers of OTLP, in the encoding of the request. Their messages are small and flat, so protobuf is written here.
+ * Answers of OTLP, in the encoding of the request. The messages are small and flat, so this file encodes protobuf
+ * itself.
  */
 
 export const PROTOBUF_TYPE = 'application/x-protobuf'
@@ -27,7 +28,7 @@ export function sendExported(
     return reply.header('content-type', PROTOBUF_TYPE).send(bytesField(1, partial))
   }
   const name = signal === 'traces' ? 'rejectedSpans' : 'rejectedLogRecords'
-  // 64 bits are text in JSON of protobuf.
+  // JSON of protobuf writes 64-bit integers as text.
   const partialSuccess = { [name]: String(rejected), errorMessage: message }
   return sendJson(reply, JSON.stringify(message === '' ? {} : { partialSuccess }))
 }
@@ -45,7 +46,7 @@ export function sendStatus(request: FastifyRequest, reply: FastifyReply, error: 
   return sendJson(reply, JSON.stringify({ code, message }))
 }
 
-/** OTLP has one status for all that a server does not understand. */
+/** Returns the status for an OTLP answer. OTLP has one status for everything that a server cannot process. */
 export function otlpStatus(status: number): number {
   return status === 422 ? 400 : status
 }

@@ -5,7 +5,6 @@ import { ApiError } from '../../errors.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from '../../records/limits.ts'
 
-/** The query parameters of every list. */
 export const pageQuery = {
   limit: z
     .string()
@@ -19,7 +18,7 @@ export const pageQuery = {
     .optional(),
 }
 
-/** A list's answer: one page, and where the next one begins; null on the last. */
+/** Schema of a page. `nextCursor` is null on the last page. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.strictObject({ data: z.array(item), nextCursor: z.string().nullable() })
 }
@@ -33,13 +32,13 @@ export function pageLimit(query: { readonly limit?: string | undefined }): numbe
 }
 
 declare const LIST_TAG: unique symbol
-/** Digest of what a list's cursors are bound to. */
+/** Digest of the list that a cursor belongs to. */
 export type ListTag = string & { readonly [LIST_TAG]: true }
 
 /**
- * The list that a request pages through: ledger, route, parameters, filters, and whether only the caller's own records
- * are shown. A cursor is a position, and a position in another list would silently leave items out. `values` replaces
- * filters by what they default to, so that an absent one and its default are the same list.
+ * Identifies the list that a request pages through: ledger, route, parameters, filters, and whether only the caller's
+ * own records are shown. A cursor is a position. In another list it would silently skip items. `values` replaces
+ * filters by their resolved values, so that an absent filter and its default are the same list.
  */
 export function listTag(request: FastifyRequest, values: Readonly<Record<string, unknown>> = {}): ListTag {
   const { caller, ownRecordsOnly, routeOptions, params, query, body } = request
@@ -55,17 +54,23 @@ export function listTag(request: FastifyRequest, values: Readonly<Record<string,
   ])
 }
 
-/** Events are positions in a ledger's chain: a cursor goes on with any filter, on a page and in a stream. */
+/**
+ * Identifies the events of a ledger. Their cursors are positions in its chain, so a cursor works with any filter, for
+ * pages and streams.
+ */
 export function eventsTag(ledgerId: Uuid): ListTag {
   return tagOf([ledgerId, 'events'])
 }
 
 function tagOf(bound: readonly unknown[]): ListTag {
-  // 66 bits against mistakes. A forged cursor shows its caller nothing that the list does not.
+  // 66 bits protect against mistakes. A forged cursor shows its caller nothing that the list does not.
   return hash('sha256', JSON.stringify(bound), 'base64url').slice(0, 11) as ListTag
 }
 
-/** Page of rows of which one beyond `limit` was asked for: the last one only says that there is a next page. */
+/**
+ * Makes a page from rows that were fetched with one more than `limit`. The extra row only shows that there is a next
+ * page.
+ */
 export function toPage<Row, Item>(
   list: ListTag,
   rows: readonly Row[],
@@ -77,12 +82,15 @@ export function toPage<Row, Item>(
   return { data, nextCursor: rows.length > limit ? formatCursor(list, placeOf(data.at(-1)!)) : null }
 }
 
-/** Opaque to clients: the list, and the place of a page's last item. */
+/** Returns a cursor, opaque to clients: the list, and the position of the page's last item. */
 export function formatCursor(list: ListTag, place: readonly unknown[]): string {
   return Buffer.from(JSON.stringify([list, ...place])).toString('base64url')
 }
 
-/** Place of a cursor; null without one. Throws `invalid_request` for one of another list or made up. `schema` MUST bound every part. */
+/**
+ * Returns the position in the request's cursor; null without a cursor. Throws `invalid_request` for a cursor of
+ * another list, or a malformed one. `schema` MUST bound every part.
+ */
 export function parseCursor<T>(
   list: ListTag,
   { cursor }: { readonly cursor?: string | undefined },

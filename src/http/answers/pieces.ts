@@ -2,7 +2,10 @@ import { Readable } from 'node:stream'
 import type { Slices } from '../../load/slice.ts'
 import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
 
-/** A long answer, whose texts are written together up to STREAM_PIECE_CHARS, because each by itself costs more than making it. */
+/**
+ * Joins the texts of a long answer into strings of about STREAM_PIECE_CHARS. Writing each text alone costs more than
+ * making it.
+ */
 export async function* inPieces(
   texts: AsyncIterable<string> | Iterable<string>,
   slices: Slices,
@@ -18,7 +21,7 @@ export async function* inPieces(
   if (piece !== '') yield piece
 }
 
-/** Characters of streams whose whole text is in memory until the last piece is taken. */
+/** Characters of streams whose whole text stays in memory until the last string is read. */
 const held = new WeakMap<object, number>()
 
 export function streamHeld(texts: Iterable<string>, chars: number, slices: Slices): Readable {
@@ -27,7 +30,7 @@ export function streamHeld(texts: Iterable<string>, chars: number, slices: Slice
   return stream
 }
 
-/** Characters in memory behind a stream; 0 for one that is made as it is read. */
+/** Returns the characters in memory behind a stream; 0 for a stream that is made while it is read. */
 export function heldChars(stream: object): number {
   return held.get(stream) ?? 0
 }

@@ -2,14 +2,13 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { noneMatchHits } from '../../proof/http-fields.ts'
 
-/** A file with the ETag of its bytes. */
 export type Tagged = { readonly bytes: Buffer; readonly etag: string }
 
 export function tag(bytes: Buffer): Tagged {
   return { bytes, etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"` }
 }
 
-/** The whole file, or 304 if the client has it. `cacheControl`: who may keep it, and for how long without asking again. */
+/** Sends the whole file, or 304 if the client has it. `cacheControl`: value of Cache-Control. */
 export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -7,7 +7,10 @@ import { sendJson } from './send-json.ts'
 
 type ReadDeps = Pick<Deps, 'readPool' | 'lookups' | 'envelopeKeys'>
 
-/** The record that the request wrote, or moved; where it repeats an earlier request, as that one left it. */
+/**
+ * Sends the record that the request wrote or moved. For a repeated request, sends the record as the first request
+ * left it.
+ */
 export function sendRecord(
   deps: ReadDeps,
   request: FastifyRequest,
@@ -18,7 +21,7 @@ export function sendRecord(
   return sendReplay(deps, request, reply, result.replayedSeq)
 }
 
-/** Sends the answer of the earlier request whose entry is at `seq`. */
+/** Sends the answer of the earlier request, whose entry is at `seq`. */
 export async function sendReplay(
   deps: ReadDeps,
   request: FastifyRequest,

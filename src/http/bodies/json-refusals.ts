@@ -17,14 +17,13 @@ const CODES: Partial<Record<JsonRefusal['code'], ErrorCode>> = {
   not_object: 'invalid_request',
 }
 
-/** The error that a client gets for a text that is not taken. */
 export function refusedFor(refusal: Pick<JsonRefusal, 'code' | 'detail'>): Error {
   const code = CODES[refusal.code]
   if (!code) return new Error(`${refusal.code}: ${refusal.detail}`)
   return new ApiError(code, code === 'invalid_request' ? `the body ${refusal.detail}` : refusal.detail)
 }
 
-/** The value of a body, checked on its text. Throws ApiError. */
+/** Parses a body and checks its text. Throws ApiError. */
 export function parseBody(body: Uint8Array, limits: JsonLimits): JsonValue {
   if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
   try {

@@ -12,7 +12,6 @@ import { ReadBody } from '../zod-validation.ts'
 import { requireRead } from './refused-body.ts'
 import type { Threads } from './threads.ts'
 
-/** Spans or logs of a request, built for the ledger. */
 export class OtlpBody extends ReadBody {
   readonly read: OtlpRead
   readonly #again: (known: Grouped) => Promise<OtlpRead>
@@ -23,12 +22,15 @@ export class OtlpBody extends ReadBody {
     this.#again = again
   }
 
-  /** Reads the body once more, without what is known. */
+  /** Reads the body again, without the spans or logs that the ledger already has. */
   readWithout(known: Grouped): Promise<OtlpRead> {
     return this.#again(known)
   }
 
-  /** Cost in requests, for rate limits: as a batch of as many records, or of as many bytes: of the body, or of what it becomes. */
+  /**
+   * Cost in requests, for rate limits. Equals the cost of a batch with as many records or as many bytes, counting the
+   * larger of the body and the records built from it.
+   */
   get cost(): number {
     const { batches, bytes } = this.read
     const count = batches.reduce((sum, { built }) => sum + built.count, 0)
@@ -36,13 +38,16 @@ export class OtlpBody extends ReadBody {
   }
 }
 
-/** Whether gzip is the only content coding of the body. */
+/** Returns whether gzip is the only content coding of the body. */
 export function isGzip({ headers }: FastifyRequest): boolean {
   const codings = contentCodingsOf(headers['content-encoding'])
   return codings.length === 1 && codings[0] === 'gzip'
 }
 
-/** Always in a thread: a small body may be a large one, compressed. Throws ApiError and ThreadError. */
+/**
+ * Reads a body of OTLP in a thread, because a small compressed body may be a large one. Throws ApiError and
+ * ThreadError.
+ */
 export async function readOtlpBody(
   threads: Threads,
   request: FastifyRequest,
@@ -58,7 +63,7 @@ export async function readOtlpBody(
     subjectSalt: caller.subjectSalt,
   }
   const read = async (known: Grouped): Promise<OtlpRead> => {
-    // Copied, not handed over: what is known by now may have to be left out, and then it is read again.
+    // The body is copied, because it may be read again, without the spans that the ledger already has.
     const bytes = ownBuffer(Buffer.from(body))
     const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }
     return requireRead(

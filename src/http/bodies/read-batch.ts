@@ -14,7 +14,7 @@ import { orRefused, type RefusedBody } from './refused-body.ts'
 
 const entropy = makeEntropy()
 
-/** The body of POST /v1/records/batch, from its bytes to what is appended. */
+/** Reads the body of POST /v1/records/batch: parses, validates and builds what is appended. */
 export function readBatch(given: {
   readonly bytes: Uint8Array
   readonly about: BatchAbout

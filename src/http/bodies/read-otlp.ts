@@ -25,11 +25,10 @@ export type OtlpRequest = OtlpAbout & {
   readonly signal: OtlpSignal
   readonly isJson: boolean
   readonly isCompressed: boolean
-  /** The agent that notarizes. */
   readonly actor: Uuid
 }
 
-/** The body of a request of OTLP, from its bytes to the batches that are appended. */
+/** Reads the body of an OTLP request, and builds the batches that are appended. */
 export function readOtlp(request: OtlpRequest): OtlpRead | RefusedBody {
   return orRefused(() => {
     const plain = request.isCompressed ? decompress(request.bytes) : request.bytes
@@ -63,14 +62,16 @@ function read(plain: Uint8Array, { signal, isJson, ...about }: OtlpRequest) {
   }
 }
 
-/** Decodes a JSON text and checks only its size in tokens. A fault in it rejects one span (src/records/otlp). */
+/**
+ * Decodes a JSON text and checks only its size in tokens. An invalid span in it is rejected alone (src/records/otlp).
+ */
 function jsonText({ buffer, byteOffset, byteLength }: Uint8Array): string {
   const text = textOfBytes(Buffer.from(buffer, byteOffset, byteLength))
   refuseCost(text, { depthMax: Number.POSITIVE_INFINITY, tokensMax: JSON_TOKENS_MAX })
   return text
 }
 
-/** A few bytes may say that they become gigabytes: they are decompressed as far as a body may be. */
+/** Decompresses up to OTLP_PLAIN_BYTES_MAX. A few bytes can claim to become gigabytes. */
 function decompress(bytes: Uint8Array): Uint8Array {
   try {
     return gunzipSync(bytes, { maxOutputLength: OTLP_PLAIN_BYTES_MAX })

@@ -10,17 +10,23 @@ import { validate } from '../zod-validation.ts'
 import { parseBody } from './json-refusals.ts'
 import { orRefused, type RefusedBody } from './refused-body.ts'
 
-/** A record's request, but for the value of its payload: to take that over would hold the event loop for longer than all else. */
+/**
+ * Request of a record without the value of its payload. Transferring that value would block the event loop longer
+ * than anything else.
+ */
 export type ReadRecord = {
   readonly members: Omit<z.output<typeof notarizeBody>, 'payload'>
   readonly payload: SaltedDocument
-  /** H(method, path, JCS(body)), if it was wanted. */
+  /** H(method, path, JCS(body)); null if there is no Idempotency-Key. */
   readonly requestHash: Uint8Array | null
 }
 
 const entropy = makeEntropy()
 
-/** The body of POST /v1/records, from its bytes to what its entry signs. `request`: for its Idempotency-Key; null without one. */
+/**
+ * Reads the body of POST /v1/records, up to the digest that its entry signs. `request`: for its Idempotency-Key; null
+ * without one.
+ */
 export function readRecord(given: {
   readonly bytes: Uint8Array
   readonly request: { readonly method: string; readonly path: string } | null
@@ -31,11 +37,11 @@ export function readRecord(given: {
     const body = validate(notarizeBody, 'body', parsed) as z.output<typeof notarizeBody>
     const { payload: value, ...members } = body
     const { canonical, salt, digest } = saltDocument(entropy, value, body.salt)
-    // Larger ones are refused here, because all members pass to the event loop as values.
+    // Metadata and tolerances that are too large are refused here, because they pass to the event loop as values.
     canonicalMetadata(members.metadata)
     if (members.tolerances !== undefined) canonicalTolerances(members.tolerances)
     const requestHash = request && hashRequest({ ...request, body })
-    // Each of its own memory: a view takes all that it is a view of along.
+    // Each gets a buffer of its own: transferring a view copies the whole buffer behind it.
     const payload = { canonical, salt: Uint8Array.from(salt), digest: Uint8Array.from(digest) }
     return { members, payload, requestHash }
   })

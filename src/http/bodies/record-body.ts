@@ -12,7 +12,6 @@ import { parseBody } from './json-refusals.ts'
 import type { ReadRecord, readRecord } from './read-record.ts'
 import { requireRead } from './refused-body.ts'
 
-/** A large record as its request's body: read, valid, salted and digested. */
 export class RecordBody extends ReadBody {
   readonly members: ReadRecord['members'] & { readonly payload: ReadDocument }
   readonly requestHash: Uint8Array | null
@@ -24,7 +23,7 @@ export class RecordBody extends ReadBody {
   }
 }
 
-/** A large one in a thread; the value of a small one. Throws ApiError and ThreadError. */
+/** Reads a record: a large one in a thread, a small one here, as a plain value. Throws ApiError and ThreadError. */
 export async function readRecordBody(
   threads: ThreadPool<{ readRecord: typeof readRecord }>,
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts'
 
-/** Refusal as a value, because an error does not pass between threads as it is. */
+/** Refusal as a value, because an ApiError does not pass between threads unchanged. */
 export type RefusedBody = { readonly refused: Pick<ApiError, 'code' | 'message' | 'members'> }
 
 export function orRefused<Read>(read: () => Read): Read | RefusedBody {
@@ -12,7 +12,7 @@ export function orRefused<Read>(read: () => Read): Read | RefusedBody {
   }
 }
 
-/** Throws ApiError. */
+/** Returns what was read. Throws the refusal as ApiError. */
 export function requireRead<Read extends object>(read: Read | RefusedBody): Read {
   if (!('refused' in read)) return read
   const { code, message, members } = (read as RefusedBody).refused

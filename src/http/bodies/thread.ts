@@ -6,11 +6,10 @@ import { readOtlp } from './read-otlp.ts'
 import { readRecord } from './read-record.ts'
 
 /*
- * A thread of a server's or worker's pool. It keeps nothing between pieces of work but a compiled schema, and reaches neither the
- * database nor a key.
+ * Script of a thread in a server's or worker's pool. Between pieces of work it stores nothing but a compiled schema.
+ * It has no access to the database or to keys.
  */
 
-/** Everything that is done in threads, by name. */
 const WORK = { readJson, readBatch, readOtlp, readRecord, validateText }
 export type Work = typeof WORK
 

@@ -4,13 +4,14 @@ import { THREAD_INITIAL_HEAP_MIB } from '../../load/limits.ts'
 import { ThreadPool } from '../../load/threads/pool.ts'
 import type { Work } from './thread.ts'
 
-/** The threads of a server or worker. */
 export type Threads = ThreadPool<Work>
 
-/** Beside this file, in the sources as well as where both are JavaScript. */
+/** The script has this file's extension: .ts in the sources, .js when built. */
 const SCRIPT = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url)
 
-/** `threads`: null is one more than there are CPU cores that the process may use, because no owner has the last one. */
+/**
+ * Opens the thread pool. `threads`: null means CPU cores + 1, so that one thread always stays free for another owner.
+ */
 export function openThreads(
   threads: number | null,
   log: { warn(details: object, message: string): void },

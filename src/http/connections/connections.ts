@@ -7,13 +7,16 @@ import { kindOf } from './owner.ts'
 type RenderRefusal = () => string
 
 /**
- * Sends refusals of malformed or partial requests: after all answers that were begun (RFC 9112 §9.3.2), never within an answer,
- * and never as a second answer to one request. A refusal ends its connection.
+ * Sends refusals of malformed or partial requests: after all answers that have begun (RFC 9112 §9.3.2), never within
+ * an answer, and never as a second answer to one request. A refusal ends its connection.
  *
- * Requests are answered in order, so the newest response is enough: when it has closed, no answer is under way.
+ * Requests are answered in order, so only the newest response matters. When it has closed, no answer is under way.
  */
 export class Connections {
-  /** Newest response, until it closes. It stays where its request has not arrived whole: what is wrong then belongs to that request. */
+  /**
+   * Newest response of each connection, until it closes. It stays if its request has not arrived whole, because a
+   * later error then belongs to that request.
+   */
   readonly #newest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
   readonly #onClose: (this: ServerResponse) => void
@@ -22,7 +25,7 @@ export class Connections {
     const newest = this.#newest
     this.#onClose = function (this: ServerResponse) {
       const { socket, complete } = this.req
-      // A response refers to all that was made for it, and a connection may be idle for long.
+      // Frees the response and all that it refers to: a connection may be idle for long.
       if (complete && newest.get(socket) === this) newest.delete(socket)
     }
   }
@@ -33,12 +36,12 @@ export class Connections {
     response.on('close', this.#onClose)
   }
 
-  /** Whether an answer is under way or waiting. */
+  /** Returns whether an answer of the connection is under way or waiting. */
   isAnswering(socket: Socket): boolean {
     return this.#newest.get(socket)?.destroyed === false
   }
 
-  /** Refuses what the connection has brought behind its newest request, or in the midst of it. Only the first refusal counts. */
+  /** Refuses bytes that came after the newest request, or within it. Only the first refusal counts. */
   refuse(socket: Socket, render: RenderRefusal): void {
     if (socket.destroyed || this.#refused.has(socket)) return
     this.#refused.add(socket)
@@ -46,10 +49,12 @@ export class Connections {
     const newest = this.#newest.get(socket)
     if (newest === undefined) close(socket, render)
     else if (newest.req.complete) whenIt(newest, 'close', () => close(socket, render))
-    // The rest is wrong with the body of the newest request. It may have its answer, or get one all the same: a read needs no body.
+    // The error is in the body of the newest request. That request may have its answer already, or gets one anyway: a
+    // read needs no body.
     else if (newest.headersSent || kindOf(newest.req.method) === 'reads')
       whenIt(newest, 'close', () => close(socket, null))
-    // It waits for its body, which never comes whole: nothing was done, and this is its answer, in its turn.
+    // The newest request waits for its body, which will never be complete. Nothing was done, so the refusal is its
+    // answer, sent in order.
     else whenIt(newest, 'socket', () => close(socket, render))
   }
 }
@@ -61,11 +66,12 @@ function whenIt(response: ServerResponse, event: 'socket' | 'close', next: () =>
 }
 
 /**
- * Detaches the parser, which must not complete a refused request. The server reads and drops bytes for a while, because the
- * kernel discards the answer if bytes stay unread (RFC 9112 §9.6).
+ * Detaches the parser, which must not complete a refused request. The server reads and drops bytes for a while,
+ * because the kernel discards the answer if bytes stay unread (RFC 9112 §9.6).
  */
 function discardInput(socket: Socket): void {
-  // Without its own listeners Node would not begin to read again, nor see that the client has closed.
+  // A paused socket keeps its listeners until it resumes: without them Node would neither read again nor detect that
+  // the client has closed.
   if (socket.isPaused()) return void socket.once('resume', () => discardInput(socket))
   const before = socket.bytesRead
   socket.removeAllListeners('data')
@@ -74,7 +80,10 @@ function discardInput(socket: Socket): void {
   })
 }
 
-/** Does nothing where the answer before was said to be the last: that one closes the connection. null: there is nothing to say. */
+/**
+ * Writes the refusal and ends the connection. Does nothing if the previous answer was the last one and ends the
+ * connection itself. null: ends the connection without a refusal.
+ */
 function close(socket: Socket, render: RenderRefusal | null): void {
   if (!socket.writable) return
   if (render) socket.write(render())

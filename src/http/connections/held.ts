@@ -6,21 +6,22 @@ import { kindOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: nothing yet. MUST be asked for with `heldBy`. */
+    /** null until `heldBy` is called. MUST be read by `heldBy`. */
     held: Held | null
   }
 }
 
-/** Everything that the request holds. MUST NOT be called before the request is authenticated, unless it is refused. */
+/**
+ * Returns the resources of the request. MUST NOT be called before the request is authenticated, unless it is refused.
+ */
 export function heldBy(request: FastifyRequest, reply: FastifyReply): Held {
   request.held ??= new Held(request, reply)
   return request.held
 }
 
 /**
- * A place among the requests under way, and bytes. A request holds them until its response closes, because its answer
- * was taken or its client has gone. There is one for each request, so that there is one look at whose it is and one
- * listener.
+ * Resources of a request: its slot among the requests under way, and bytes. They are reserved until the response
+ * closes, because the client has read it or has gone. One object per request, with one owner and one listener.
  */
 export class Held {
   readonly #kind: RequestKind
@@ -36,7 +37,7 @@ export class Held {
     raw.once('close', () => this.#giveBack())
   }
 
-  /** The response has closed: nothing is held, and nothing MUST be taken any more. */
+  /** True when the response has closed. Nothing is reserved, and nothing MUST be reserved any more. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -55,7 +56,7 @@ export class Held {
     return budget.admits(this.#owner, bytes)
   }
 
-  /** Counts them, whether there is room or not. */
+  /** Reserves the bytes, whether there is room or not. */
   take(budget: Shares, bytes: number): Share {
     const share = new Share(budget, this.#owner, bytes)
     this.#shares.push(share)
@@ -65,13 +66,13 @@ export class Held {
   #giveBack(): void {
     this.#isOver = true
     for (const share of this.#shares) share.resize(0)
-    // A client that goes away leaves the work behind: it has its place until it is done, or clients that give up and try again would
-    // begin more and more of it. A handler that then sends nothing keeps the place for a while.
+    // The work of a client that goes away continues, and keeps its slot until it is done. Otherwise clients that give
+    // up and retry would start more and more work. A handler that then sends nothing keeps the slot for a while.
     if (this.#admission) setTimeout(() => this.leave(), REQUEST_ABANDONED_MS_MAX).unref()
   }
 }
 
-/** Bytes of one budget, for one purpose. */
+/** Bytes of one budget, reserved for one purpose. */
 export class Share {
   readonly #budget: Shares
   readonly #owner: string

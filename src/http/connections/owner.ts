@@ -4,22 +4,25 @@ import type { PieceOptions } from '../../load/threads/piece.ts'
 import { UNPROVEN } from '../../load/unproven.ts'
 
 /**
- * Returns the owner for which the places, bytes and long answers of a request are counted. All peers of a ledger are one owner, which is
- * not the ledger itself. Readers of a public ledger are UNPROVEN.
+ * Returns the owner for which the slots, bytes and long answers of a request are counted. All peers of a ledger are
+ * one owner, which is not the ledger itself. Readers of a public ledger are UNPROVEN.
  */
 export function ownerOf({ peer, raw }: FastifyRequest): string {
   if (peer !== null) return `peers of ${peer.ledger}`
   return raw.proof?.owner ?? UNPROVEN
 }
 
-/** Owner of a body that a thread reads. `owner`: each peer by itself; `ofAll`: all peers of a ledger together. */
+/**
+ * Returns the owners of a body that a thread reads. `owner`: each peer separately. `ofAll`: all peers of a ledger
+ * together.
+ */
 export function sendersOf(request: FastifyRequest): Pick<PieceOptions, 'owner' | 'ofAll'> {
   const { peer } = request
   if (peer === null) return { owner: ownerOf(request) }
   return { owner: `${peer.ledger} ${peer.peer}`, ofAll: ownerOf(request) }
 }
 
-/** By the method, because nothing else is known of a request that may be refused. */
+/** Returns the kind by method, because nothing else is known of a request that may be refused. */
 export function kindOf(method: string | undefined): RequestKind {
   return method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 }

@@ -5,26 +5,27 @@ import { PIPELINED_REQUESTS_MAX } from '../limits.ts'
 type Begin = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Requests that came before the one in front was answered. Node would begin them at once and keep their answers for as long as
- * nobody takes the first. Here each begins when the kernel has taken the answer before it: only then is its response given the
- * connection. Until then nothing more is read. The bytes that were read already (64 KiB) may hold thousands of
- * requests, which take a hundred times as much as objects: with too many the connection is closed.
+ * Delays each pipelined request until the kernel has taken the previous answer. Node would begin all of them at once,
+ * and store their answers while the client does not read the first one.
+ *
+ * A response gets its connection when the previous response is done, and its request begins then. Until then the
+ * connection is not read. The bytes that were read before (64 KiB) may contain thousands of requests, which take a
+ * hundred times as much memory as objects. With too many of them the connection is closed.
  */
 export class PipelinedRequests {
   readonly #begin: Begin
-  /** How many wait on each connection; only of those that have had some. */
+  /** Waiting requests by connection, for connections that have had any. */
   readonly #waiting = new WeakMap<Socket, number>()
 
   constructor(begin: Begin) {
     this.#begin = begin
   }
 
-  /** Whether any wait on the connection. */
   has(socket: Socket): boolean {
     return (this.#waiting.get(socket) ?? 0) > 0
   }
 
-  /** Begins it in its turn. */
+  /** Queues the request, and begins it when its response gets the connection. */
   add(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     const waiting = (this.#waiting.get(socket) ?? 0) + 1
@@ -34,7 +35,7 @@ export class PipelinedRequests {
     response.once('socket', () => {
       const left = this.#waiting.get(socket)! - 1
       this.#waiting.set(socket, left)
-      // The last one's body may be on its way still.
+      // The body of the last one may still be arriving.
       if (left === 0) socket.resume()
       this.#begin(request, response)
     })

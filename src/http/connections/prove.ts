@@ -17,29 +17,29 @@ export type Proof = {
   readonly owner: string
   /** The key of the request, even if expired; null: no key, or an unknown one. */
   readonly key: KnownKey | null
-  /** Why its key could not be looked up; otherwise null. */
+  /** The error with which the key's look-up failed; otherwise null. */
   readonly failure: unknown
 }
 
-/** Headers of a request, as far as they prove who sends it. */
 type Claims = { readonly authorization?: string | undefined }
 
 /**
- * Decides who owns a request. A promise where that takes longer: the request waits without a place, and is admitted by its owner then. A
- * promise never rejects, and is always one of a bounded number. Called once for each request.
+ * Decides who owns a request. Returns a promise if the key must be looked up: the request then waits without a slot,
+ * and is admitted by its owner afterwards. A promise never rejects, and the number of promises is bounded. Called
+ * once for each request.
  */
 export type Prove = (claims: Claims) => Proof | Promise<Proof>
 
-/** One way to prove an owner. The first whose `prefix` the token has decides alone. */
+/** One way to prove an owner. The first prover whose `prefix` the token has decides alone. */
 type Prover = { readonly prefix: string; readonly prove: (token: string) => Proof | Promise<Proof> }
 
 const NOTHING: Proof = { owner: UNPROVEN, key: null, failure: null }
 const OPERATORS: Proof = { owner: OPERATOR, key: null, failure: null }
 
 /**
- * Makes the only function that decides who owns a request. Shares of the server belong to owners, so an owner is what a token proves,
- * never what a request names. A request with a known key costs a SHA-256 and a look-up in a map, and is decided at once. A request
- * without a key, with a wrong checksum or with a wrong operator key costs no more.
+ * Makes the only function that decides who owns a request. Shares of the server belong to owners, so an owner is what
+ * a token proves, never what a request names. A request with a known key costs a SHA-256 and a look-up in a map, and
+ * is decided at once. A request without a key, with a wrong checksum or with a wrong operator key costs no more.
  */
 export function makeProve(deps: {
   readonly callers: CallerCache
@@ -59,12 +59,12 @@ export function makeProve(deps: {
   }
 }
 
-/** Proves a ledger by its API key, which is looked up where it is new to the server. */
+/** Proves a ledger by its API key. A key that is new to the server is looked up. */
 function makeKeyProver({ callers, now }: { callers: CallerCache; now: () => number }): Prover['prove'] {
   const proofOf = (key: KnownKey | null): Proof => {
     if (!key?.caller) return NOTHING
     const { ledger, expiresAtMs } = key.caller
-    // An expired key may be in the hands of a thief.
+    // An expired key may be stolen.
     const isExpired = expiresAtMs !== null && expiresAtMs <= now()
     return { owner: isExpired ? UNPROVEN : ledger, key, failure: null }
   }

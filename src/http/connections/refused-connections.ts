@@ -2,39 +2,39 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { parseWholeRequest, type WholeRequest } from './whole-request.ts'
 
-/** `refusal`: bytes of the answer, ASCII only; null: the request goes to Node, and `taken` comes back from `meet`. */
+/** `refusal`: bytes of the answer, ASCII only. null: Node gets the request, and `meet` returns `taken`. */
 type Decision<Taken> = { readonly refusal: string | null; readonly taken: Taken | null }
 type Decide<Taken> = (request: WholeRequest, socket: Socket) => Decision<Taken>
 
 type Connection = {
   /** Node's own listener, which parses. */
   readonly parse: (chunk: Buffer) => void
-  /** Whether nothing of a request is in Node's parser, and nothing is to be answered. */
+  /** True if Node's parser has no partial request, and no answer is due. */
   isBetween: boolean
-  /** Request that Node was given last, if it was whole. */
+  /** Request that Node got last, if it was whole. */
   given: WholeRequest | null
 }
 
 /**
- * Connections on which something was refused. Further requests on them are refused from their bytes, before Node makes objects of them.
- * Everything else is given to Node as it came: a request that is let in, and whatever is not one plain request by itself.
+ * Connections on which a request was refused. Further requests on them are refused from their bytes, before Node
+ * makes objects of them. All other bytes go to Node unchanged: accepted requests, and everything that is not exactly
+ * one plain request.
  *
- * Both readers must agree where a request begins: else somebody could hide one from a proxy before us, and another client would hear its
- * answer. So bytes are read here only while Node's parser is known to stand between two requests. It does after a request that it was
- * given whole, if it has found the same head in it, and all of its body, and has no answer left to give. (Node does not say where it
- * stands, and half a request may lie in it from the time before.)
+ * Both parsers must agree where a request begins. Otherwise an attacker could hide a request from a proxy in front of
+ * the server, and another client would get its answer. So bytes are parsed here only while Node's parser is known to
+ * be between two requests. That is so after a request that came to Node whole, if Node found the same head and all of
+ * its body, and has answered it. (Node does not report its state, and may have half a request from before.)
  */
 export class RefusedConnections<Taken> {
   readonly #decide: Decide<Taken>
   readonly #connections = new WeakMap<Socket, Connection>()
-  /** The request that Node reads now. */
   #taken: { readonly socket: Socket; readonly taken: Taken } | null = null
 
   constructor(decide: Decide<Taken>) {
     this.#decide = decide
   }
 
-  /** From now on the connection's bytes are looked at. */
+  /** Inspects the connection's bytes from now on. */
   watch(socket: Socket): void {
     if (this.#connections.has(socket)) return
     const [parse, ...others] = socket.listeners('data') as Connection['parse'][]
@@ -45,7 +45,10 @@ export class RefusedConnections<Taken> {
     socket.removeListener('data', parse)
   }
 
-  /** MUST be called for each request that Node has read. Returns what was decided about its bytes; null: nothing was. */
+  /**
+   * MUST be called for each request that Node has read. Returns what was decided from its bytes; null: nothing was
+   * decided.
+   */
   meet(request: IncomingMessage, response: ServerResponse): Taken | null {
     const connection = this.#connections.get(request.socket)
     if (!connection) return null
@@ -75,7 +78,7 @@ export class RefusedConnections<Taken> {
 
 const UNDECIDED: Decision<never> = { refusal: null, taken: null }
 
-/** As it was sent, if each name and value had the usual space between them. */
+/** Returns the head as it was sent, if each name and value had the usual space between them. */
 function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): string {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i < rawHeaders.length; i += 2) head += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`

@@ -6,7 +6,6 @@ import {
   UNREAD_LOOK_EVERY_MS,
 } from '../limits.ts'
 
-/** The named limits, unless a test has others. */
 const LIMITS = {
   perSecond: REFUSALS_PER_SECOND,
   burstMsMax: REFUSALS_BURST_MS_MAX,
@@ -15,43 +14,45 @@ const LIMITS = {
 
 type Unread = { readonly socket: Socket; readonly untilMs: number }
 
-/** A request that was refused; `complete`: all of it has arrived. */
+/** A refused request. `complete`: all of it has arrived. */
 type Refused = { readonly socket: Socket; readonly complete: boolean }
 
 /**
- * Connections that are left unread for a while, because something was refused on them. So many refusals a second are free; beyond them a
- * connection is read again when its refusal is paid for, in its turn. Its client was told to come back in a second: one that sends at
- * once waits in the kernel, and TCP holds it back. So refusing can't take the time of those who were let in.
+ * Leaves connections unread for a while after a refusal. The first `perSecond` refusals of a second are free. Beyond
+ * them each refusal delays the next read of its connection, in order. Clients are asked to retry after a second. A
+ * client that sends at once waits in the kernel, where TCP slows it down. So refusals cannot take the CPU time of
+ * accepted requests.
  */
 export class UnreadConnections {
   readonly #now: () => number
   readonly #isHeld: (socket: Socket) => boolean
   readonly #limits: typeof LIMITS
-  /** Refusals of this turn. */
+  /** Refusals in this iteration of the event loop. */
   #refused: Refused[] = []
-  /** The one that is read again first comes first. */
+  /** In the order in which they are read again. */
   readonly #unread: Unread[] = []
-  /** When all refusals so far are paid for. */
+  /** Time until which the refusals so far use up `perSecond`. */
   #paidAtMs = 0
 
-  /** `isHeld`: whether somebody else keeps it unread, and will have it read again. */
+  /** `isHeld`: returns whether other code keeps the connection paused and will resume it. */
   constructor(now: () => number, isHeld: (socket: Socket) => boolean, limits = LIMITS) {
     this.#now = now
     this.#isHeld = isHeld
     this.#limits = limits
   }
 
-  /** Counts a refusal. */
   add(request: Refused): void {
     if (this.#refused.push(request) === 1) setImmediate(this.#endTurn)
   }
 
-  /** Connections that are not read. */
   get count(): number {
     return this.#unread.length
   }
 
-  /** Now it is known whether each has arrived whole: a client that is still sending may read nothing until it has done so. */
+  /**
+   * Runs when it is known whether each refused request has arrived whole. A client that is still sending may not read
+   * before it has finished.
+   */
   readonly #endTurn = (): void => {
     const refused = this.#refused
     this.#refused = []

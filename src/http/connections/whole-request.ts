@@ -1,6 +1,6 @@
 import { WHOLE_REQUEST_HEAD_BYTES_MAX } from '../limits.ts'
 
-/** A request whose bytes came together, and nothing with them. */
+/** A request whose bytes came in one chunk, alone. */
 export type WholeRequest = {
   readonly method: string
   readonly url: string
@@ -9,8 +9,9 @@ export type WholeRequest = {
 }
 
 /**
- * Answers null for anything that two readers could take in two ways, or that asks for more than an answer: Node's parser is to say
- * what that is. Its headers have one space before each value, no continued lines, and nothing that says how long the body is but one Content-Length.
+ * Parses a plain request. Returns null for anything that two parsers could read differently, or that needs more than
+ * an answer; Node's parser decides about those. The headers have one space before each value, no continued lines, and
+ * nothing that sets the body's length but one Content-Length.
  */
 export function parseWholeRequest(chunk: Buffer): WholeRequest | null {
   const end = chunk.indexOf('\r\n\r\n')

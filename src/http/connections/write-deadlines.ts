@@ -1,18 +1,17 @@
 import type { Socket } from 'node:net'
 import { ANSWER_BYTES_PER_SECOND_MIN, ANSWER_STALL_MS_MAX } from '../limits.ts'
 
-/** The named limits, unless a test has smaller ones. */
 const LIMITS = { stallMs: ANSWER_STALL_MS_MAX, bytesPerSecondMin: ANSWER_BYTES_PER_SECOND_MIN }
 
-/** How far a connection must have come, and by when. */
+/** Bytes that the client must have read, and by when. */
 type Deadline = { readonly bytes: number; readonly atMs: number }
 
 /**
- * Cuts off connections whose client does not take what was written. All that was pending at one moment must have been taken after
- * `stallMs`, and a second for each `bytesPerSecondMin` of it: a byte now and then extends nothing. A whole answer is
- * pending at once, but only a chunk or two of a stream.
+ * Closes connections whose clients do not read answers. All bytes that are pending at one moment must be read within
+ * `stallMs`, plus a second for each `bytesPerSecondMin` of them. Reading a byte now and then extends nothing. Of a
+ * whole answer all bytes are pending at once, of a stream only a chunk or two.
  *
- * Nothing is done for a request: one look a second at each connection costs less than a listener for each answer.
+ * Nothing is done per request: one check a second for each connection costs less than a listener for each answer.
  */
 export class WriteDeadlines {
   readonly #now: () => number
@@ -34,17 +33,15 @@ export class WriteDeadlines {
     })
   }
 
-  /** Connections that are open. */
   get open(): ReadonlySet<Socket> {
     return this.#open
   }
 
-  /** Connections that were cut off since the process began. */
   get cutOff(): number {
     return this.#cutOff
   }
 
-  /** MUST be called about once a second. */
+  /** Checks all connections. MUST be called about once a second. */
   look(): void {
     const nowMs = this.#now()
     for (const socket of this.#open) {

@@ -34,7 +34,7 @@ curl -s ${publicUrl}/v1/records \\
   -d '{"type":"generic/1","payload":{"did":"sent the invoice"}}'
 \`\`\``
 
-/** Answers of a real ledger, by method, path and status: tools/example-answers.ts writes them. */
+/** Example answers of a real ledger, by method, path and status. Written by tools/example-answers.ts. */
 const EXAMPLES: Json = JSON.parse(readFileSync(new URL('./example-answers.json', import.meta.url), 'utf8'))
 
 /** Returns the OpenAPI 3.1 document of the operations, for `GET /openapi.json`. `publicUrl`: URL of this server for clients. */
@@ -54,7 +54,7 @@ export function describeOperations(operations: readonly Operation[], publicUrl: 
       description: describeUse(publicUrl),
       license: { name: 'Apache-2.0' },
     },
-    // The address from which it was fetched, because the server does not know the proxies in front of it.
+    // Relative to the document's own address, because the server does not know the proxies in front of it.
     servers: [{ url: '/' }],
     tags: [...new Set(ordered.filter((each) => !isOfReference(each)).map(({ group }) => group))].map(
       (name) => ({
@@ -85,7 +85,7 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
     summary,
     ...(isOfReference(operation) ? { 'x-internal': true } : { tags: [operation.group] }),
     ...(access !== 'public' && { security: securityOf(access) }),
-    // With this scope alone a key is shown its own agent's records only.
+    // A key with only this scope reads only the records of its own agent.
     ...(typeof access === 'object' && access.own !== undefined && { 'x-own-records-scope': access.own }),
     parameters: [
       ...parametersOf('path', operation.params, schemas),
@@ -111,7 +111,7 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
   }
 }
 
-/** The method and the path's words: `getRecordsById`. Clients are generated from it, so it never changes by itself. */
+/** Made of the method and the path's words: `getRecordsById`. Clients are generated from it, so it must not change. */
 function operationIdOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
   const words = path
     .replace(/^\/v1\//, '')
@@ -125,7 +125,7 @@ function capitalize(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1)
 }
 
-/** Any of the alternatives is enough. */
+/** Each alternative is enough alone. */
 function securityOf(access: Exclude<Operation['access'], 'public'>): Json[] {
   if (access === 'operator') return [{ operatorKey: [] }]
   const keys = [access.scope, access.own ?? []].flat().map((scope) => ({ apiKey: [scope] }))
@@ -223,7 +223,7 @@ function describeAnswers(operation: Operation, schemas: SchemaComponents): Json 
   return answers
 }
 
-/** By status; each names the codes that this operation can answer with it. */
+/** Describes the problems by status. Each status lists the codes that this operation can answer with it. */
 function describeProblems(operation: Operation, schemas: SchemaComponents): Json {
   const statusOf = (code: ErrorCode): number =>
     operation.otlp ? otlpStatus(ERROR_CODES[code][0]) : ERROR_CODES[code][0]
@@ -245,10 +245,9 @@ function describeProblems(operation: Operation, schemas: SchemaComponents): Json
   )
 }
 
-/** A message of the same members. */
 const PROTOBUF = { type: 'string', format: 'binary', description: 'the same in protobuf' }
 
-/** The rule where it is there; the other one is for those who ask for JSON. */
+/** Default form where it is listed. The other form is for clients that ask for JSON. */
 const CONCISE_PROBLEM = { type: 'string', description: 'RFC 9290' }
 
 function problemOf(codes: readonly ErrorCode[], schemas: SchemaComponents): Json {

@@ -1,6 +1,6 @@
 const REFERENCE = 'API reference'
 
-/** Groups of the API reference, in the order in which a reader needs them. A path is in one group. */
+/** Groups of the API reference, in reading order. Each path is in one group. */
 const GROUPS: readonly (readonly [name: string, path: RegExp])[] = [
   ['Records', /^\/v1\/records(\/\{id\}(\/(entries|tree))?)?$/],
   ['Batches', /^\/v1\/records\/batch$/],
@@ -31,7 +31,10 @@ export const WEBHOOKS_GROUP = 'Webhooks'
 
 const NAMES = GROUPS.map(([name]) => name)
 
-/** The group of a path in OpenAPI's notation. Throws for a path without a group, so that nobody forgets a new route. */
+/**
+ * Returns the group of a path in OpenAPI's notation. Throws for a path without a group, so that no new route is
+ * forgotten.
+ */
 export function groupOf(path: string): string {
   const [name] = GROUPS.find(([, pattern]) => pattern.test(path)) ?? []
   if (name === undefined)
@@ -39,12 +42,12 @@ export function groupOf(path: string): string {
   return name
 }
 
-/** Whether the operation serves the reference itself, which does not show it. */
+/** Returns whether the operation serves the API reference, which does not list such operations. */
 export function isOfReference({ group }: Grouped): boolean {
   return group === REFERENCE
 }
 
-/** The operations in the order of their groups; within one, in the order in which their routes are registered. */
+/** Sorts operations by group. Within a group they stay in the order of registration. */
 export function inGroupOrder<Each extends Grouped>(operations: readonly Each[]): Each[] {
   return operations.toSorted((a, b) => NAMES.indexOf(a.group) - NAMES.indexOf(b.group))
 }

@@ -24,7 +24,10 @@ const RATE_LIMITS = {
   'RateLimit-Policy': header('each limit, where any is set: `"key";q=10;w=1`'),
 }
 
-/** The headers that an answer of this status may have, as the member `headers` of a response; none: no member. */
+/**
+ * Returns the headers that an answer of this status may have, as member `headers` of a response. Without headers
+ * there is no member.
+ */
 export function makeHeaders(operation: Operation, status: number): { headers?: Record<string, Header> } {
   const retryable = operation.problems.some((code) => statusOf(code) === status && isRetryable(code))
   const success = status < 300
@@ -41,7 +44,6 @@ export function makeHeaders(operation: Operation, status: number): { headers?: R
   return Object.keys(headers).length > 0 ? { headers } : {}
 }
 
-/** Whether the answer of this status is one record. */
 function answersRecord({ answers }: Operation, status: number): boolean {
   return answers.some(
     (answer) => Number(answer.status) === status && answer.content?.schema.meta()?.['id'] === 'Record',

@@ -7,12 +7,10 @@ import { type ReadFrom, takesKnownSize } from '../reads/reads.ts'
 import { groupOf } from './groups.ts'
 import { problemsOf } from './possible-problems.ts'
 
-/** One method at one address: its request and its answers. */
 export type Operation = {
   readonly method: HTTPMethods
-  /** As OpenAPI writes it: `/v1/records/{id}`. */
+  /** In OpenAPI's notation: `/v1/records/{id}`. */
   readonly path: string
-  /** Section of the API reference. */
   readonly group: string
   readonly summary: string
   readonly access: Exclude<Access, PeerAccess>
@@ -25,9 +23,9 @@ export type Operation = {
   /** Bodies and problems of OTLP, in protobuf or JSON. */
   readonly otlp: boolean
   readonly answers: readonly Answer[]
-  /** GET: where it reads from; null: it writes. */
+  /** Where a GET reads from; null: the operation writes. */
   readonly reads: ReadFrom | null
-  /** Every error that it can answer, in the order of docs/errors.md. */
+  /** Every error that the operation can answer, in the order of docs/errors.md. */
   readonly problems: readonly ErrorCode[]
 }
 
@@ -39,14 +37,17 @@ export type Answer = {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Not an operation of the REST API: an answer of 405, a call between the servers of peers, or a message of MCP. */
+    /**
+     * True for what is no operation of the REST API: an answer of 405, a call between the servers of peers, or a
+     * message of MCP.
+     */
     hide?: boolean
   }
 }
 
 /**
- * Collects the operations of the routes that are registered after it. A route that does not say what it is for and what it
- * answers, or is in no group of the reference, is refused when it is registered, so that the documentation is whole.
+ * Collects the operations of routes that are registered after this call. Throws at registration for a route without a
+ * summary, answers or group, so that the documentation is complete.
  */
 export function collectOperations(app: FastifyInstance): readonly Operation[] {
   const operations: Operation[] = []
@@ -64,7 +65,7 @@ function operationOf(route: RouteOptions): Operation {
   const method = route.method as HTTPMethods
   const access = route.config!.access!
   if (access === 'peer' || access === 'introduction') throw new Error(`${where} is for peers: hide it`)
-  // The rest of an address has no name in Fastify.
+  // Fastify has no name for a wildcard.
   const path = route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')
   return {
     method,
@@ -91,10 +92,7 @@ function operationOf(route: RouteOptions): Operation {
   }
 }
 
-/**
- * A zod schema answers JSON, and `z.undefined()` no body at all. A route that answers something else says so, in
- * Fastify's own form.
- */
+/** A zod schema means JSON, and `z.undefined()` no body. Other media types use Fastify's own form. */
 type ResponseSchema = z.ZodType | { readonly content: Readonly<Record<string, { schema: z.ZodType }>> }
 
 function answersOf([status, response]: [string, ResponseSchema]): Answer[] {

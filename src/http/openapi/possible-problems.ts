@@ -27,7 +27,10 @@ const BODY: readonly ErrorCode[] = [
   'json_too_deep',
 ]
 const LARGE_BODY: readonly ErrorCode[] = ['json_too_costly']
-/** `state_conflict`: the ledger's signing key changed again and again while the entry was signed (src/append/append-one.ts). */
+/**
+ * `state_conflict`: the ledger's signing key changed several times while the entry was signed
+ * (src/append/append-one.ts).
+ */
 const WRITE: readonly ErrorCode[] = [
   'agent_signature_required',
   'ledger_frozen',
@@ -41,17 +44,17 @@ const WRITE: readonly ErrorCode[] = [
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**
- * Every error that an operation can answer, in the order of docs/errors.md: the errors of its kind, and those that its
- * route declares. One that declares `idempotency_key_reused` takes an Idempotency-Key. (405 belongs to an address, not
- * to an operation.)
+ * Returns every error that an operation can answer, in the order of docs/errors.md: the errors of its kind, and those
+ * that its route declares. A route that declares `idempotency_key_reused` accepts an Idempotency-Key. (405 belongs to
+ * an address, not to an operation.)
  */
 export function problemsOf(operation: {
   readonly method: string
   readonly access: Exclude<Access, PeerAccess>
-  /** Whether its path holds an id, which may be nobody's. */
+  /** Whether the path contains an id, which may not exist. */
   readonly addressed: boolean
   readonly takesKnownSize: boolean
-  /** Whether it takes more than routes do that say nothing. */
+  /** Whether the route accepts bodies beyond the default limit. */
   readonly largeBody: boolean
   readonly declared: readonly ErrorCode[]
 }): ErrorCode[] {
@@ -71,7 +74,7 @@ export function problemsOf(operation: {
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code))
 }
 
-/** One that declares `version_mismatch` takes If-Match. */
+/** Returns whether an operation accepts If-Match: it then declares `version_mismatch`. */
 export function takesIfMatch(problems: readonly ErrorCode[]): boolean {
   return problems.includes('version_mismatch')
 }

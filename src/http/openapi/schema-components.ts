@@ -2,13 +2,13 @@ import { z } from 'zod'
 
 type Json = Record<string, unknown>
 
-/** Schemas of one document: those with an id stand once, under `components`, and are referred to. */
+/** Schemas of one document. A schema with an id is listed once, under `components`, and referred to. */
 export class SchemaComponents {
   readonly #components: Record<string, unknown> = {}
-  /** The problem document alone stands at every status of every operation. */
+  /** Cache of converted schemas: the problem document appears at every status of every operation. */
   readonly #made = new Map<z.ZodType, Json>()
 
-  /** The schema, as it stands where it is used. */
+  /** Adds a schema. Returns it as it is written at the place of use. */
   add(schema: z.ZodType): Json {
     const made = this.#made.get(schema) ?? this.#make(schema)
     this.#made.set(schema, made)
@@ -16,7 +16,7 @@ export class SchemaComponents {
   }
 
   #make(schema: z.ZodType): Json {
-    // As the validator has it (src/http/zod-validation.ts), so that the document and the server agree.
+    // Converted as the validator does it (src/http/zod-validation.ts), so that the document and the server agree.
     const { $schema: _, $defs, ...json } = moveReferences(z.toJSONSchema(schema)) as Json
     Object.assign(this.#components, $defs)
     return json

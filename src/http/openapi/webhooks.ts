@@ -4,9 +4,12 @@ import type { SchemaComponents } from './schema-components.ts'
 
 type Json = Record<string, unknown>
 
-/** Requests to endpoints, by event: receivers generate types from it. docs/webhooks.md says how they are delivered and signed. */
+/**
+ * Describes the requests to endpoints, by event. Receivers generate types from them. docs/webhooks.md describes
+ * delivery and signatures.
+ */
 export function describeWebhooks(schemas: SchemaComponents): Record<string, Json> {
-  // The union too stands among the components.
+  // The union is listed among the components too.
   schemas.add(webhookEvent)
   const described = webhookEvent.options.flatMap((event) =>
     [...event.shape.type.values].map((name): [string, Json] => [

@@ -13,7 +13,7 @@ import { UnreadConnections } from '../connections/unread-connections.ts'
 import { REFUSED_RETRY_AFTER_SECONDS_MAX } from '../limits.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
-/** A request whose bytes were looked at: who owns it, and whether it has been admitted. */
+/** A request that was decided from its bytes: its owner, and whether it has been admitted. */
 type Claimed = { readonly proof: Proof | Promise<Proof>; readonly isAdmitted: boolean }
 
 type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudgets; readonly prove: Prove }
@@ -21,14 +21,15 @@ type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudg
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * From now on each answer ends its connection, so that the client's next one goes to another server; nothing is refused.
+     * From now on each answer ends its connection, so that the client's next request goes to another server. Nothing
+     * is refused.
      */
     drain(): void
     readonly isDraining: boolean
   }
 }
 
-/** Probes, and the OPTIONS by which load balancers probe: a server that has too much to do is neither dead nor of no use. */
+/** Probes, and the OPTIONS by which load balancers probe. A busy server must not look dead or unusable. */
 function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
   return PROBE.test(url) || method === 'OPTIONS'
 }
@@ -36,12 +37,14 @@ function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
 const PROBE = /^\/(?:livez|readyz)(?:\?|$)/
 
 /**
- * Refuses requests beyond the limits, before any other work. Only the owner is proven first: at once if the key is known, so that a burst
- * is decided in one slice; otherwise after the key's look-up. A request counts from when it is authenticated and has arrived
- * whole, until its answer begins: nobody can fill the places by sending slowly or without a key. Answers that are not read count as
- * bytes (unread-answers.ts), and streams have slots of their own.
+ * Refuses requests beyond the limits, before any other work. Only the owner is proven first: at once if the key is
+ * known, so that a burst is decided in one slice; otherwise after the key's look-up.
  *
- * One that is pipelined waits until the answer before it was taken.
+ * A request counts from when it is authenticated and has arrived whole, until its answer begins. Nobody can fill the
+ * limit by sending slowly or without a key. Answers that are not read count as bytes (unread-answers.ts), and streams
+ * have slots of their own.
+ *
+ * A pipelined request waits until the previous answer was taken by the kernel.
  */
 export function useAdmission(app: FastifyInstance, { admission, budgets, prove }: AdmissionDeps): void {
   let isDraining = false
@@ -85,7 +88,7 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
     }
     request.proof = proof
     admission.begin(kind, Number(request.headers['content-length'] ?? 0), owner, () => {
-      // A client that has gone meanwhile would not hear of it.
+      // If the client has gone meanwhile, nobody would get the answer.
       if (!request.socket.destroyed) handle(request, response)
     })
   }
@@ -93,11 +96,11 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
   app.server.removeListener('request', handle)
   const meet = (request: IncomingMessage, response: ServerResponse) => {
     app.connections.meet(response)
-    // The connection is given to one answer after another.
+    // Node gives the connection to one response after another.
     if (response.socket === null) waiting.add(request, response)
     else begin(request, response)
   }
-  // One whose `Expect` Node does not know is a request like any other (malformed.ts).
+  // Requests with an `Expect` that Node does not know go the same way (malformed.ts).
   app.server.on('request', meet).on('checkExpectation', meet)
 
   app.decorateRequest('held', null)
@@ -107,25 +110,27 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     request.held?.leave()
-    // With pipelining only the last answer says so: requests behind it would be answered by nobody.
+    // With pipelining only the last answer closes the connection. Otherwise the requests behind it would get no
+    // answer.
     if (isDraining && !waiting.has(request.raw.socket)) reply.raw.shouldKeepAlive = false
     done(null, payload)
   })
 }
 
 /**
- * Made once: an error of its own for each, with its stack, and rendering it took a third of what refusing costs. By Node's response it
- * costs 26 µs in a server that does nothing else, and 50 beside other work, with caches that are cold; from bytes to bytes
- * (refused-connections.ts) 10 and 23, of which the kernel has half: a read, and a write that wakes the client.
+ * Rendered once: an error object per refusal, with its stack, and rendering it took a third of a refusal's cost.
+ * Through Node's response a refusal costs 26 µs in a server that does nothing else, and 50 beside other work, with
+ * cold caches. From bytes to bytes (refused-connections.ts) it costs 10 and 23. Half of that is the kernel's: a read,
+ * and a write that wakes the client.
  */
 const TOO_MANY = prepareRefusal('too many requests are under way: nothing was done')
 const UNREAD = prepareRefusal('too much that was answered was not taken yet: nothing was done')
 
 type Refusal = {
   readonly around: readonly [string, string]
-  /** Names and values in turn; one for each number of seconds after which to try again. */
+  /** Names and values alternate. One list for each number of seconds of Retry-After. */
   readonly headers: readonly string[][]
-  /** The same as text, with the status before them. */
+  /** The headers as text, with the status line before them. */
   readonly heads: readonly string[]
 }
 
@@ -141,12 +146,12 @@ function prepareRefusal(detail: string): Refusal {
   return { around, headers, heads }
 }
 
-/** The text has no character beyond ASCII. */
+/** The text is ASCII only. */
 function refuse(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(503, jittered(refusal.headers)).end(bodyOf(refusal), 'latin1')
 }
 
-/** The same as Node would write it. */
+/** Returns the same bytes that Node would write. */
 function renderRefusal(refusal: Refusal, { keepAliveTimeout }: Server): string {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeout / 1_000)}\r\n`
   return `${jittered(refusal.heads)}Date: ${new Date().toUTCString()}\r\n${keepAlive}\r\n${bodyOf(refusal)}`
@@ -156,7 +161,7 @@ function bodyOf({ around: [before, after] }: Refusal): string {
   return `${before}req_${randomUUID().replaceAll('-', '')}${after}`
 }
 
-/** So that refused clients do not come back all at once. */
+/** Picks a random delay, so that refused clients do not come back all at once. */
 function jittered<T>(ofEachSecond: readonly T[]): T {
   return ofEachSecond[Math.floor(Math.random() * ofEachSecond.length)]!
 }

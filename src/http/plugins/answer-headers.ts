@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../../ledgers/caller.ts'
 
-/** Size of the ledger that an answer rests on: of a write, right after its newest entry. A bare integer. */
+/** Size of the ledger that an answer rests on, a bare integer. For a write: the size right after its newest entry. */
 export const LEDGER_SIZE_HEADER = 'tallystick-ledger-size'
 
 /**
- * Headers of every answer. The declared type holds, whatever a browser would make of the bytes. No cache, shared or the
- * reader's own, keeps an answer that needs a key: a document that is erased must be gone.
+ * Sets headers of every answer. `nosniff`: browsers must use the declared type. `no-store`: no cache, shared or
+ * private, may store an answer that needs a key, because erased documents must be gone.
  */
 export function useAnswerHeaders(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {

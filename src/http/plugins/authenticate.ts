@@ -14,19 +14,19 @@ import { isId, parseId } from '../../proof/ids.ts'
 import { findBearerToken, OPERATOR, type Prove } from '../connections/prove.ts'
 
 /**
- * Access to a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown only its
- * agent's own records. A route without access is refused when it is registered.
+ * Access to a route: a key with any of these scopes. `own`: a key with only this scope may call it too, and is shown
+ * only its own agent's records. A route without access is refused at registration.
  */
 export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
 /**
- * The server of a peer, which signs its requests. The body of an `introduction` brings the key, and its route looks at
- * it.
+ * The server of a peer, which signs its requests. The body of an `introduction` contains the key, and its route
+ * checks it.
  */
 export type PeerAccess = 'peer' | 'introduction'
 type KeyAccess = {
   readonly scope: Scope | readonly Scope[]
   readonly own?: Scope
-  /** Whether the ledger that the address names may be public: then nobody needs a key. */
+  /** Whether the ledger in the address may be public. A public ledger needs no key. */
   readonly orPublic?: true
 }
 
@@ -40,9 +40,12 @@ declare module 'fastify' {
     peer: PeerRequest
     /** Parsed headers of the signature; null on all other routes. */
     peerSignature: RequestSignature | null
-    /** Public ledger (`led_…`) that is read without a key, on routes that allow that; then there is no `caller`. Otherwise null. */
+    /**
+     * Public ledger (`led_…`) that is read without a key, on routes that allow it. There is no `caller` then.
+     * Otherwise null.
+     */
     publicLedger: string | null
-    /** The route MUST show the caller nothing but records in which its agent is named. */
+    /** The route MUST show the caller only records that name its agent. */
     ownRecordsOnly: boolean
   }
 }
@@ -66,7 +69,7 @@ export function useAuthentication(
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
   })
   app.addHook('onRequest', async (request) => {
-    const access = request.routeOptions.config.access ?? 'public' // the default is for unknown addresses
+    const access = request.routeOptions.config.access ?? 'public' // for unknown addresses
     if (access === 'public') return
     if (access === 'peer' || access === 'introduction') {
       request.peerSignature = readRequestSignature(deps, {
@@ -84,7 +87,7 @@ export function useAuthentication(
       if (isPublic) return
     }
     const nowMs = deps.now()
-    // Absent: the request came by no connection.
+    // Absent if the request did not come by a connection.
     request.raw.proof ??= await deps.prove(request.headers)
     if (access === 'operator') return requireOperator(request)
     request.caller = await requireCaller(request, deps.callers, nowMs)
@@ -92,7 +95,7 @@ export function useAuthentication(
   })
 }
 
-/** For answers that go on: whether the request's key, as it is now, would be let in, and be shown as much. */
+/** Returns whether the request's key would still be admitted now, with the same access to records. For long answers. */
 export async function isStillLetIn(
   request: FastifyRequest,
   deps: { callers: CallerCache; now: () => number },
@@ -113,7 +116,7 @@ function requireOperator(request: FastifyRequest): void {
   throw new ApiError('unauthenticated', 'this needs the operator key (TALLYSTICK_OPERATOR_KEY)')
 }
 
-/** The caller whose key the request has proven. Read again, because the request may have waited since. */
+/** Returns the caller of the proven key. Reads it again, because the request may have waited since. */
 async function requireCaller(request: FastifyRequest, callers: CallerCache, nowMs: number): Promise<Caller> {
   const { key, failure } = request.raw.proof!
   if (failure !== null) throw failure
@@ -140,7 +143,7 @@ async function requireCaller(request: FastifyRequest, callers: CallerCache, nowM
 function requireBearerToken({ headers }: FastifyRequest): string {
   const token = findBearerToken(headers.authorization)
   if (token !== null) return token
-  // Exporters that read OTEL_EXPORTER_OTLP_HEADERS by themselves may not decode it.
+  // Some exporters do not decode OTEL_EXPORTER_OTLP_HEADERS.
   const isEncoded = /^Bearer%20/i.test(headers.authorization ?? '')
   throw new ApiError(
     'unauthenticated',
@@ -154,7 +157,7 @@ function requireScope(caller: Caller, { scope, own }: KeyAccess): 'all' | 'own' 
   const scopes = typeof scope === 'string' ? [scope] : scope
   if (scopes.some((one) => caller.scopes.has(one))) return 'all'
   if (own !== undefined && caller.scopes.has(own)) return 'own'
-  // With `own`, because a caller that is told of the wider scope alone asks for more than it needs.
+  // Names `own` too. A caller that sees only the wider scope would request more than it needs.
   const enough = [...scopes, ...(own === undefined ? [] : [own])].join(' or ')
   throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope ${enough}`, {
     members: { scope: scopes[0] },

@@ -5,9 +5,9 @@ import { heldBy } from '../connections/held.ts'
 import { BODY_PIECE_BYTES } from '../limits.ts'
 
 /**
- * Counts bodies, from when their sender is known until they are answered. Before that nothing of a body is read: Node holds back
- * 64 KiB of it. The length that a body declares counts at once, so that none is refused half-way; a body without a
- * length counts as the largest that its route takes.
+ * Counts bodies from when their sender is authenticated until they are answered. Before that no body is read: Node
+ * buffers 64 KiB of it. The declared length counts at once, so that no body is refused half-way. A body without a
+ * length counts as the largest that its route accepts.
  */
 export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { budgets: ByteBudgets }): void {
   app.addHook('preParsing', (request, reply, payload, done) => {
@@ -18,7 +18,7 @@ export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { b
     if (!held.hasRoom(bodies, bytes)) return done(tooMuch())
     const share = held.take(bodies, bytes)
     if (request.raw.complete) return done(null, payload)
-    // Each piece is an object, so that 4 MiB in pieces of a byte would hold a gigabyte.
+    // Each chunk is an object: 4 MiB in chunks of one byte would take a gigabyte.
     let around = 0
     payload.on('data', () => {
       around += BODY_PIECE_BYTES
@@ -31,7 +31,7 @@ export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { b
   })
 }
 
-/** 0: there is no body, or it is refused unread because of its length. */
+/** Returns 0 if there is no body, or if it is refused unread because of its length. */
 function announcedBytes({ raw, routeOptions }: FastifyRequest): number {
   if (raw.method === 'GET' || raw.method === 'HEAD') return 0
   const { bodyLimit } = routeOptions

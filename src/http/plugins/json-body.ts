@@ -21,20 +21,23 @@ import { ReadBody } from '../zod-validation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Reads, validates and builds all of a body that is large work, in a thread. Its result is the request's body. */
+    /** Reads, validates and builds a body that is large work, in a thread. The result becomes the request's body. */
     readBody?: (threads: Threads, request: FastifyRequest, body: Buffer) => Promise<object>
-    /** The body is OTLP, in protobuf or JSON, gzip or not, and the request's body an OtlpBody. Problems are told as OTLP has them. */
+    /**
+     * The body is OTLP, in protobuf or JSON, with or without gzip. The request's body is an OtlpBody. Problems are
+     * answered in OTLP's form.
+     */
     otlp?: OtlpSignal
-    /** The body is a Signed Statement in COSE, and the request's body a CoseBody. Problems are told in CBOR. */
+    /** The body is a Signed Statement in COSE. The request's body is a CoseBody. Problems are answered in CBOR. */
     scrapi?: true
   }
 }
 
 export const COSE_TYPE = 'application/cose'
-/** Media types of a Signed Statement: that of SCRAPI, and the one that RFC 9943 registers. */
+/** Media types of a Signed Statement: SCRAPI's, and the one that RFC 9943 registers. */
 export const STATEMENT_TYPES: readonly string[] = [COSE_TYPE, 'application/scitt-statement+cose']
 
-/** Bytes of a body in COSE, not looked at. */
+/** Bytes of a COSE body, not parsed yet. */
 export class CoseBody extends ReadBody {
   readonly bytes: Uint8Array
 
@@ -47,8 +50,8 @@ export class CoseBody extends ReadBody {
 const NOT_READ = 'the body was not read'
 
 /**
- * Bodies are checked on their text (docs/formats/documents.md). Text that a JavaScript value could not hold exactly as
- * it was sent is refused, never silently changed. A large one is read in a thread, and charged to its sender before
+ * Checks JSON bodies on their text (docs/formats/documents.md). Text that a JavaScript value could not represent
+ * exactly is refused, never silently changed. A large body is read in a thread, and charged to its sender before
  * that.
  */
 export function useJsonBody(app: FastifyInstance, { threads }: { readonly threads: Threads }): void {
@@ -84,7 +87,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
     async (request: FastifyRequest, given: Buffer) => {
       const { otlp, mcp } = request.routeOptions.config
       if (otlp) return readOtlp(request, otlp, given)
-      // Clients of MCP on Windows begin a message with a byte order mark.
+      // Some clients of MCP on Windows send a byte order mark.
       const body = mcp ? withoutMark(given) : given
       if (request.routeOptions.config.scrapi)
         throw new ApiError('unsupported_media_type', `the body must be ${STATEMENT_TYPES.join(' or ')}`)
@@ -117,11 +120,15 @@ function refuseCompressed({ headers }: FastifyRequest): void {
     throw new ApiError('unsupported_media_type', 'the body must not be compressed')
 }
 
-/** Everything small, and what is larger but plain: drains of peers, and escaped documents. */
+/**
+ * Returns whether the event loop parses the body: everything small, and larger plain texts such as drains of peers
+ * and escaped documents.
+ */
 function isForTheLoop(body: Buffer, depthMax: number): boolean {
   if (body.length <= BODY_BYTES_MAX) return true
   if (body.length > JSON_LOOP_BYTES_MAX) return false
-  // Each byte a character: names, brackets and backslashes are the same in UTF-8, and nothing is copied.
+  // latin1 makes a character of each byte: names, brackets and backslashes are the same in UTF-8, and nothing is
+  // copied.
   return isCheap(body.toString('latin1'), { depthMax, tokensMax: JSON_LOOP_TOKENS_MAX })
 }
 

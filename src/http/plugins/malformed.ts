@@ -14,24 +14,27 @@ declare module 'fastify' {
 }
 
 /**
- * Node would answer some requests by itself, without a problem document. `useMalformed` answers what its parser does not take for a
- * request, and `refuseMalformedHeaders` what Node would refuse without a reason, or let pass.
+ * Node would answer some requests itself, without a problem document. `useMalformed` answers what Node's parser
+ * rejects. `refuseMalformedHeaders` answers what Node would refuse without a reason, or accept.
  */
 export function useMalformed(app: FastifyInstance): void {
   app.decorate('connections', new Connections())
-  // A client that has closed its sending side still reads (RFC 9112 §9.6).
+  // A client that has closed its sending side can still read (RFC 9112 §9.6).
   Object.assign(app.server, { httpAllowHalfOpen: true })
-  // Node drops what comes behind the thousandth, without a word: an Idempotency-Key, for instance. Their bytes are limited.
+  // Node silently drops headers after the thousandth, for example an Idempotency-Key. Their bytes are limited.
   app.server.maxHeadersCount = 0
   app.server.on('connect', (_request, socket: Socket) => {
-    // Node has taken its own listeners away: a longer answer would hear of nothing that it waits for.
+    // Node has removed its own listeners, so a longer answer would never get the events that it waits for.
     if (app.connections.isAnswering(socket)) return void socket.destroy()
     socket.on('error', () => {})
     refuse(app, socket, 'method_not_allowed', 'this server is no proxy: it takes no CONNECT')
   })
 }
 
-/** Answers what Node's parser refused, and what did not arrive in time. There is no request, or no whole one: it is written by hand. */
+/**
+ * Answers requests that Node's parser refused, or that did not arrive in time. There is no whole request object, so
+ * the answer is written by hand.
+ */
 export function refuseMalformedHttp(
   this: FastifyInstance,
   error: Error & { code?: string },
@@ -61,12 +64,15 @@ function refuse(app: FastifyInstance, socket: Socket, code: ErrorCode, detail: s
   })
 }
 
-/** Refuses requests whose headers are read in two ways, or ask for what is not done here. MUST come before what relies on headers. */
+/**
+ * Refuses requests whose headers are ambiguous, or request an unsupported feature. MUST come before code that relies
+ * on headers.
+ */
 export function refuseMalformedHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers, httpVersion, method } = request.raw
     const { host, expect, 'transfer-encoding': coding, 'content-length': length = '0' } = headers
-    // Node joins two lines by a comma and a space, which is no host.
+    // Node joins two lines with a comma and a space, which is no valid host.
     if (host === undefined ? httpVersion === '1.1' : !HOST.test(host))
       return done(
         new ApiError('bad_request', 'send one `Host`: a name or an address, and a port if there is one'),
@@ -77,12 +83,12 @@ export function refuseMalformedHeaders(app: FastifyInstance): void {
       return done(
         new ApiError('transfer_coding_unknown', 'the only transfer coding that is supported is chunked'),
       )
-    // Anybody may send OPTIONS, under any load: no body is read for it.
+    // OPTIONS is accepted under any load, so no body is read for it.
     if (method === 'OPTIONS' && (coding !== undefined || Number(length) > 0))
       return done(new ApiError('bad_request', 'OPTIONS takes no body here'))
     done()
   })
 }
 
-/** RFC 9112 §3.2: `uri-host [":" port]`; nothing where the address has no authority. */
+/** RFC 9112 §3.2: `uri-host [":" port]`; empty if the address has no authority. */
 const HOST = /^(?:\[[\w.:%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/

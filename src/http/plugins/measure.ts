@@ -6,16 +6,14 @@ import { HttpMetrics, type RouteDurations } from '../metrics.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** An answer is a problem document. */
     countProblem(code: ErrorCode): void
   }
   interface FastifyReply {
-    /** The code of the problem that is answered. */
     problem: ErrorCode | null
   }
 }
 
-/** Clients may send any method that Node knows, to any address: each is counted, under one name. */
+/** Clients may send any method that Node knows, to any address. Methods outside this list are counted as `other`. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'other'] as const
 const ELSEWHERE = 'none'
 
@@ -23,8 +21,9 @@ type ByMethod = (method: string) => RouteDurations
 type OnResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 /**
- * Each route has its own hook, which holds its figures: to measure a request takes 0.03 µs, and 0.1 more to see its client go
- * away. With labels for prom-client, of which one is asked of `request.routeOptions`, the first was 0.65 µs.
+ * Measures requests. Each route has its own hook with its histograms: measuring a request takes 0.03 µs, and
+ * detecting a client that goes away 0.1 more. With labels of prom-client, one of them read from
+ * `request.routeOptions`, measuring took 0.65 µs.
  */
 export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Metrics }): void {
   const http = new HttpMetrics(metrics, () => countConnections(app))

@@ -5,21 +5,21 @@ import { EVENT_STREAM } from '../answers/accept.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** No route has the method, but routes of this address report problems in CBOR. */
+    /** True if no route has the method, but the routes of this address answer problems in CBOR. */
     hasConciseProblems: boolean
   }
   interface FastifyContextConfig {
-    /** OPTIONS is answered as GET is: HAProxy's `option httpchk` probes by it. */
+    /** OPTIONS is answered like GET: HAProxy's `option httpchk` probes with it. */
     probe?: true
   }
 }
 
-/** Media types of answers that go on for as long as there is something to tell. */
+/** Media types of open-ended answers. */
 const STREAMS = [EVENT_STREAM, 'application/x-ndjson']
 
 /**
- * Answers HEAD wherever GET is (RFC 9110 §9.1), as GET is: Node leaves the content out. Not where an answer may be a stream, which would
- * run to its end for nobody. MUST come after all that looks at the methods of a route.
+ * Adds HEAD to each GET (RFC 9110 §9.1); Node leaves the content out. Not where an answer may be a stream, which
+ * would run to its end unread. MUST come after all hooks that read the methods of a route.
  */
 export function takeHead(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -36,16 +36,17 @@ function isStreamed(schema: RouteOptions['schema']): boolean {
   return Object.keys(answer?.content ?? {}).some((type) => STREAMS.includes(type))
 }
 
-/** `methods`: that it takes. `scrapi`: as its routes have it. */
+/** `methods`: accepted methods. `scrapi`: from its routes' config. */
 type Address = { readonly methods: Set<string>; readonly scrapi: boolean }
 
-/** Answer to `OPTIONS *` (RFC 9110 §9.3.7): no address takes others. */
+/** Answer to `OPTIONS *` (RFC 9110 §9.3.7): no address accepts other methods. */
 const ALL = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
 
 /**
- * Answers with `Allow` where an address is there: 204 to OPTIONS, and 405 to any method that the address does not take. 404 where it is
- * not. All of that before the caller is known and the body looked at. A router of its own knows the addresses without their methods: a
- * second route for each, with all the methods that it does not take, was half of the time in which a server is built (31 of 52 ms).
+ * Answers OPTIONS with 204, and a method that the address does not accept with 405, both with `Allow`; 404 for
+ * unknown addresses. This happens before authentication, and before the body is read. A separate router knows
+ * addresses without methods. Registering a second route for each address, with all refused methods, took half of the
+ * time to build a server (31 of 52 ms).
  */
 export function refuseOtherMethods(
   app: FastifyInstance,
@@ -66,11 +67,11 @@ export function refuseOtherMethods(
   })
   app.addHook('onRequest', async (request, reply) => {
     const path = request.url.split('?')[0]!
-    // GET /v1/records/batch would be answered by /v1/records/:id.
+    // Otherwise /v1/records/:id would answer GET /v1/records/batch.
     const isTaken = !request.is404 && (addressOf.get(path)?.methods.has(request.method) ?? true)
     if (isTaken && request.method !== 'OPTIONS') return
     const found = addresses.find('GET', path)
-    // A slash at the end reads as an empty id.
+    // A trailing slash is parsed as an empty id.
     if (path !== '*' && (!found || Object.values(found.params).includes('')))
       throw new ApiError('not_found', `there is nothing at ${path}`)
     const address = found?.store as Address | undefined

@@ -17,7 +17,7 @@ declare module 'fastify' {
     readonly failures: FailureLog
   }
   interface FastifyContextConfig {
-    /** Clients of MCP are told of problems as errors of JSON-RPC: they show their users nothing else. */
+    /** Problems are answered as errors of JSON-RPC: clients of MCP show nothing else to their users. */
     mcp?: true
   }
 }
@@ -55,15 +55,15 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     reply
       .code(known.status)
       .header('content-type', PROBLEM_TYPE)
-      // As bytes: to a string Fastify adds a charset, which this media type does not have (RFC 9457 §6.1).
+      // As bytes: Fastify adds a charset to strings, and this media type has none (RFC 9457 §6.1).
       .send(Buffer.from(renderProblem(known, request.id)))
   )
 }
 
-/** Tells of the request, as 4xx do. */
+/** A fault of the request, like 4xx. */
 const NOT_IMPLEMENTED = 501
 
-/** Names the route by its pattern, because an address may hold what is no line's business. */
+/** Logs the route's pattern, because an address may contain private values. */
 function logFailure(
   { server, log, method, routeOptions }: FastifyRequest,
   code: ErrorCode,
@@ -72,7 +72,7 @@ function logFailure(
   server.failures.log(log, code, { method, route: routeOptions.url ?? null, error: describeError(error) })
 }
 
-/** A probe of a server that is about to stop: nothing has failed, and each restart would be an alarm. */
+/** Returns whether this is a probe of a draining server. That is no failure, and each restart would raise an alarm. */
 function isToldToLeave({ server, routeOptions }: FastifyRequest): boolean {
   return server.isDraining && routeOptions.url === '/readyz'
 }
@@ -95,7 +95,10 @@ export function renderProblem(error: ApiError, requestId: string): string {
 
 export const CONCISE_PROBLEM_TYPE = 'application/concise-problem-details+cbor'
 
-/** The same as RFC 9290 has it, which SCRAPI asks for: -1 title, -2 detail, -4 status, and ours under an address of ours. */
+/**
+ * Renders the problem by RFC 9290, which SCRAPI requires: -1 title, -2 detail, -4 status, and our own members under
+ * an address of ours.
+ */
 function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
   const [status, title] = ERROR_CODES[error.code]
   const { code, retryable, message } = error
@@ -111,7 +114,7 @@ function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
   return encode(problem, rfc8949EncodeOptions)
 }
 
-/** The message was not read as one, so that it has no id. */
+/** The id is null, because the message was not parsed. */
 function renderJsonRpcError(error: ApiError, requestId: string): string {
   const [status, , , advice] = ERROR_CODES[error.code]
   const message = `${status} ${error.code}: ${error.message}. What to do: ${advice}`
@@ -133,8 +136,8 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
 }
 
 /**
- * Fastify's own errors get a code of the table, and a database that is away is no fault of ours. Any other error that
- * is not an ApiError is a bug, and the client learns no more than that.
+ * Turns an error into an ApiError. Fastify's own errors get a code of the table. An unavailable database is no fault
+ * of the server. Any other error is a bug: the client learns only `internal_error`.
  */
 function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error

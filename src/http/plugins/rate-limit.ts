@@ -19,19 +19,21 @@ type Callers = {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Cost of a request beyond one, once its body is known; or the cost of its bytes, if that is more. */
+    /**
+     * Cost of a request beyond 1, known when its body is read. The cost of its bytes counts instead if that is more.
+     */
     furtherCost?: (body: unknown) => number
   }
   interface FastifyRequest {
-    /** Charges its sender for the bytes of its body, whatever becomes of them. */
+    /** Charges the sender for the bytes of its body, whether the request succeeds or not. */
     chargeBody(bytes: number): void
     chargedForBody: number
   }
 }
 
 /**
- * Holds callers to the limits that were set for their key and their ledger; without any this costs a look. After
- * authentication: nobody can use up the limit of a key without having it.
+ * Applies the rate limits of a caller's key and ledger. Runs after authentication, so that nobody can use up the
+ * limit of a key without having the key.
  */
 export function useRateLimits(app: FastifyInstance): void {
   const limits = new RateLimits(() => performance.now())
@@ -39,7 +41,7 @@ export function useRateLimits(app: FastifyInstance): void {
     const limited = limitedOf(request)
     if (limited === null) return done()
     const charge = limits.charge(limited)
-    // Not to readers of a public ledger, whose answers caches hand on to others.
+    // Not for readers of a public ledger: caches pass their answers on to others.
     if (request.publicLedger === null) {
       reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))
       reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
@@ -77,7 +79,7 @@ const PEER_LIMIT = { requestsPerSecond: PEER_REQUESTS_PER_SECOND, burst: PEER_RE
 
 const PUBLIC_LIMIT = { requestsPerSecond: PUBLIC_READS_PER_SECOND, burst: PUBLIC_READS_BURST }
 
-/** null: nothing was set, or nobody calls: public and operator routes have no limit. */
+/** Returns the limits that apply; null: none is set, or the route is public or the operator's. */
 function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
   if (publicLedger !== null) return [{ name: 'public', id: `public ${publicLedger}`, limit: PUBLIC_LIMIT }]
   if (peer) return [{ name: 'peer', id: `${peer.ledger} ${peer.peer}`, limit: PEER_LIMIT }]
@@ -88,7 +90,7 @@ function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
   ]
 }
 
-/** draft-ietf-httpapi-ratelimit-headers-11: `"key";q=10;w=2`, the burst and in how many seconds it comes back. */
+/** draft-ietf-httpapi-ratelimit-headers-11: `"key";q=10;w=2`, the burst and the seconds in which it refills. */
 function formatPolicy({ name, limit }: Limited): string {
   return `"${name}";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.requestsPerSecond))}`
 }

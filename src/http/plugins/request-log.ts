@@ -1,14 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * One line for each request, when its answer is sent or its client is gone. It names who asked for what kind of thing, and MUST NOT
- * hold anything that a client can fill with a secret: no header, no body, no query string, and of the address only the route's pattern.
+ * Logs one line for each request, when its answer is sent or its client has gone. A line MUST NOT contain anything
+ * that a client can fill with a secret: no header, no body, no query string, and instead of the address the route's
+ * pattern.
  *
  * Off by default: a line takes 6 µs.
  */
 export function useRequestLog(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // Fastify's onResponse is not called where the client goes away first.
+    // Fastify does not call onResponse if the client goes away first.
     reply.raw.on('close', () => logRequest(request, reply))
     done()
   })
@@ -31,7 +32,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply): void {
   )
 }
 
-/** null for a stream, whose length is not known beforehand. */
+/** Returns null for a stream, whose length is not known beforehand. */
 function bodyBytes(reply: FastifyReply): number | null {
   const length = reply.getHeader('content-length')
   return length === undefined ? null : Number(length)

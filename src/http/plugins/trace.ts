@@ -5,20 +5,20 @@ import type { Tracing } from '../../observe/tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: the request is not sampled. Absent: nobody traces. */
+    /** null: the request is not sampled. Absent: tracing is off. */
     span?: Span | null
   }
 }
 
-/** Probes: they come every few seconds, and nobody looks for them. */
+/** Probes: they come every few seconds, and nobody needs their traces. */
 const UNTRACED = new Set(['/livez', '/readyz'])
-/** Clients may send any method that Node knows; a span's name has few values. */
+/** Clients may send any method that Node knows. A span's name has few values. */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
 /**
- * A span a request, from its headers to the last byte of its answer, whose parent is the caller's where it sends a `traceparent`
- * (semantic conventions of HTTP, stable). Without addresses, queries and user agents, which may be personal. MUST come before what
- * else hears of requests.
+ * Makes one span per request, from its headers to the last byte of its answer. Its parent is the caller's span if the
+ * request has a `traceparent` (semantic conventions of HTTP, stable). Client addresses, queries and user agents are
+ * left out, because they may be personal. MUST come before all other hooks of requests.
  */
 export function useTracing(app: FastifyInstance, tracing: Tracing): void {
   app.decorateRequest('span', null)
@@ -62,7 +62,7 @@ function methodOf({ method }: FastifyRequest): string {
   return METHODS.has(method) ? method : 'HTTP'
 }
 
-/** Both may come. */
+/** Both calls may come. Only the first one counts. */
 function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'aborted'): void {
   const { span } = request
   if (!span) return
@@ -75,7 +75,7 @@ function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'ab
   span.end()
 }
 
-/** Attributes of a span: the caller, and the record. */
+/** Returns attributes of the caller and the record. */
 function subjectOf(request: FastifyRequest): Attributes {
   const { id } = (request.params ?? {}) as { readonly id?: unknown }
   return {

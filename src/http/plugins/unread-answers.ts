@@ -11,13 +11,13 @@ import { ANSWER_TEXT_CHARS_MAX, ANSWERS_LOOK_EVERY_MS } from '../limits.ts'
 
 type UnreadDeps = { readonly budgets: ByteBudgets; readonly writeDeadlines: WriteDeadlines }
 
-/** A streamed answer counts with what was pending when it was last looked at, and with all of it where it is in memory. */
+/** A streamed answer. It counts with what was pending at the last check, plus all of its text if that is in memory. */
 type Stream = { readonly response: ServerResponse; readonly held: Held; readonly share: Share }
 
 /**
- * Counts answers from when they are made until the kernel has taken them, and ends connections whose clients don't take them in
- * time. Most are refused before they are made (src/http/plugins/admit.ts); a page that was made while others filled the budget is
- * thrown away here. A write to the database is answered always.
+ * Counts answers from when they are made until the kernel has taken them, and closes connections whose clients do not
+ * read them in time. Most requests are refused before their answer is made (src/http/plugins/admit.ts). A page that
+ * was made while others filled the budget is thrown away here. A write to the database is always answered.
  */
 export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines }: UnreadDeps): void {
   const streams = new Set<Stream>()
@@ -39,7 +39,7 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
     const kind = kindOf(request.method)
     const isRead = kind === 'reads'
     const budget = budgets[kind]
-    // Small ones are let through: among them is what says that there is no room.
+    // Small answers pass: the refusal itself is one of them.
     if (isRead && bytes.length > ANSWER_TEXT_CHARS_MAX && !held.hasRoom(budget, bytes.length))
       return done(tooMuch())
     held.take(budget, bytes.length)
@@ -57,7 +57,7 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
   })
 }
 
-/** Long texts as bytes; null: there is nothing. */
+/** Turns long texts into bytes; null: no payload. */
 function bytesOf(payload: unknown): string | Buffer | null {
   if (typeof payload === 'string')
     return payload.length > ANSWER_TEXT_CHARS_MAX ? Buffer.from(payload) : payload
@@ -68,7 +68,7 @@ function isStream(payload: unknown): payload is Readable {
   return typeof (payload as { pipe?: unknown } | null | undefined)?.pipe === 'function'
 }
 
-/** Whether it goes on. */
+/** Updates the count of a stream. Returns whether the stream goes on. */
 function count({ response, held, share }: Stream): boolean {
   if (!held.isOver) share.resize(response.writableLength)
   return !held.isOver

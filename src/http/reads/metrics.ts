@@ -3,7 +3,7 @@ import { type Reading, readCounter, readGauge, readingsOf } from '../../observe/
 
 type WatchedReads = {
   readonly figures: { readonly replica: number; readonly primary: number; readonly fallback: number }
-  /** By reason; all are there from the beginning. */
+  /** By reason. Every reason is present from the start. */
   readonly fallbacks: Readonly<Record<string, number>>
 }
 type WatchedReplica = {
@@ -11,7 +11,6 @@ type WatchedReplica = {
   readonly lag: { readonly bytes: number; readonly ms: number } | null
 }
 
-/** Where reads go. */
 export function watchReads(metrics: Metrics, reads: WatchedReads): void {
   readCounter(
     metrics,
@@ -23,7 +22,10 @@ export function watchReads(metrics: Metrics, reads: WatchedReads): void {
   )
 }
 
-/** A replica, and the reads that it did not answer. null: there is none, and its gauges are absent. */
+/**
+ * Registers metrics of a replica, and of reads that it did not answer. `replica`: null without a replica, whose
+ * gauges are then absent.
+ */
 export function watchReplica(metrics: Metrics, replica: WatchedReplica | null, reads: WatchedReads): void {
   const ofLag = (figure: 'bytes' | 'ms', scale: number) => (): Reading[] =>
     !replica?.lag ? [] : [{ value: replica.lag[figure] * scale }]

@@ -18,14 +18,14 @@ const ANSWERS = {
   problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
 } as const
 
-/** Configuration of each route that shows a proof of an entry: as JSON or as a receipt. */
+/** Configuration of routes that answer a proof of an entry, as JSON or as a receipt. */
 export const PROVED_ENTRY = { ...ANSWERS, access: { scope: 'audit:read' } } as const
 export const PROVED_RECORD = {
   ...ANSWERS,
   access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
 } as const
 
-/** The proof of the entry of a record that a request asks for. Throws ApiError `not_found`, and as proveRecord does. */
+/** Returns the proof of a record's entry. Throws ApiError `not_found`, and what proveRecord throws. */
 export async function provedRecord(
   deps: ProofDeps,
   { caller, ownRecordsOnly }: FastifyRequest,
@@ -41,13 +41,13 @@ export async function provedRecord(
   return found(proof, `the ledger has no record ${params.id}${of}`)
 }
 
-/** The proof of the entry that a request asks for. Throws ApiError `not_found`, and as proveEntry does. */
+/** Returns the proof of an entry. Throws ApiError `not_found`, and what proveEntry throws. */
 export async function provedEntry(
   deps: ProofDeps,
   { caller }: FastifyRequest,
   { params, query }: OfEntry,
 ): Promise<EntryProof> {
-  // Anything else is no seq of any ledger, and answered like one that is not there.
+  // Any other text is no seq of any ledger, and answered as unknown.
   const proof = SEQ_TEXT.test(params.seq)
     ? await proveEntry(deps, caller.ledgerId, Number(params.seq), checkpointOf(query))
     : null

@@ -20,7 +20,7 @@ import {
   type ReplicaRead,
 } from './replica-connections.ts'
 
-/** Server that a route reads from. `replica`: through `Reads`; `nothing`: it reads nothing that a ledger holds. */
+/** Server that a route reads from. `replica`: through `Reads`. `nothing`: the route reads nothing of a ledger. */
 export type ReadFrom = 'replica' | 'primary' | 'nothing'
 
 declare module 'fastify' {
@@ -31,8 +31,8 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses a GET that does not say from which server it reads. One of a ledger that reads the primary alone is held to
- * `If-Known-Size` here; those that read a replica are held to it by `Reads`.
+ * Refuses to register a GET that does not declare which server it reads from. Adds the check of `If-Known-Size` to
+ * routes that read a ledger from the primary only. For routes that read a replica, `Reads` checks it.
  */
 export function requireReads(app: FastifyInstance, reads: Reads): void {
   app.addHook('onRoute', (route) => {
@@ -44,30 +44,34 @@ export function requireReads(app: FastifyInstance, reads: Reads): void {
   })
 }
 
-/** Whether a route answers `ledger_smaller`: it reads a ledger, which its key names. */
+/** Returns whether a route can answer `ledger_smaller`: it reads the ledger of the caller's key. */
 export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean {
   return reads === 'replica' || (reads === 'primary' && typeof access === 'object')
 }
 
 type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
 
-/** Where reads went since the start. `fallback`: the replica was asked for, and the primary answered. */
+/** Number of reads by source since the start. `fallback`: the replica was wanted, but the primary answered. */
 export type ReadFigures = {
   readonly replica: number
   readonly primary: number
   readonly fallback: number
 }
 
-/** `failed`: replay cancelled the read, or the connection broke; `refused`: the replica's answer was an error, such as `not_found`. */
+/**
+ * `failed`: replay cancelled the read, or the connection broke. `refused`: the replica's answer was an error, such as
+ * `not_found`.
+ */
 const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
 type FallbackReason = (typeof REASONS)[number]
 
 /**
- * Reads of a ledger, from the replica where that may be (docs/decisions/0033-reads-from-a-replica.md).
+ * Reads of a ledger, from the replica where possible (docs/decisions/0033-reads-from-a-replica.md).
  *
- * The replica only ever says yes: what it can't answer, because it is away, behind, lacks something or finds something wrong, is
- * asked of the primary in the same request. So nobody hears `not_found` of a thing that was answered with 201. A connection is held
- * for the whole read, but not while the archive is asked for long; `archive_unavailable` is no reason to ask again.
+ * Only successful answers of the replica count. If it is down or behind, lacks something or finds a fault, the
+ * primary is read in the same request. So no client gets `not_found` for a thing that was answered with 201. A
+ * connection is reserved for the whole read, but not during a long wait for the archive. `archive_unavailable` is not
+ * retried at the primary.
  */
 export class Reads {
   readonly #primary: Primary
@@ -75,7 +79,7 @@ export class Reads {
   readonly #connections: ReplicaConnections | null
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
   #figures = { replica: 0, primary: 0, fallback: 0 }
-  /** Sizes of ledgers that the primary has shown. */
+  /** Sizes of ledgers that the primary has reported. */
   readonly #believed = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
   readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
     FallbackReason,
@@ -96,15 +100,14 @@ export class Reads {
     return this.#figures
   }
 
-  /** By reason. */
   get fallbacks(): Readonly<Record<FallbackReason, number>> {
     return this.#fallbacks
   }
 
   /**
-   * Answers what `work` makes of a ledger, from one server. `work` may run twice, and MUST send nothing before it has read all that
-   * it needs. `waits`: the answer is about what comes next, which the primary knows first. `pool`, `shares`: as ReplicaConnections
-   * takes them.
+   * Reads a ledger with `work`, from one server. `work` may run twice, and MUST send nothing before it has read all
+   * that it needs. `waits`: the answer waits for a next step, which the primary has first. `pool`, `shares`: as in
+   * ReplicaConnections.
    */
   async of<T>(
     request: FastifyRequest,
@@ -134,7 +137,7 @@ export class Reads {
       read?.leave(error as Error)
       if (reply.sent) throw error
       reply.removeHeader(LEDGER_SIZE_HEADER)
-      // The archive is the same one for the primary, and has what Postgres lacks.
+      // The primary would read the same archive, which has what Postgres lacks.
       if (isUnreadable(error)) {
         this.#figures.replica++
         throw error
@@ -145,18 +148,18 @@ export class Reads {
     }
   }
 
-  /** Throws `ledger_smaller` where the primary has fewer entries than `If-Known-Size` says, and `bad_request`. */
+  /** Throws `ledger_smaller` if the primary has fewer entries than `If-Known-Size` demands, and `bad_request`. */
   async requireKnownSize(request: FastifyRequest): Promise<void> {
     const known = knownSizeOf(request)
-    // A public ledger is read without a key.
+    // A public ledger may be read without a key.
     const ledgerId =
       request.publicLedger === null ? request.caller.ledgerId : parseId('led', request.publicLedger)
     if (known > 0) await this.#refuseSmaller(ledgerId, known)
   }
 
   /**
-   * Reads of a stream, statement by statement: each rests on no less than the one before it, and shows no document that was erased
-   * before it began.
+   * Returns a Db for a stream, which chooses a server per statement. Each statement shows at least as many entries as
+   * the one before, and no document that was erased before it began.
    */
   stream(request: FastifyRequest): Db {
     const { ledgerId } = request.caller
@@ -197,7 +200,7 @@ export class Reads {
     return work(this.#primary)
   }
 
-  /** The database's answer about a ledger's size is believed for as long as that about a key. */
+  /** A ledger's size is cached for as long as a key. */
   async #refuseSmaller(ledgerId: Uuid, known: number): Promise<void> {
     const believed = this.#believed.get(ledgerId)
     const nowMs = performance.now()
@@ -223,13 +226,13 @@ export class Reads {
   }
 }
 
-/** Whether the reader wants the newest state: `no-cache`, or an answer of no age (RFC 9111 §5.2.1.1, §5.2.1.4). */
+/** Returns whether the reader wants the newest state: `no-cache` or `max-age=0` (RFC 9111 §5.2.1.1, §5.2.1.4). */
 function isFresh({ headers }: FastifyRequest): boolean {
   const directives = cacheDirectivesOf(headers['cache-control'])
   return directives.has('no-cache') || directives.get('max-age') === '0'
 }
 
-/** Size of `If-Known-Size`; 0: the reader demands nothing. Throws `bad_request`. */
+/** Returns the size of `If-Known-Size`; 0 without the header. Throws `bad_request`. */
 function knownSizeOf({ headers }: FastifyRequest): number {
   const text = headers['if-known-size']
   if (text === undefined) return 0

@@ -19,7 +19,6 @@ import {
   REPLICA_SHARERS_MAX,
 } from '../limits.ts'
 
-/** Parts of the server that read a ledger. */
 export type ReadSources = {
   readonly readPool: Db
   readonly lookups: Lookups
@@ -27,26 +26,32 @@ export type ReadSources = {
   readonly checkpoints: SignedCheckpoints
 }
 
-/** Pool of the replica that a read rests on. `search`: its plans are those of searches, and so is its time. */
+/** Pool of the replica. `search` has query plans and timeouts for searches. */
 export type ReplicaPool = 'read' | 'search'
 
-/** Entries of a ledger that a read must show. */
+/** A ledger, and the number of entries that a read must show at least. */
 type Wanted = { readonly ledgerId: Uuid; readonly sizeMin: number }
 
-/** A connection to the replica for one request, which MUST leave it. `size`: entries of the request's ledger that it shows. */
+/**
+ * A connection to the replica for one request. The request MUST call `leave`. `size`: entries of its ledger that the
+ * connection shows.
+ */
 export type ReplicaRead = {
   readonly size: number
   readonly sources: ReadSources
-  /** `error`: of the read. A connection to a standby of another chain, or on which a statement failed, is closed. */
+  /**
+   * `error`: failure of the read. A connection on which a statement failed, or to a standby with another chain, is
+   * closed.
+   */
   leave(error?: Error): void
 }
 
 /**
- * Connections to the replica, each found fit for the ledger of the request that reads on it: it shows the entries that the request
- * wants, on the primary's chain, and nothing that was erased by now. The primary is asked after the replica.
+ * Connections to the replica. Each is checked for the ledgers of its requests: it shows the wanted entries, on the
+ * primary's chain, and nothing that has been erased by now. The primary is queried after the replica.
  *
- * Requests that come while others are looked at may share a connection: one look at the replica, one at the primary, and one query for
- * the look-ups of all of them.
+ * Requests that come while other connections are being checked may share a connection: one check of the replica, one
+ * of the primary, and one query for the look-ups of all of them.
  */
 export class ReplicaConnections {
   readonly #replica: Replica
@@ -70,8 +75,8 @@ export class ReplicaConnections {
   }
 
   /**
-   * Throws ReplicaError, and whatever the connection fails with. `shares`: the others on the connection wait for each statement of the
-   * read, so it MUST have short ones only.
+   * Returns a checked connection. Throws ReplicaError, and errors of the connection. `shares`: other requests use the
+   * same connection and wait for each statement, so the read MUST have short statements only.
    */
   async take(pool: ReplicaPool, wanted: Wanted, { shares }: { shares: boolean }): Promise<ReplicaRead> {
     const read = shares ? await this.#shared[pool].find(wanted) : (await this.#open(pool, [wanted]))[0]!
@@ -79,7 +84,7 @@ export class ReplicaConnections {
     return read
   }
 
-  /** One connection for all of them. An error is that of one: the others stay. */
+  /** Opens one connection for all requests. An error of one request leaves the others unaffected. */
   async #open(pool: ReplicaPool, wanted: readonly Wanted[]): Promise<(ReplicaRead | Error)[]> {
     const held = await this.#hold(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
     const { ledgers } = held
@@ -111,7 +116,10 @@ export class ReplicaConnections {
     )
   }
 
-  /** A connection for the same readers, perhaps to another standby. `sizes`: the newest that they were shown, which it raises. */
+  /**
+   * Returns another connection for the same readers, perhaps to another standby. `sizes`: the newest sizes that the
+   * readers saw, raised by this call.
+   */
   async #holdAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<HeldConnection> {
     const held = await this.#hold(pool, sizes.keys())
     try {
@@ -148,17 +156,18 @@ export class ReplicaConnections {
 }
 
 /**
- * A connection for readers, until all of them have left. It is given back while one of them waits for the archive and no statement runs,
- * and the next statement takes another one: a slow archive takes no connections from other reads.
+ * A connection for several readers, until all of them have left. While a reader waits for the archive and no
+ * statement runs, the connection is returned, and the next statement takes another one. So a slow archive takes no
+ * connections from other reads.
  */
 class Lease {
   readonly db: Db
   readonly #holdAnother: () => Promise<HeldConnection>
   #holding: Promise<HeldConnection> | null
   #readers: number
-  /** Statements that were asked for and not answered. */
+  /** Statements that have not been answered yet. */
   #underWay = 0
-  /** The first error of the database, after which there are no more statements. */
+  /** First error of the database. No statement runs after it. */
   #broken: Error | undefined
 
   constructor(held: HeldConnection, readers: number, holdAnother: () => Promise<HeldConnection>) {
@@ -169,16 +178,16 @@ class Lease {
     this.db = aroundArchive({ query, archive: held.db.archive ?? null }, (read) => this.#whileIdle(read))
   }
 
-  /** Called once for each reader. */
+  /** MUST be called once for each reader. */
   leave(error?: Error): void {
-    // A statement that failed has said so by itself; other errors are of one reader.
+    // `#query` has recorded errors of statements. Other errors concern one reader only.
     if (error && isDiverged(error)) this.#broken ??= error
     if (--this.#readers === 0) this.#giveBack()
   }
 
   async #whileIdle<T>(read: () => Promise<T>): Promise<T> {
     const asked = read()
-    // An interval, because a statement may be under way at its first end.
+    // An interval, because a statement may be running when the first one fires.
     const timer = setInterval(() => {
       if (this.#underWay === 0) this.#giveBack()
     }, REPLICA_IDLE_MS_MAX)
@@ -216,12 +225,12 @@ class Lease {
   }
 }
 
-/** Throws ReplicaError. Ledgers always have an entry. */
+/** Throws ReplicaError. Every ledger has at least one entry. */
 function requireSize({ size }: LedgerShown, sizeMin: number): void {
   if (size < Math.max(sizeMin, 1)) throw new ReplicaError('behind', `it has ${size} entries of ${sizeMin}`)
 }
 
-/** A connection to a standby of another chain is closed. */
+/** Returns whether the standby has another chain. Its connection is closed. */
 function isDiverged(error: Error): boolean {
   return error instanceof ReplicaError && error.refusal === 'diverged'
 }

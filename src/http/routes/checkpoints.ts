@@ -62,7 +62,7 @@ export function checkpointRoutes(
     },
     async (request, reply) => {
       const { size } = request.params
-      // Anything else is no checkpoint's size, and answered like one that is not there.
+      // Any other text is no checkpoint's size, and answered as unknown.
       const note = SIZE_TEXT.test(size)
         ? await checkpoints.ofSize(request.caller.ledgerId, Number(size))
         : null

@@ -6,8 +6,8 @@ import type { Deps } from '../deps.ts'
 import { CONSOLE_FILE_SECONDS } from '../limits.ts'
 
 /**
- * The page runs its own scripts and talks to this server, and to nothing else. Texts of a ledger never become markup: browsers that know
- * Trusted Types refuse every way to do that.
+ * The page may run only its own scripts, and connect only to this server. Texts of a ledger never become markup:
+ * browsers with Trusted Types block every way to do that.
  */
 const POLICY = [
   "default-src 'self'",
@@ -18,12 +18,12 @@ const POLICY = [
 ].join('; ')
 
 const UNBUILT = 'the console was not built'
-/** The build put a hash of the contents into the name. */
+/** Names of files that the build made with a hash of their contents. */
 const HASHED = /-[A-Z0-9]{8}\.\w+$/
-/** One page for files that lie on a disk: it is saved, because its script is inline. */
+/** A single page for saved files. It is sent as a download, because its script is inline. */
 const SAVED = 'verify.html'
 
-/** The console (docs/console.md): static files, which anybody may have. Its data comes from the API, with the reader's key. */
+/** Serves the console (docs/console.md): public static files. Its data comes from the API, with the reader's key. */
 export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, 'consoleDir'>): void {
   if (consoleDir === null) return
   const files = new Set(existsSync(consoleDir) ? readdirSync(consoleDir) : [])
@@ -31,7 +31,7 @@ export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, '
   const config = { reads: 'nothing', access: 'public' } as const
   const schema = { hide: true }
 
-  // Relative: a proxy may serve all of this below a path.
+  // Relative, because a proxy may serve everything below a path.
   app.get('/console', { config, schema }, (_request, reply) => reply.redirect('console/', 302))
   app.get('/console/', { config, schema }, (_request, reply) => send(reply, 'index.html'))
   app.get<{ Params: { '*': string } }>('/console/*', { config, schema }, (request, reply) => {

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { sendCached, type Tagged, tag } from '../answers/send-cached.ts'
 
 /**
- * The API's documentation for people: Scalar, shown from what this server sends alone, so that it works where nothing else can be
- * reached. The page holds no script of its own, and its policy lets none in. Its addresses are relative: a proxy may serve all of this
+ * API reference for people: Scalar, with all files from this server, so that it works without internet access. The
+ * page has no inline script, and its policy forbids them. Its URLs are relative, because a proxy may serve everything
  * below a path.
  */
 const PAGE = `<!doctype html>
@@ -24,13 +24,13 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** Requests that are tried out go to the server of the page; Scalar would leave out the path that a proxy puts before `/docs`. */
+/** Sends trial requests to the page's own server. Scalar would leave out the path that a proxy adds before `/docs`. */
 const BASE = `const { dataset } = document.getElementById('api-reference')
 const baseServerURL = new URL('.', document.baseURI).href
 dataset.configuration = JSON.stringify({ ...JSON.parse(dataset.configuration), baseServerURL })
 `
 
-/** Scalar sets styles from its script; it fetches nothing but the document, and what people try out. */
+/** Scalar's script sets styles. It fetches only the document, and what people try out. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -47,7 +47,7 @@ export function docsRoutes(app: FastifyInstance): void {
   const config = { reads: 'nothing', access: 'public' } as const
   let script: Promise<Tagged> | undefined
 
-  // A person who opens the server's address in a browser.
+  // For people who open the server's address in a browser.
   const start = {
     config,
     schema: { summary: 'Redirect to the API reference', response: { 302: z.undefined() } },
@@ -83,8 +83,9 @@ export function docsRoutes(app: FastifyInstance): void {
 }
 
 /**
- * Read when somebody looks: it has four megabytes. The package keeps the script to itself and serves it, so it is asked for by
- * an application that nobody else reaches; its own pages would need a policy that lets inline scripts in.
+ * Reads Scalar's script on first use, because it has four megabytes. The package does not export the script, only
+ * serves it, so it is fetched from an internal application without a listener. The package's own pages would need a
+ * policy that allows inline scripts.
  */
 async function readScript(): Promise<Tagged> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')

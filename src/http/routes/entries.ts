@@ -18,7 +18,7 @@ import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
 import { exportBody, exportView } from '../schemas/exports.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** NDJSON, streamed: a slow reader slows the queries, and holds neither memory nor a database snapshot. */
+/** Streams NDJSON. A slow reader slows the queries, and takes up neither memory nor a database snapshot. */
 export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'audit:read' } as const
@@ -93,7 +93,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-/** Documents shown to a caller: none if it may only audit. */
+/** Returns which documents a caller may see: none if it may only audit. */
 function shownTo(caller: Caller): DocumentsShown {
   return caller.scopes.has('records:read') ? 'all' : 'withheld'
 }
@@ -105,12 +105,12 @@ function sendLines(
   lines: () => AsyncGenerator<string>,
 ): FastifyReply {
   const release = slots.take(request.caller.ledger)
-  // One piece ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
+  // At most one string ahead of a slow reader: the line of a large batch alone has megabytes.
   const pieces = Readable.from(inPieces(lines(), slices), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
   // Fastify does not report a closed connection for a pipelined response that is still queued.
   const abandon = () => pieces.destroy()
-  socket.setMaxListeners(0).once('close', abandon) // as many as streams, which are limited
+  socket.setMaxListeners(0).once('close', abandon) // no more listeners than streams, which are limited
   pieces.once('close', () => {
     socket.off('close', abandon)
     release()

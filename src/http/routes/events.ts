@@ -22,7 +22,6 @@ type EventsQuery = {
   readonly limit?: string | undefined
 }
 
-/** Events of a ledger, page by page or as they come. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   const access = { scope: ['records:read', 'audit:read'], own: 'records:read:own' } as const
   const entriesUrl = `${deps.publicUrl}/v1/entries`
@@ -89,12 +88,14 @@ function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }:
   }
 }
 
-/** Tag of a page: callers with different tags may be told different events. */
+/** Returns the tag of a page. Callers with different tags may get different events. */
 function tagOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): string {
   return JSON.stringify([events ?? null, types ?? null, ownRecordsOnly ? caller.agent : null])
 }
 
-/** Where to begin. A client that comes back repeats its first request, and says in `Last-Event-ID` how far it came. */
+/**
+ * Returns where to begin. A reconnecting client repeats its first request, and sends its position in `Last-Event-ID`.
+ */
 function placeOf(
   request: FastifyRequest,
   query: EventsQuery,
@@ -114,7 +115,7 @@ function placeOf(
     : { seq: 0, told: 0, checkpoint: 0 }
 }
 
-/** A header is no field of the request: 400, which ends an EventSource for good. */
+/** Reads the position in `Last-Event-ID`. A bad header is answered with 400, which stops an EventSource for good. */
 function lastPlace({ caller }: FastifyRequest, lastEventId: string, ends: LedgerEnds): EventPosition {
   try {
     return within(ends, parseCursor(eventsTag(caller.ledgerId), { cursor: lastEventId }, eventsCursor)!)
@@ -123,7 +124,7 @@ function lastPlace({ caller }: FastifyRequest, lastEventId: string, ends: Ledger
   }
 }
 
-/** Refuses a cursor beyond the end of the ledger: events between the two would be left out later. */
+/** Refuses a cursor beyond the ledger's end. Events up to the cursor would be skipped later. */
 function within(ends: LedgerEnds, [seq, told, checkpoint]: readonly [number, number, number]): EventPosition {
   if (seq + Math.sign(told) <= ends.size && checkpoint <= ends.checkpoint) return { seq, told, checkpoint }
   throw invalid(

@@ -63,7 +63,7 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: PEER_REQUEST_BYTES_MAX,
     },
     async (request) => ({
-      // The parsed body is JSON throughout; the schema looks no deeper into types and documents.
+      // The parsed body is JSON throughout. The schema does not check inside types and documents.
       outcomes: await receiveEntries(deps, request.peer, request.body as SentEntries),
     }),
   )

@@ -60,7 +60,7 @@ const STEP_PROBLEMS = [
   ...SIGNING_PROBLEMS,
 ] as const satisfies readonly ErrorCode[]
 
-/** Problems of steps that an agent of this ledger may take in a record of another ledger. */
+/** Problems of steps that an agent of this ledger may take in another ledger's record. */
 const OFFER_PROBLEMS = ['peer_not_active', 'offer_pending'] as const satisfies readonly ErrorCode[]
 
 const SHARE_PROBLEMS = [
@@ -83,11 +83,11 @@ type OfStep = {
   readonly onBehalfOf?: string | undefined
   readonly occurredAt?: string | undefined
   readonly envelope?: string | undefined
-  /** Present only if the step can be offered. */
+  /** Only for steps that can be offered. */
   readonly peer?: string | undefined
 }
 
-/** The steps of a gated record: each is one call and one entry. */
+/** Registers the steps of a gated record. Each step is one call and one entry. */
 export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 
@@ -213,7 +213,10 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     return sendJson(markReplayed(reply.code(202).header('etag', etagOf(version)), replayed), record)
   }
 
-  /** A record of another ledger, which knows the keys of servers alone; null: there is none. */
+  /**
+   * Refuses a signed step in a record of another ledger, which knows only keys of servers. null: there is no such
+   * record.
+   */
   function refuseSigned(caller: Caller, about: AboutOffer): Promise<null> {
     return refuseAtGuest(deps, caller, about).catch((error) => {
       throw error instanceof ApiError && error.code === 'not_home' ? sharedUnsigned('/envelope') : error
@@ -229,7 +232,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'not_found'
 }
 
-/** 202 for a record of another ledger, which is to decide. */
+/** Adds 202, the answer for a record of another ledger, which decides later. */
 function offeredRoute<Body>(summary: string, body: Body, problems: readonly ErrorCode[]) {
   const { schema, ...route } = stepRoute(summary, body, [...OFFER_PROBLEMS, ...problems])
   return { ...route, schema: { ...schema, response: { 200: recordView, 202: recordView } } }

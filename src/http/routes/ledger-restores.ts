@@ -10,7 +10,7 @@ import { idParams } from '../schemas/common.ts'
 import { acknowledgeBody, restoreAnswer } from '../schemas/ledger-restores.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Losses of a ledger that was found to be an older backup of itself, and the operator's acknowledgement. */
+/** Serves the loss of a ledger that was found to be an older backup of itself, and the operator's acknowledgement. */
 export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 

@@ -10,9 +10,9 @@ import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../
 import { traceparentOf } from '../traceparent.ts'
 
 /**
- * The ledger for clients of MCP (docs/mcp.md): what `tallystick mcp` serves, over streamable HTTP and without sessions. It decides
- * nothing: a tool asks this server's own routes with the caller's key, so that scopes, rate limits and ledgers are theirs alone. Those
- * requests come from here and not from a connection; `/mcp` is none that a tool asks.
+ * Serves the ledger to clients of MCP (docs/mcp.md): the same tools as `tallystick mcp`, over streamable HTTP without
+ * sessions. It decides nothing itself. A tool calls this server's own routes with the caller's key, so scopes, rate
+ * limits and ledgers are checked there. Those requests are injected and come by no connection. No tool calls `/mcp`.
  */
 export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | 'metrics'>): void {
   const slots = new Slots(MCP_CALLS_PER_LEDGER_MAX, MCP_CALLS_MAX)
@@ -25,17 +25,17 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
         mcp: true,
         access: { scope: ['records:read', 'records:write', 'audit:read'], own: 'records:read:own' },
       },
-      // A protocol of its own, which says what there is.
+      // MCP describes itself.
       schema: { summary: 'Serve a message of MCP', hide: true, body: message },
       bodyLimit: MCP_BODY_BYTES_MAX,
     },
     async (request, reply) => {
       refuseOtherSites(request, deps.publicUrl)
       const release = slots.take(request.caller.ledger)
-      // The requests that it makes have their places.
+      // The requests of the tool have slots of their own.
       heldBy(request, reply).leave()
       try {
-        // Loaded for the first of them, because most servers serve none: it takes 0.1 s, and 15 MB.
+        // Loaded with the first message, because most servers get none: loading takes 0.1 s and 15 MB.
         const { serveHttp } = await import('../../mcp/serve-http.ts')
         const answer = await serveHttp(
           callerOf(request),
@@ -80,9 +80,9 @@ const message = z.looseObject({}).describe('a message of JSON-RPC 2.0; batches a
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * A page in somebody's browser reaches servers on that machine, also under a name of its own (DNS rebinding); nothing here is for pages.
- * Browsers send `Origin` with every POST. A request that comes by loopback was sent to a name of that machine, or to the public one by
- * way of a proxy.
+ * Refuses requests from web pages. A page in a browser can reach servers on the same machine, also under a host name
+ * of its own (DNS rebinding). Browsers send `Origin` with every POST. A request by loopback was sent to a name of
+ * this machine, or came through a proxy for the public name.
  */
 function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string): void {
   const { origin, host } = headers
@@ -95,7 +95,7 @@ function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string
     throw new ApiError('origin_refused', `this server is not called ${String(host).slice(0, 200)}`)
 }
 
-/** Empty for what is no address, such as `null`. */
+/** Returns an empty text for an invalid URL, such as `null`. */
 function hostnameOf(address: string): string {
   return URL.canParse(address) ? new URL(address).hostname : ''
 }
@@ -110,12 +110,12 @@ function abortedWith({ raw }: FastifyReply): AbortSignal {
 
 const WITHOUT_BODY = [204, 304]
 
-/** fetch, from the server itself. */
+/** Works like fetch, within the server. */
 async function injected(app: FastifyInstance, url: URL, init: RequestInit): Promise<Response> {
   const { statusCode, headers, rawPayload } = await app.inject({
     method: init.method as NonNullable<InjectOptions['method']>,
     url: url.pathname + url.search,
-    // Each message has a client of its own, which remembers nothing of the one before.
+    // Each message has a new client, which does not know the sizes that earlier answers reported.
     headers: { ...(init.headers as Record<string, string>), 'cache-control': 'no-cache' },
     ...(typeof init.body === 'string' && { payload: init.body }),
     ...(init.signal && { signal: init.signal }),

@@ -5,7 +5,10 @@ import type { Deps } from '../deps.ts'
 import { describeOperations } from '../openapi/document.ts'
 import type { Operation } from '../openapi/operations.ts'
 
-/** Made on the first request, because the last route is registered after this one; the same from then on. */
+/**
+ * Serves the OpenAPI document. It is made on the first request, because later routes are registered after this one,
+ * and cached.
+ */
 export function openApiRoutes(
   app: FastifyInstance,
   operations: readonly Operation[],

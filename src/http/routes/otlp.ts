@@ -33,7 +33,7 @@ export function otlpRoutes(app: FastifyInstance, deps: Deps): void {
       },
       async (request, reply) => {
         const body: unknown = request.body
-        // Nothing was read where no type was named either.
+        // Nothing was parsed if the content type was missing too.
         if (!(body instanceof OtlpBody))
           throw new ApiError(
             'bad_otlp',

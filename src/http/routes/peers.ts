@@ -29,7 +29,6 @@ import { refusedByPeerRoutes } from './peer-refusals.ts'
 
 const access = { scope: scopeOfEntry('peer-suspended') } as const
 
-/** The ledgers of other servers that this one shares records with. */
 export function peerRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 
@@ -50,7 +49,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
       refuseIdempotencyKey(request)
       const { name, invitation } = request.body
       if (invitation !== undefined) {
-        // The worker carries it out: `state` says when it has.
+        // The worker completes it. `state` changes then.
         const peer = await accept(deps, request.caller, name, invitation)
         return reply.code(202).send({ ...(await show(request, peer)), invitation: null })
       }

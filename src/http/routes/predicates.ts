@@ -7,7 +7,10 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 const SCHEMA_TYPE = 'application/schema+json'
 
-/** Statements name these addresses as their predicateType, of a host that is not ours: here they lead somewhere. */
+/**
+ * Serves schemas of predicates. Statements name these addresses as predicateType, under a host that is not ours. Here
+ * the paths exist.
+ */
 export function predicateRoutes(app: FastifyInstance): void {
   const jsonSchema = z.looseObject({ $schema: z.string(), $id: z.string() })
   app.withTypeProvider<ZodTypes>().get(

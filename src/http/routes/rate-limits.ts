@@ -10,7 +10,10 @@ import { idParams } from '../schemas/common.ts'
 import { rateLimitAnswer, rateLimitBody } from '../schemas/rate-limits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Limits are configuration, not history: they stand in no chain. Every server follows within 5 s, this one at once. */
+/**
+ * Limits are configuration, not history, and make no entries. Every server applies a change within 5 s, this server
+ * at once.
+ */
 export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'callers'>): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const { readPool, callers } = deps

@@ -23,7 +23,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 type Wanted = { readonly statement?: 'true' | 'false' | undefined; readonly wait?: string | undefined }
 
-/** Receipts are proofs in another form: made of the same rows, and signed by the worker before anybody asks. */
+/** Serves receipts: proofs in another form, from the same rows, which the worker has signed in advance. */
 export function receiptRoutes(
   app: FastifyInstance,
   deps: Pick<Deps, 'reads' | 'noteKey'>,

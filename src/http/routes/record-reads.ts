@@ -71,7 +71,7 @@ export function recordReadRoutes(
         request,
         reply,
         (from) => listRecords({ ...deps, ...from }, request.caller.ledgerId, search),
-        // A search among others may take seconds.
+        // A search with filters may take seconds.
         { pool: 'search', shares: Object.keys(filters).length === 0 },
       )
       return sendPage(reply, slices, {
@@ -195,7 +195,7 @@ function aboutOf(request: FastifyRequest, id: string) {
   return { ledgerId: request.caller.ledgerId, recordId: pathId('rec', id), ownAgent: ownAgentOf(request) }
 }
 
-/** Names a record that is not the ledger's own; `peer`: the peer that must have sent it. */
+/** Identifies a record of another ledger. `peer`: the peer that must have sent it. */
 function aboutRemote({ caller, ownRecordsOnly }: FastifyRequest, recordId: Uuid, peer: string | undefined) {
   const { ledger, ledgerId, agentId } = caller
   const peerId = peer === undefined ? undefined : parseId('peer', peer)
@@ -216,7 +216,7 @@ function placeOf(list: ListTag, query: { readonly cursor?: string | undefined })
   return cursor && { seq: cursor[0], index: cursor[1] }
 }
 
-/** JSON text. */
+/** Returns JSON text. */
 function cursorOf(list: ListTag, next: Place | null): string {
   return next === null ? 'null' : `"${formatCursor(list, [next.seq, next.index])}"`
 }

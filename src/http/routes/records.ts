@@ -123,7 +123,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-/** The request's members, and its Idempotency-Key; of a large one they were made in a thread. */
+/** Returns the request's members and its Idempotency-Key. For a large record a thread has made both. */
 function opened(
   deps: Deps,
   request: FastifyRequest,

@@ -18,7 +18,6 @@ import {
 } from '../schemas/shared-records.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Records shared with a peer, in both directions. */
 export function sharedRecordRoutes(
   app: FastifyInstance,
   deps: Pick<Deps, 'readPool' | 'envelopeKeys'>,

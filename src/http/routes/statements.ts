@@ -40,7 +40,10 @@ import type { ZodTypes } from '../zod-validation.ts'
 const WRITE = { scope: scopeOfEntry('statement-registered') } as const
 const READ = { scope: ['statements:write', 'audit:read', 'records:read'] } as const
 
-/** Signed Statements of others, by the SCITT Reference APIs (docs/formats/registered-statements.md), and the policy that takes them. */
+/**
+ * Registers and serves Signed Statements of third parties, by the SCITT Reference APIs
+ * (docs/formats/registered-statements.md), and the registration policy.
+ */
 export function statementRoutes(app: FastifyInstance, deps: Deps, waits: CheckpointWaits): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const { noteKey } = deps
@@ -216,7 +219,10 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
     throw new ApiError('not_found', `the ledger has no statement ${id}`)
   }
 
-  /** The proof and the receipt of a statement; null while no checkpoint covers it, or where too many wait for one. */
+  /**
+   * Returns the proof and receipt of a statement. null while no checkpoint covers it, or if too many requests wait
+   * for one.
+   */
   async function receiptWithin(
     request: FastifyRequest,
     reply: FastifyReply,

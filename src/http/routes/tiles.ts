@@ -29,8 +29,8 @@ import { tileBytes, tileParams, tlogParams } from '../schemas/tiles.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /**
- * Each ledger as a C2SP tlog-tiles log: files, as far as its newest checkpoint goes, that any client of such logs reads. Each is proved
- * against the checkpoint before it is answered, because caches keep it for a year.
+ * Serves each ledger as a C2SP tlog-tiles log: files up to its newest checkpoint, which any client of such logs can
+ * read. Each file is proved against the checkpoint before it is answered, because caches store it for a year.
  */
 export function tileRoutes(
   app: FastifyInstance,
@@ -132,7 +132,7 @@ export function tileRoutes(
     },
   )
 
-  /** The log that the address names: the caller's own, or a public one. `audience`: caches that may keep its files. */
+  /** Returns the log in the address: the caller's own, or a public one. `audience`: caches that may store its files. */
   async function findLog({ caller, params }: FastifyRequest<{ Params: { ledger: string } }>): Promise<{
     ledgerId: Uuid
     audience: 'public' | 'private'

@@ -24,7 +24,7 @@ import {
 } from '../schemas/types.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Definitions are no documents: writers, readers and auditors of records must know what they mean. */
+/** Definitions are no documents: writers, readers and auditors of records must know what the records mean. */
 const READ = { scope: ['records:read', 'records:write', 'types:write', 'audit:read'] } as const
 
 export function typeRoutes(app: FastifyInstance, deps: Deps): void {

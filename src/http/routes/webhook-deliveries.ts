@@ -36,7 +36,6 @@ import { renderWebhook } from './webhooks.ts'
 
 const access = { scope: 'webhooks:manage' } as const
 
-/** Deliveries to an endpoint, and redelivery on request. */
 export function webhookDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps)
   redeliveryRoutes(app, deps)

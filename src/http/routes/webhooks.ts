@@ -39,7 +39,10 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 const access = { scope: 'webhooks:manage' } as const
 
-/** Endpoints are configuration, not history: they stand in no chain, and can be managed while a ledger takes no entries. */
+/**
+ * Endpoints are configuration, not history. They make no entries, and can be managed while a ledger is closed for
+ * entries.
+ */
 export function webhookRoutes(app: FastifyInstance, deps: Deps): void {
   creationRoute(app, deps)
   readRoutes(app, deps)

@@ -10,7 +10,6 @@ export const agentsQuery = z.strictObject({
   name: name.describe('the one of just this name').optional(),
 })
 
-/** The id of the page's last item. */
 export const agentsCursor = z.tuple([idOf('agt')])
 
 export const agentAnswer = z

@@ -5,7 +5,6 @@ import { hash, idOf, instant, seq } from './common.ts'
 
 export const auditsQuery = z.strictObject(pageQuery)
 
-/** The id of the page's last item. */
 export const auditsCursor = z.tuple([idOf('aud')])
 
 const count = z.int().min(0)

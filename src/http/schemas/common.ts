@@ -3,18 +3,17 @@ import { CODE, TYPE_NAME } from '../../proof/statement/fields.ts'
 import { ENTRY_KINDS, type EntryKind, STATEMENT } from '../../proof/statement/kinds.ts'
 import { mapOthers } from '../../proof/statement/record-members.ts'
 
-/* Schemas of answers. Each says exactly what the server writes, because the tests hold every answer to it. */
+/* Schemas of answers. Each describes exactly what the server writes: tests check every answer against them. */
 
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
-/** A TypeID, in its one spelling. */
+/** A TypeID in canonical spelling. */
 export function idOf(
   prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt' | 'peer' | 'stm',
 ) {
   return z.string().regex(new RegExp(`^${prefix}_${ID_CHARS}$`))
 }
 
-/** An agent, also of another ledger. */
 export const anyAgent = z
   .string()
   .regex(new RegExp(`^(led_${ID_CHARS}/)?agt_${ID_CHARS}$`))
@@ -29,12 +28,15 @@ export const hash = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256, lower-case hex')
 export const seq = z.int().min(0).describe('place in the chain, from 0')
-/** Pattern of a seq or size in a query or path: exact as a number. */
+/** Pattern of a seq or size in a query or path. Its values are exact as numbers. */
 export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
 export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
 export const seqText = z.string().regex(SEQ_TEXT)
 export const sizeText = z.string().regex(SIZE_TEXT)
-/** Seconds to wait, with one decimal at most. `max`: a multiple of 10 below 100; a pattern, because that is what /openapi.json can say. */
+/**
+ * Seconds to wait, with at most one decimal. `max`: a multiple of 10 below 100. A pattern, because /openapi.json can
+ * express that.
+ */
 export function waitText(max: number) {
   const tens = Array.from({ length: max / 10 }, (_, ten) => ten || '')
   return z.string().regex(new RegExp(`^(?:(?:${tens.join('|')})[0-9](?:\\.[0-9])?|${max})$`))
@@ -51,10 +53,10 @@ export const instant = z
 export const typeName = z.string().regex(TYPE_NAME).describe('name/version of a type')
 export const erasureCode = z.string().regex(CODE).describe('why, as a word for programs')
 export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...EntryKind[]])
-/** The same, and that of a registered statement, which is no kind of ours. */
+/** Kinds of entries, and the kind of a registered statement, which is not ours. */
 export const anyEntryKind = z.union([z.literal(STATEMENT), entryKind])
 
-/** Where an event stands in the chain. */
+/** Position of an entry in the chain. */
 export const entryView = z
   .strictObject({ seq, kind: entryKind, leaf: hash, chain: hash })
   .meta({ id: 'EntryPlace' })
@@ -63,7 +65,6 @@ export const signedBy = z
   .enum(['agent', 'server'])
   .describe('who signed the entry: the agent itself with a registered key, or the server')
 
-/** The same of a record, with who signed it. */
 export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta({ id: 'RecordEntry' })
 
 /** Envelope of an agent that signs for itself (docs/api.md). At most 32,768 bytes. */
@@ -73,7 +74,7 @@ export const ownEnvelope = base64
     'COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents',
   )
 
-/** An entry with its envelope, so that the reader need not believe the server. */
+/** An entry with its envelope, so that readers can verify it themselves. */
 export const signedEntry = z.strictObject({
   seq,
   kind: anyEntryKind,
@@ -83,7 +84,7 @@ export const signedEntry = z.strictObject({
   envelope: base64.describe('COSE_Sign1'),
 })
 
-/** Members of records that lie among the others (src/proof/statement/record-members.ts). */
+/** Optional members of records (src/proof/statement/record-members.ts). */
 export const others = mapOthers(({ pattern, says }) => z.string().regex(pattern).describe(says).optional())
 
 /** The object that was hashed for a record of a batch. */
@@ -99,7 +100,6 @@ export const batchItem = z.strictObject({
   ...others,
 })
 
-/** An answer that is not JSON, as a route's `response` says it. */
 export function plainText(schema: z.ZodType) {
   return { content: { 'text/plain; charset=utf-8': { schema } } }
 }
@@ -107,7 +107,6 @@ export function plainText(schema: z.ZodType) {
 /** A signed note of the tree (C2SP tlog-checkpoint). */
 export const note = z.string().describe('a signed note: origin, size, Merkle root, chain hash, signatures')
 
-/** Description of a ledger that a verifier needs. */
 export const ledgerDescription = z
   .strictObject({
     id: idOf('led'),
@@ -118,7 +117,6 @@ export const ledgerDescription = z
   })
   .meta({ id: 'Ledger' })
 
-/** A key of the keys document. */
 export const publishedKey = z
   .strictObject({
     kid: hash,
@@ -131,8 +129,8 @@ export const publishedKey = z
   })
   .meta({ id: 'PublishedKey' })
 
-/** The id in a path is read by `pathId`: one that can't be is answered 404. */
+/** `pathId` parses the id in a path: a malformed one is answered 404. */
 export const idParams = z.strictObject({ id: z.string() })
 
-/** `{}`, for requests that have nothing to say. */
+/** `{}`, for requests without content. */
 export const noMembers = z.strictObject({})

@@ -31,7 +31,7 @@ export const eventsQuery = z.strictObject({
 })
 
 const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-/** Behind what: the next entry, how many of its events were told, up to which checkpoint. */
+/** Position behind an event: the next entry, how many of its events were returned, and the last checkpoint. */
 export const eventsCursor = z.tuple([place, z.int().min(0).max(1), place])
 
 /* Bodies of events (docs/webhooks.md), as `src/outside/events/event.ts` writes them. */
@@ -63,7 +63,7 @@ const ofEntry = {
   predicate: z.looseObject({}).describe('as signed: `GET /predicates/{kind}/v1` says what it holds'),
 }
 
-/** Only in webhooks, where the endpoint asks for it. */
+/** Only in webhooks whose endpoint requests them. */
 const included = {
   envelope: base64.describe('COSE_Sign1 of the entry').optional(),
   documents: z.array(documentLine).describe('what lies beside the entry; none of a batch').optional(),
@@ -170,7 +170,7 @@ const webhookTestData = z
   .strictObject({ ...ofWebhook, webhook: z.strictObject({ id: idOf('whk') }) })
   .meta({ id: 'WebhookTestEventData' })
 
-/** Data of each event. An event that is missing here does not compile. */
+/** Data of each event. A missing event does not compile. */
 const EVENT_DATA = {
   'record.recorded': recordData,
   'record.created': recordData,
@@ -195,7 +195,10 @@ const NOTICE_DATA = {
   'webhook.test': webhookTestData,
 } satisfies Record<NoticeType, z.ZodType>
 
-/** Variants of an event: one for each form of data, with the names of its events. `head`: members that come first. */
+/**
+ * Returns the variants of an event: one for each form of data, with the names of its events. `head`: members that
+ * come first.
+ */
 function variantsOf(
   dataOf: Readonly<Record<string, z.ZodObject>>,
   timestamp: z.ZodType<string>,
@@ -211,7 +214,6 @@ function variantsOf(
 const recordedAt = instant.describe('when it was recorded')
 const happenedAt = instant.describe('when it happened')
 
-/** An item of the ledger's stream of events. */
 const ledgerEvent = z
   .discriminatedUnion(
     'type',
@@ -221,7 +223,7 @@ const ledgerEvent = z
   )
   .meta({ id: 'LedgerEvent' })
 
-/** The body of a webhook; its id is the header `webhook-id`. */
+/** Body of a webhook. Its id is in the header `webhook-id`. */
 export const webhookEvent = z
   .discriminatedUnion('type', [...variantsOf(EVENT_DATA, recordedAt), ...variantsOf(NOTICE_DATA, happenedAt)])
   .meta({ id: 'WebhookEvent' })

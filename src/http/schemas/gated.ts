@@ -16,7 +16,7 @@ const sharedWith = z.strictObject({
 })
 const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('with which peers, each once')
 
-/** Terms of a gated record, beyond the members of every record. */
+/** Terms of a gated record, in addition to the members of every record. */
 export const terms = {
   performer: anyAgent
     .describe('`agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: the agent that activates it')
@@ -51,13 +51,13 @@ const ofStep = {
   occurredAt: time.optional(),
   envelope: ownEnvelope.optional(),
 }
-/** Without an envelope the server makes it. */
+/** Without an envelope the server makes the salt. */
 const salted = { salt: salt.optional() }
 
 export const shareBody = z
   .strictObject({ share, onBehalfOf: ofStep.onBehalfOf })
   .meta({ examples: [{ share: [{ peer: 'peer_01jegv5gyme05800000000000a', documents: 'whole' }] }] })
-/** A record of another ledger: two peers may each have sent one of the same id. */
+/** For a record of another ledger: two peers may each have sent a record with the same id. */
 const ofOffer = { peer: sentBy.optional(), ...ofStep }
 export const activateBody = z.strictObject(ofOffer)
 export const completionBody = z
@@ -83,7 +83,7 @@ export const overturnBody = z
   .strictObject({ reason, ...salted, validUntil: validUntil.optional(), ...ofStep })
   .meta({ examples: [{ reason: 'the appeal was granted' }] })
 
-/** Every step: its agent, its time, and the document that it digests. */
+/** Members of every step: its agent, its time, and the document that it digests. */
 const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =>
   z
     .strictObject({
@@ -108,7 +108,7 @@ export const signalView = z
   })
   .meta({ id: 'SettlementSignal' })
 
-/** A step that an agent of this ledger took of another ledger's record, and what became of it. */
+/** A step of another ledger's record that an agent of this ledger offered, and its outcome. */
 export const offerView = z
   .strictObject({
     state: z.enum(['pending', 'taken', 'refused']),
@@ -123,7 +123,7 @@ export const offerView = z
   })
   .meta({ id: 'Offer' })
 
-/** Output of `renderGated` (src/records/gated/step-view.ts). */
+/** Output of `renderGated` (src/records/read/step-view.ts). */
 export const gatedView = z
   .strictObject({
     principal: anyAgent,

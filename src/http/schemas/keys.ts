@@ -43,7 +43,6 @@ export const keysQuery = z.strictObject({
   agent: idOf('agt').describe('those of just this agent').optional(),
 })
 
-/** The id of the page's last item. */
 export const keysCursor = z.tuple([idOf('key')])
 
 const key = {

@@ -10,7 +10,6 @@ export const createLedgerBody = z.strictObject({
   agent: name.describe("name of the ledger's first agent").optional(),
 })
 
-/** All that a key is made with. */
 export const newKey = z.strictObject({
   id: idOf('key'),
   key: z.string().describe('the secret: shown here, and never again'),
@@ -34,7 +33,6 @@ export const reissueKeyBody = z.strictObject({
 })
 
 export const ledgersQuery = z.strictObject(pageQuery)
-/** The id of the page's last item. */
 export const ledgersCursor = z.tuple([idOf('led')])
 
 const closed = z

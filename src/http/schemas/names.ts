@@ -2,13 +2,16 @@ import { z } from 'zod'
 import { TEXT_BYTES_MAX } from '../../proof/limits.ts'
 import { NAME_CHARS_MAX } from '../limits.ts'
 
-/** No control characters: `\P{Cc}`, spelt for those readers of /openapi.json whose patterns know no properties. */
+/**
+ * Excludes control characters: `\P{Cc}`, written out because some readers of /openapi.json do not support properties
+ * in patterns.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
 export const WITHOUT_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/u
 
 /**
- * Name of a ledger, an agent, a key or a peer. People compare names by eye, so names that look the same must be the same:
- * see `isName`. Letters of other scripts that look alike are not found.
+ * Name of a ledger, an agent, a key or a peer. People compare names by eye, so names that look the same must be equal
+ * (see `isName`). Similar letters of different scripts are not detected.
  */
 export const name = z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS).meta({ format: 'name' })
 
@@ -23,7 +26,7 @@ export function isName(text: string): boolean {
 export const NAME_RULE =
   'must be in Unicode form NFC, without invisible characters, and with single spaces between words'
 
-/** Format `text` of signed objects (docs/formats/rules.md); `maxLength` of a schema counts something else. */
+/** Format `text` of signed objects (docs/formats/rules.md). It counts bytes; `maxLength` of a schema does not. */
 export const TEXT_RULE = `must have at most ${TEXT_BYTES_MAX} bytes of UTF-8`
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u

@@ -8,13 +8,13 @@ export const otlpSettings = z
   })
   .meta({ id: 'OtlpSettings' })
 
-/** The settings as a member: a body that is missing must change nothing. */
+/** The settings are a member, so that a missing body changes nothing. */
 export const otlpBody = z
   .strictObject({ otlp: otlpSettings.nullable().describe('null: as by default') })
   .meta({ examples: [{ otlp: { take: 'agents', content: 'digest', rest: 'drop' } }, { otlp: null }] })
 export const otlpAnswer = z.strictObject({ otlp: otlpSettings.nullable() })
 
-/** The body of a request, which is read in a thread by src/records/otlp. In protobuf it is bytes. */
+/** Body of a request, read in a thread by src/records/otlp. In protobuf it is bytes. */
 export const exportRequest = z.looseObject({}).describe('an Export…ServiceRequest of OTLP 1.x')
 
 /** google.rpc.Status. */

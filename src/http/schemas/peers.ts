@@ -24,7 +24,6 @@ import { name } from './names.ts'
 
 export const PEER_STATES = ['invited', 'pending', 'active', 'suspended', 'revoked'] as const
 
-/** Body of an administrator's request for a peering. */
 export const addPeerBody = z
   .strictObject({
     name: name.describe('of the other side, as this ledger calls it'),
@@ -46,7 +45,7 @@ const usedOf = (what: string) =>
     perDay: z.int().min(1),
   })
 
-/** The budget as a member: a body that is missing reads as null, and must not take a limit away. */
+/** The budget is a member: a missing body reads as null, and must not remove a limit. */
 export const peerBudgetBody = z
   .strictObject({
     budget: z

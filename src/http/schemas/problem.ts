@@ -10,8 +10,8 @@ import { remaining } from './erasures.ts'
 const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
 
 /**
- * RFC 9457. The optional members stand only where they apply. All members that ApiError's `members` may hold are listed
- * here.
+ * RFC 9457. Optional members are present only where they apply. Every member that ApiError's `members` may contain is
+ * listed here.
  */
 export const problem = z
   .strictObject({

@@ -5,13 +5,13 @@ import {
   RATE_LIMIT_PER_SECOND_MIN,
 } from '../../ledgers/limits.ts'
 
-/** Kept with the precision of a 4-byte float: the answer says what was kept. */
+/** Stored as a 4-byte float. The answer shows the stored value. */
 export const rateLimit = z.strictObject({
   requestsPerSecond: z.number().min(RATE_LIMIT_PER_SECOND_MIN).max(RATE_LIMIT_PER_SECOND_MAX),
   burst: z.int().min(1).max(RATE_LIMIT_BURST_MAX).describe('requests at once after a pause'),
 })
 
-/** The limit as a member: a body that is missing reads as null, and must not take a limit away. */
+/** The limit is a member: a missing body reads as null, and must not remove a limit. */
 export const rateLimitBody = z
   .strictObject({ rateLimit: rateLimit.nullable().describe('null: no limit any more') })
   .meta({ examples: [{ rateLimit: { requestsPerSecond: 100, burst: 200 } }, { rateLimit: null }] })

@@ -28,7 +28,7 @@ const document = z
   .looseObject({})
   .describe('any JSON object, kept beside the chain and signed by salted digest')
 
-/** Shown by no answer: of the label only a keyed hash is kept. */
+/** In no answer: only a keyed hash of the label is stored. */
 export const subjectLabel = z
   .string()
   .min(1)
@@ -38,7 +38,7 @@ export const subjectLabel = z
     'the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload',
   )
 
-/** Members among the others, as answers show them; null: the record has none. */
+/** Optional members, as answers show them; null: the record has none. */
 const shownOthers = Object.fromEntries(SHOWN_OTHERS.map((name) => [name, z.string().nullable()])) as {
   [Name in OtherName]: z.ZodNullable<z.ZodString>
 }
@@ -113,7 +113,7 @@ const erasureView = z
   })
   .meta({ id: 'RecordErasure' })
 
-/** Output of `renderRecord` (src/records/render.ts). */
+/** Output of `renderRecord` (src/records/read/render.ts). */
 export const recordView = z
   .strictObject({
     id: idOf('rec'),

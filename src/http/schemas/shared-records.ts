@@ -9,7 +9,7 @@ export const sharedRecordsQuery = z.strictObject(pageQuery)
 
 const roles = z.enum(['home', 'guest']).describe('home: a record of this ledger; guest: one of the peer’s')
 
-/** The record after which a page begins, and whose it is: both sides may say that they have one of this id. */
+/** Record after which a page begins, and its role: both sides may have a record with this id. */
 export const sharedRecordsCursor = z.tuple([idOf('rec'), roles])
 
 const sharedRecord = z

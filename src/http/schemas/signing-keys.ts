@@ -36,7 +36,6 @@ export const signingKeyBody = z
 
 export const signingKeyParams = z.strictObject({ id: z.string(), kid: z.string() })
 export const signingKeysQuery = z.strictObject(pageQuery)
-/** The seq of the page's last item. */
 export const signingKeysCursor = z.tuple([seq])
 
 export const signingKeyAnswer = z

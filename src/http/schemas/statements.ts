@@ -6,7 +6,7 @@ import { base64, hash, idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { coseBytes } from './receipts.ts'
 
-/** A name that others have given: as `text` of docs/formats/statements.md, spelt as in names.ts. */
+/** A name that third parties chose: `text` of docs/formats/statements.md, with the pattern of names.ts. */
 const text = z.string().min(1).max(TEXT_BYTES_MAX).regex(WITHOUT_CONTROLS).meta({ format: 'text' })
 const kid = z
   .string()
@@ -80,7 +80,7 @@ export const statementView = z
   })
   .meta({ id: 'Statement' })
 
-/** The receipt, or for those who ask for JSON the statement. */
+/** The receipt, or the statement for clients that ask for JSON. */
 export const registeredAnswer = {
   content: { ...coseBytes.content, 'application/json': { schema: statementView } },
 }
@@ -93,7 +93,6 @@ export const statementsQuery = z.strictObject({
   subject: text.describe('claim 2 of the statements').optional(),
 })
 
-/** The filters, and the seq of the page's last item. */
 export const statementsCursor = z.tuple([seq])
 
 const wait = (otherwise: number) =>

@@ -8,5 +8,5 @@ export const tileParams = z.strictObject({
     .describe('`<L>/<N>` or `entries/<N>`, with `.p/<W>` where it is not full (C2SP tlog-tiles)'),
 })
 
-/** Hashes of 32 bytes, or entries with their lengths before them. */
+/** Hashes of 32 bytes, or entries with their lengths in front. */
 export const tileBytes = { content: { 'application/octet-stream': { schema: z.string() } } }

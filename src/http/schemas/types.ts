@@ -10,7 +10,7 @@ const schema = z
   .describe('a JSON Schema, 2020-12, of the keywords that docs/types.md lists')
 const document = z.looseObject({})
 
-/** Rules are checked in src/ledgers/types/rules/rules.ts, which reports more precisely what is wrong. */
+/** src/ledgers/types/rules/rules.ts checks rules, and reports faults more precisely. */
 const rule = z.looseObject({
   id: z.string(),
   op: z.enum(['equals', 'atMost', 'atLeast', 'within', 'oneOf', 'before', 'after']),
@@ -57,7 +57,6 @@ export const typesQuery = z.strictObject({
   name: shortName.describe('all versions of the type of this name').optional(),
 })
 
-/** The filter, and the name/version of the page's last item. */
 export const typesCursor = z.tuple([typeName])
 
 const summary = {

@@ -15,13 +15,12 @@ import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
 
-/* Webhooks and their deliveries: how they are managed. Bodies of deliveries are in events.ts. */
+/* Management of webhooks and their deliveries. Bodies of deliveries are in events.ts. */
 
-/** Events that an endpoint can subscribe to. Tests need no subscription: the agent that requests one gets it. */
+/** Events that an endpoint can subscribe to. Tests need no subscription: only the requested endpoint gets them. */
 const SUBSCRIBABLE = [...EVENT_TYPES, 'webhook.paused'] as const
 const ALL_EVENTS = '*'
 
-/** In the query of a list and in what is answered: every name that a delivery can have. */
 const eventName = z.enum([...EVENT_TYPES, ...NOTICE_TYPES])
 
 const settings = {
@@ -78,7 +77,6 @@ export const rotateWebhookBody = z.strictObject({
 })
 
 export const webhooksQuery = z.strictObject(pageQuery)
-/** The id of the page's last item. */
 export const webhooksCursor = z.tuple([idOf('whk')])
 
 const count = z.int().min(0)
@@ -156,7 +154,7 @@ export const deliveriesQuery = z.strictObject({
   record: idOf('rec').optional(),
 })
 
-/** The id of the last event that was looked at. */
+/** Id of the last event that was examined. */
 export const deliveriesCursor = z.tuple([idOf('evt')])
 
 const delivery = {

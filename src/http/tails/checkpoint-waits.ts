@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { CHECKPOINT_LOOK_EVERY_MS, CHECKPOINT_WAITS_MAX, CHECKPOINT_WAITS_PER_LEDGER_MAX } from '../limits.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
-/** Requests that wait for a checkpoint. Those of one ledger share each look at its newest one. */
+/** Requests that wait for a checkpoint. Requests for the same ledger share each poll of its newest checkpoint. */
 export class CheckpointWaits {
   readonly #waits: Waits
   readonly #watch: Watch<Uuid, string | null>
@@ -27,14 +27,15 @@ export class CheckpointWaits {
     watchStreams(deps.metrics, 'receipts', this.#waits.slots)
   }
 
-  /** Ends all of them, and each that begins from now on: they are answered as if nobody had waited. */
+  /** Ends all waits, and every later one at once. The requests are answered as if they had not waited. */
   close(): void {
     this.#waits.close()
   }
 
   /**
-   * The result of `read`. While that throws `checkpoint_pending` it is tried again at each new checkpoint, until `waitMs` are over, the
-   * client has gone or the server closes. Throws what `read` threw last, and as `Waits.during`.
+   * Returns the result of `read`. While `read` throws `checkpoint_pending`, it is repeated at each new checkpoint,
+   * until `waitMs` are over, the client has gone or the server closes. Throws the last error of `read`, and as
+   * `Waits.during`.
    */
   async until<T>(
     request: FastifyRequest,
@@ -61,7 +62,6 @@ export class CheckpointWaits {
   }
 }
 
-/** Those of the application, which end before it closes. */
 export function openCheckpointWaits(
   app: FastifyInstance,
   deps: ConstructorParameters<typeof CheckpointWaits>[0],

@@ -10,16 +10,16 @@ import type { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { eventsTag, formatCursor } from '../answers/page.ts'
 
-/** Events in order, rendered, as many as were asked for or fit. */
+/** Rendered events in order, up to the limit or as many as fit. */
 export type FittedPage = {
   readonly texts: readonly string[]
   readonly position: EventPosition
   readonly more: boolean
-  /** Whether what comes next waits for the ledger's floor. */
+  /** True if the next event waits until the ledger is verified up to it. */
   readonly isHeld: boolean
-  /** Whether more were read than fit. */
+  /** True if more events were read than fit. */
   readonly isCut: boolean
-  /** Fault of the event that comes next: it cannot be told, and nothing behind it is. */
+  /** Fault of the next event. That event cannot be sent, nor any event behind it. */
   readonly fault: ProofError | null
 }
 
@@ -29,7 +29,7 @@ export function formatEventCursor(ledgerId: Uuid, { seq, told, checkpoint }: Eve
   return formatCursor(eventsTag(ledgerId), [seq, told, checkpoint])
 }
 
-/** Reads the events after a place. `charsMax` bounds all texts together, but the first event comes in any case. */
+/** Reads the events after a position. `charsMax` limits all texts together, but the first event is always included. */
 export async function readFittedPage(
   db: Db,
   source: { readonly ledgerId: Uuid; readonly filter: WantedEvents; readonly entriesUrl: string },
@@ -66,7 +66,6 @@ export async function readFittedPage(
   return { texts, position, more, isHeld, isCut: false, fault: null }
 }
 
-/** An event as an item of the stream: one line. */
 function eventJson(event: LedgerEvent): string {
   return renderEvent(
     event,
@@ -75,7 +74,7 @@ function eventJson(event: LedgerEvent): string {
   )
 }
 
-/** Throws ApiError `integrity_fault` where the first event can't be told. */
+/** Throws ApiError `integrity_fault` if the first event cannot be sent. */
 export function requireTellable({ texts, fault, position }: FittedPage): void {
   if (fault === null || texts.length > 0) return
   throw new ApiError(

@@ -32,7 +32,6 @@ import { isStillLetIn } from '../plugins/authenticate.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
 import { whenHalfClosed } from './half-closed.ts'
 
-/** Ledger and filter of a tail. */
 type TailSource = {
   readonly ledgerId: Uuid
   readonly filter: WantedEvents
@@ -45,22 +44,25 @@ type Tail = {
   readonly source: TailSource
   readonly from: EventPosition
   readonly ends: LedgerEnds
-  /** First page, read before anything is answered, so that its errors are answered as such; `nothing`: the archive is away. */
+  /**
+   * First page, read before the answer begins, so that its errors become error answers. `nothing`: the archive is
+   * unavailable.
+   */
   readonly first: Next
   readonly isLetIn: () => Promise<boolean>
-  /** As performance.now() has it. */
+  /** By performance.now(). */
   readonly endsAtMs: number
   readonly signal: AbortSignal
 }
 
-/** How far a tail has come. Times as performance.now() has them. */
+/** Progress of a tail. Times by performance.now(). */
 type Standing = {
   position: EventPosition
-  /** As they were seen last. */
+  /** Last known ends of the ledger. */
   ends: LedgerEnds
-  /** Nothing is left before these that may be told. */
+  /** True if no events are left before `ends`. */
   isAtEnd: boolean
-  /** The next event waits for the ledger's floor. */
+  /** True if the next event waits until the ledger is verified up to it. */
   isHeld: boolean
   limit: number
   writtenAtMs: number
@@ -70,9 +72,9 @@ type Standing = {
 type Next = FittedPage | 'nothing' | 'over'
 
 /**
- * Answers that follow a ledger's events (WHATWG server-sent events). Tails that have come as far as their ledger cost one query
- * for all of them (LedgerWatch), and what many want next is read and rendered once (SharedReads). One that is read slowly holds
- * STREAM_PIECE_CHARS twice; one that is not read is cut off (WriteDeadlines).
+ * Answers that follow a ledger's events (WHATWG server-sent events). All tails at their ledger's end cost one query
+ * together (LedgerWatch). A page that many tails need is read and rendered once (SharedReads). A slow reader takes
+ * STREAM_PIECE_CHARS twice. A reader that stops reading is cut off (WriteDeadlines).
  */
 export class EventTails {
   readonly #deps: Deps
@@ -93,7 +95,7 @@ export class EventTails {
     watchEventReads(deps.metrics, this.#reads)
   }
 
-  /** Ends all of them, and each that begins from now on: their clients come back, to another server or to the next one. */
+  /** Ends all tails, and every later one at once. Their clients reconnect, to another server or the next process. */
   close(): void {
     this.#isClosing = true
     for (const ending of this.#open.keys()) ending.abort()
@@ -131,7 +133,10 @@ export class EventTails {
     }
   }
 
-  /** A client that is refused while the archive is away would not come back: an EventSource ends for good. */
+  /**
+   * Reads the first page, or returns `nothing` if the archive is unavailable. A refused client would not reconnect:
+   * an error stops an EventSource for good.
+   */
   async #readFirst(
     source: TailSource,
     from: EventPosition,
@@ -146,7 +151,7 @@ export class EventTails {
     }
   }
 
-  /** A client of a stream is answered 200 while it waits: nothing else tells of it. */
+  /** Logs that streams wait for the archive. Their clients were answered 200, so nothing else shows it. */
   #warn({ ledgerId }: TailSource, err: unknown): void {
     const nowMs = performance.now()
     if (nowMs < this.#warnedAtMs + EVENTS_TAIL_WARN_EVERY_MS) return
@@ -165,7 +170,7 @@ export class EventTails {
     const { socket } = request.raw
     this.#open.set(ending, stream)
     if (this.#isClosing) ending.abort()
-    // A generator that waits is not ended by destroying its stream.
+    // Destroying a stream does not end a generator that waits.
     const abandon = () => {
       ending.abort()
       stream.destroy()
@@ -198,7 +203,8 @@ export class EventTails {
       writtenAtMs: nowMs,
       keyLookAtMs: nowMs + EVENTS_KEY_LOOK_EVERY_MS,
     }
-    // The place where it begins: a client that loses the connection before the first event misses none.
+    // Sends the starting position first, so that a client that loses the connection before the first event misses
+    // none.
     yield `retry: ${EVENTS_RETRY_MS}\n${placeFrame(source.ledgerId, from)}`
     for (let next: Next = first; next !== 'over'; next = await this.#next(tail, at)) {
       const text = next === 'nothing' ? '' : advance(at, next)
@@ -212,7 +218,10 @@ export class EventTails {
     }
   }
 
-  /** Waits at the ledger's end, and while the database or the archive is away, but not longer than until something else is due. */
+  /**
+   * Returns the next page. Waits at the ledger's end, and while the database or the archive is unavailable, but only
+   * until something else is due.
+   */
   async #next({ source, isLetIn, endsAtMs, signal }: Tail, at: Standing): Promise<Next> {
     if (at.isAtEnd) {
       const dueAtMs = Math.min(at.keyLookAtMs, at.writtenAtMs + EVENTS_HEARTBEAT_MS, endsAtMs)
@@ -252,17 +261,17 @@ export class EventTails {
   }
 }
 
-/** Moves behind a page; its text. */
+/** Moves behind a page, and returns its text. */
 function advance(at: Standing, { texts, position, more, isHeld, isCut }: FittedPage): string {
   at.position = position
   at.isHeld = isHeld
   at.isAtEnd = !more
-  // Long events: fetch about as many as fit.
+  // For long events, the next query fetches about as many as fit.
   at.limit = isCut ? texts.length : Math.min(2 * at.limit, EVENTS_PER_TAIL_QUERY)
   return texts.join('')
 }
 
-/** Says where the client has come to, and that the server is there, without an event. */
+/** Returns a frame without an event that carries the client's position and shows that the server is alive. */
 function placeFrame(ledgerId: Uuid, position: EventPosition): string {
   return `id: ${formatEventCursor(ledgerId, position)}\n\n`
 }

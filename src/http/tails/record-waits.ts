@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { RECORD_POLL_MS, RECORD_WAITS_MAX, RECORD_WAITS_PER_LEDGER_MAX } from '../limits.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
-/** Requests that wait for the next step of a record. All of them cost one query for their versions at a time. */
+/** Requests that wait for the next step of a record. One query at a time reads the versions for all of them. */
 export class RecordWaits {
   readonly #waits: Waits
   readonly #watch: Watch<RecordPlace, number | null>
@@ -26,14 +26,14 @@ export class RecordWaits {
     watchStreams(deps.metrics, 'waits', this.#waits.slots)
   }
 
-  /** Ends all of them, and each that begins from now on: they are answered with the record as it is. */
+  /** Ends all waits, and every later one at once. The requests are answered with the current record. */
   close(): void {
     this.#waits.close()
   }
 
   /**
-   * Whether the record has left the version, after `msMax` at the latest; false also where the server closes, and where the client
-   * has gone. Throws as `Waits.during`.
+   * Returns whether the record has left the version, after `msMax` at the latest. Also false if the server closes or
+   * the client has gone. Throws as `Waits.during`.
    */
   async untilMoved(
     request: FastifyRequest,

@@ -9,7 +9,10 @@ import { whenHalfClosed } from './half-closed.ts'
 
 export type WaitDeps = Pick<Deps, 'admission' | 'callers' | 'now'>
 
-/** Requests that wait. One that does has no place among those under way, and takes one again before it goes on. */
+/**
+ * Requests that wait. A waiting request gives up its slot among those under way, and takes a slot again before it
+ * continues.
+ */
 export class Waits {
   readonly slots: Slots
   readonly #deps: WaitDeps
@@ -20,14 +23,15 @@ export class Waits {
     this.slots = slots
   }
 
-  /** Ends all of them, and each that begins from now on. */
+  /** Ends all waits, and every later one at once. */
   close(): void {
     this.#closing.abort()
   }
 
   /**
-   * The result of `wait`, which MUST end when its signal says that the client sends no more, has gone or the server closes; null where
-   * the client has gone. Throws ApiError `overloaded` where too many wait, and `unauthenticated` where the key has ended meanwhile.
+   * Returns the result of `wait`; null if the client has gone. `wait` MUST end when its signal aborts: the client has
+   * stopped sending or has gone, or the server closes. Throws ApiError `overloaded` if too many requests wait, and
+   * `unauthenticated` if the key has ended meanwhile.
    */
   async during<T>(
     request: FastifyRequest,
@@ -44,7 +48,7 @@ export class Waits {
     held.leave()
     try {
       const waited = await wait(AbortSignal.any([gone.signal, this.#closing.signal]))
-      // Many may be told at once: they go on a few in a turn, as requests begin.
+      // Many waits may end at once. Their requests continue a few in a slice, like new requests.
       await new Promise<void>((resolve) =>
         this.#deps.admission.begin(kindOf(request.method), 0, ownerOf(request), resolve),
       )

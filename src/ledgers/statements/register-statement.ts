@@ -16,12 +16,13 @@ import { findPolicy, type SetPolicy, type setPolicy } from './policy.ts'
 
 type RegisterDeps = AdministerDeps & Parameters<typeof setPolicy>[0] & { readonly entropy: Entropy }
 
-/** `existing`: the ledger had registered just these bytes before. */
+/** `existing`: the ledger had registered the same bytes before. */
 type Registered = { readonly row: StatementRow; readonly existing: boolean }
 
 /**
- * Registers a Signed Statement of somebody else (RFC 9943 §6.3): verified by the ledger's registration policy, and appended as an entry of its own with the
- * `statement-registered` right behind it. Throws `statement_invalid`, `no_registration_policy`, `statement_rejected`, and as administer does.
+ * Registers a Signed Statement of a third party (RFC 9943 §6.3). The ledger's registration policy verifies it. It
+ * becomes an entry of its own, with `statement-registered` right behind it. Throws `statement_invalid`,
+ * `no_registration_policy`, `statement_rejected`, and as administer does.
  */
 export async function registerStatement(
   deps: RegisterDeps,
@@ -39,7 +40,7 @@ export async function registerStatement(
       await append(deps, author, { statement, leaf, policy })
       return { row: (await find())!, existing: false }
     } catch (error) {
-      // Another request has registered it, or set another policy, meanwhile.
+      // Meanwhile another request has registered the statement, or set another policy.
       const isOvertaken =
         error instanceof ApiError && (error.code === 'statement_exists' || error.code === 'policy_changed')
       if (!isOvertaken || attempt === STATEMENT_RETRIES_MAX) throw error
@@ -73,7 +74,7 @@ function parse(sent: Uint8Array): SignedStatement {
   }
 }
 
-/** The policy, which takes the statement. */
+/** Returns the policy, if it accepts the statement. Throws ApiError otherwise. */
 async function takenBy(
   deps: RegisterDeps,
   { ledgerId }: Author,

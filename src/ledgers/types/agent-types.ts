@@ -1,8 +1,9 @@
 import type { TypeDefinition } from './definition.ts'
 
 /*
- * Deeds of agents, as OTLP, the MCP proxy, hooks and adapters write it (docs/types.md). Each is closed, so that a
- * misspelt member is an error and not a silence; `attributes` is for the rest. Everything in a payload is a claim of its writer.
+ * Actions of agents, as OTLP, the MCP proxy, hooks and adapters record them (docs/types.md). Each schema is closed,
+ * so that a misspelt member causes an error. `attributes` takes everything else. Everything in a payload is a claim
+ * of its writer.
  */
 
 const text = (maxLength: number, description: string) => ({
@@ -21,8 +22,9 @@ const closed = (required: readonly string[], properties: object) => ({
 })
 
 /**
- * Digest of content, or the reason why there is none (docs/formats/content-digests.md). A reader of the payload can check a guess. It is part of the
- * payload, so the chain has only a salted digest of it, and it is erased with the payload.
+ * Digest of content, or the reason why there is none (docs/formats/content-digests.md). A reader of the payload can
+ * check guesses against the digest. It is part of the payload, so the chain has only a salted digest of it, and it is
+ * erased with the payload.
  */
 const digestOf = (content: string) => ({
   anyOf: [
@@ -46,13 +48,13 @@ const digestOf = (content: string) => ({
   description: `SHA-256 of the ${content}, or why there is none`,
 })
 
-/** Content is there, or its digest, or neither. */
+/** Either the content, or its digest, or neither. */
 const content = (name: string, what: string) => ({
   [name]: { description: `the ${what}: any JSON value` },
   [`${name}Digest`]: digestOf(what),
 })
 
-/** Which call of which agent it is about. */
+/** Identifies a call and its agent. */
 const CALL = {
   kind: {
     enum: ['tool', 'model', 'agent', 'other'],
@@ -81,12 +83,12 @@ const OUTCOME = {
 
 const TOLD_AFTER = { const: 'after', description: 'it was told when it was done' }
 
-/** As OTLP has it: a number of nanoseconds since 1970, which no JSON number holds. */
+/** As in OTLP: nanoseconds since 1970, which no JSON number represents exactly. */
 const nanoseconds = { type: 'string', pattern: '^[0-9]{1,20}$', description: 'ns since 1970' }
 const TRACE_ID = { type: 'string', pattern: '^[0-9a-f]{32}$' }
 const SPAN_ID = { type: 'string', pattern: '^[0-9a-f]{16}$' }
 
-/** Schema of a protobuf enum: a known name, or the number of a value that a newer exporter sends. */
+/** Schema of a protobuf enum: a known name, or the number of a newer value. */
 const named = (names: readonly string[]) => ({
   anyOf: [{ enum: names }, { type: 'integer', minimum: names.length + 1 }],
 })
@@ -111,7 +113,6 @@ const OTEL_ORIGIN = {
 const EXPORTERS_DROP =
   'An exporter may sample, and drops what its queue does not hold: what is not here may have happened.'
 
-/** Definition of each, with the number of its version. */
 export const AGENT_TYPES: readonly TypeDefinition[] = [
   {
     name: 'agent-action',

@@ -16,7 +16,7 @@ export type RecordType = CompiledType & {
   readonly digest: string
 }
 
-/** These take any object, as every document is one: nothing is validated. */
+/** Types that accept any object. Every document is an object, so nothing is validated. */
 const ANY_OBJECT: readonly TypeDefinition[] = [
   { name: 'generic', version: 1, payloadSchema: { type: 'object' } },
   {
@@ -28,10 +28,10 @@ const ANY_OBJECT: readonly TypeDefinition[] = [
   },
 ]
 
-/** In every ledger, and signed by digest in its first entry. */
+/** Types of every ledger, whose digests are signed in its first entry. */
 const DEFINITIONS = [...ANY_OBJECT, ...AGENT_TYPES]
 
-/** Nobody can register another version of these either, because they must be the same everywhere. */
+/** Reserved for all versions, because these types must be the same in every ledger. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(DEFINITIONS.map(({ name }) => name))
 
 export type BuiltInType = RecordType & { readonly definition: TypeDefinition }

@@ -6,25 +6,25 @@ import { parseRules } from './rules/rules.ts'
 import { Schema } from './schema/schema.ts'
 import { SchemaError } from './schema/schema-error.ts'
 
-/** Definition of a type, for as long as the ledger lives. With an evidence schema the type is gated. */
+/** Definition of a type; it never changes. A type with an evidence schema is gated. */
 export type TypeDefinition = {
   readonly name: string
   readonly version: number
-  /** JSON, as are the next two. */
+  /** JSON, like the next two members. */
   readonly payloadSchema: unknown
   readonly evidenceSchema?: unknown
   readonly rules?: unknown
-  /** Agents sign its records themselves. */
+  /** True if agents must sign its records themselves. */
   readonly agentSigned?: true | undefined
 }
 
-/** A definition that can validate and judge. null: any object is taken. */
+/** A compiled definition, which can validate and judge. null: any object is accepted. */
 export type CompiledType = {
   readonly gated: boolean
   readonly agentSigned: boolean
   readonly payload: Schema | null
   readonly evidence: Schema | null
-  /** None where it is not gated. */
+  /** Empty if the type is not gated. */
   readonly rules: readonly Rule[]
 }
 
@@ -32,7 +32,7 @@ export function typeNameOf({ name, version }: TypeDefinition): string {
   return `${name}/${version}`
 }
 
-/** RFC 8785 text of exactly the members that are there, which is digested and stored. Throws SchemaError. */
+/** Returns the RFC 8785 text of exactly the given members, which is digested and stored. Throws SchemaError. */
 export function canonicalDefinition(definition: TypeDefinition): string {
   const canonical = canonicalize(definition as unknown as JsonObject)
   const bytes = Buffer.byteLength(canonical)
@@ -45,7 +45,7 @@ export function canonicalDefinition(definition: TypeDefinition): string {
   return canonical
 }
 
-/** Everything about a definition that its members' types do not say. Throws SchemaError. */
+/** Compiles a definition, and checks everything that its TypeScript type does not. Throws SchemaError. */
 export function compileType(definition: TypeDefinition): CompiledType {
   const { payloadSchema, evidenceSchema, rules, agentSigned = false } = definition
   if (rules !== undefined && evidenceSchema === undefined)

@@ -1,7 +1,6 @@
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { type Reading, readCounter, readGauge } from '../../observe/metrics/readings.ts'
 
-/** Figures of a type registry: its cache, and the cost of schemas. */
 type TypeFigures = {
   readonly cache: { readonly bytes: number; readonly hits: number; readonly misses: number }
   readonly work: {
@@ -13,7 +12,7 @@ type TypeFigures = {
 }
 type Types = { readonly figures: TypeFigures }
 
-/** Servers and workers each compile types for themselves. */
+/** Registers metrics of a type registry. Servers and workers each compile types themselves. */
 export function watchTypes(metrics: Metrics, part: 'server' | 'worker', types: Types): void {
   metrics.addPart<Types>('types', part, types, (parts) => defineTypes(metrics, parts))
 }

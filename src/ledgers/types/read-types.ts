@@ -5,7 +5,7 @@ import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { BUILT_IN_TYPES, type BuiltInType } from './built-in.ts'
 
-/** The type as JSON, or null where the ledger has none of that name and version. */
+/** Returns the type as JSON, or null if the ledger does not have it. */
 export async function findTypeJson(pool: Db, ledgerId: Uuid, name: string): Promise<string | null> {
   const builtIn = BUILT_IN_TYPES.get(name)
   if (builtIn) return renderBuiltIn(builtIn)
@@ -13,7 +13,7 @@ export async function findTypeJson(pool: Db, ledgerId: Uuid, name: string): Prom
   return row && renderType(row)
 }
 
-/** The definition as it is stored: parsed and written again it could become another text. */
+/** Inserts the stored text of the definition: parsed and written again it might change. */
 export function renderType({ name, gated, digest, definition, registeredAt, entry }: TypeRow): string {
   const { seq, kind, leaf, chain } = entry
   return (
@@ -34,7 +34,7 @@ type TypeSummary = {
   readonly registeredAt: string | null
 }
 
-/** In the order of their names as text, those of every ledger among them. */
+/** Lists types sorted by name as text, built-in types included. */
 export async function listTypeSummaries(
   pool: Db,
   ledgerId: Uuid,

@@ -5,7 +5,7 @@ import { FAULT_PATH_CHARS_MAX } from './schema/limits.ts'
 import { SchemaError } from './schema/schema-error.ts'
 import type { TypeRegistry } from './type-registry.ts'
 
-/** Throws `invalid_schema`, where and why. */
+/** Compiles a definition. Throws `invalid_schema` with the place and cause of a fault. */
 export async function compileOrRefuse(
   types: TypeRegistry,
   caller: Caller,
@@ -18,7 +18,7 @@ export async function compileOrRefuse(
   }
 }
 
-/** Throws `invalid_schema` where it is too large. */
+/** Returns the canonical definition. Throws `invalid_schema` if it is too large. */
 export function canonicalOrRefuse(definition: TypeDefinition): string {
   try {
     return canonicalDefinition(definition)
@@ -29,7 +29,7 @@ export function canonicalOrRefuse(definition: TypeDefinition): string {
 
 function translate(error: unknown): unknown {
   if (!(error instanceof SchemaError)) return error
-  // The names in a definition may be as long as itself.
+  // Names in a definition may be as long as the definition.
   const path = error.path.length > FAULT_PATH_CHARS_MAX ? '' : error.path
   return new ApiError('invalid_schema', error.detail, { members: { path } })
 }

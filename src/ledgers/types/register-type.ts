@@ -11,10 +11,13 @@ import type { TypeRegistry } from './type-registry.ts'
 
 export type TypeDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly types: TypeRegistry }
 
-/** `existing`: the ledger had just this type before; `replayed`: by an earlier request with the same Idempotency-Key. */
+/**
+ * `existing`: the ledger had the same type before. `replayed`: an earlier request with the same Idempotency-Key
+ * registered it.
+ */
 type Registered = { readonly type: TypeRow; readonly outcome: 'registered' | 'existing' | 'replayed' }
 
-/** Registers a type for good. Throws `type_exists` where its name and version stand for something else. */
+/** Registers a type for good. Throws `type_exists` if its name and version have another definition. */
 export async function registerType(
   deps: TypeDeps,
   caller: Caller,
@@ -26,7 +29,7 @@ export async function registerType(
     throw new ApiError('type_exists', `${definition.name} is the name of a type that every ledger has`)
   const canonical = canonicalOrRefuse(definition)
   const known = await findSame(deps, caller, name, canonical)
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  // With an Idempotency-Key the database decides: this very request may have registered the type.
   if (known && idempotency === null) return { type: known, outcome: 'existing' }
   if (!known) await compileOrRefuse(deps.types, caller, definition)
   try {
@@ -37,7 +40,7 @@ export async function registerType(
     }
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'type_exists')) throw error
-    // Registered by another request meanwhile, or before, with another key or none.
+    // Another request has registered it, meanwhile or before, with another Idempotency-Key or none.
     return { type: (await findSame(deps, caller, name, canonical))!, outcome: 'existing' }
   }
 }
@@ -59,7 +62,10 @@ function append(
   })
 }
 
-/** The type of this name, if it is the same; null where there is none. Throws `type_exists` where it is another. */
+/**
+ * Returns the type of this name with the same definition; null if there is none. Throws `type_exists` for another
+ * definition.
+ */
 async function findSame(
   deps: TypeDeps,
   caller: Caller,

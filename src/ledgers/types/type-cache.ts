@@ -1,18 +1,17 @@
 import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from './limits.ts'
 
-/** `bytes`: its size in memory, roughly. */
 type Held<T> = { readonly value: T; readonly bytes: number }
 type HeldOfLedger<T> = { readonly types: Map<string, Held<T>>; bytes: number }
 
 /**
- * Types by ledger and name. A ledger that uses more than its part pushes out its own, least recently used first; when
- * all of them hold too much, the ledger that was least recently used goes.
+ * Cache of types by ledger and name. A ledger that exceeds its own limit loses its least recently used types. When
+ * all ledgers together exceed the total, the least recently used ledger is dropped.
  *
- * A missing type is not remembered: one that was registered through another server counts at once, also for
- * a caller that asked for it a moment before.
+ * A missing type is not cached: a type that was registered through another server is found at once, even by a caller
+ * that just failed to find it.
  */
 export class TypeCache<T> {
-  /** In the order of use, as are each ledger's types. */
+  /** In the order of use, like the types of each ledger. */
   readonly #ledgers = new Map<string, HeldOfLedger<T>>()
   readonly #loading = new Map<string, Promise<Held<T> | null>>()
   #bytes = 0
@@ -27,7 +26,7 @@ export class TypeCache<T> {
     return { bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
   }
 
-  /** `load` is called once for all who ask at the same time; a type that it does not find is looked for again by those who came later. */
+  /** Returns a type. `load` is called once for concurrent callers. If it finds nothing, later callers load again. */
   async get(ledger: string, name: string, load: () => Promise<Held<T> | null>): Promise<T | null> {
     const held = this.#find(ledger, name)
     if (held) {
@@ -38,7 +37,7 @@ export class TypeCache<T> {
     const key = `${ledger} ${name}`
     const earlier = await this.#loading.get(key)
     if (earlier) return earlier.value
-    // An earlier load knows nothing of a type that was registered since it began.
+    // An earlier load cannot have found a type that was registered after it began.
     const found = await (this.#loading.get(key) ?? this.#load(ledger, name, key, load))
     return found?.value ?? null
   }

@@ -23,14 +23,13 @@ type Ledger = { readonly ledger: string; readonly ledgerId: Uuid }
 type Document = { readonly value: JsonValue; readonly canonical: string }
 type Members = Record<string, unknown>
 
-/** Threads that validate, whatever else they do. */
 type ValidationThreads = Pick<ThreadPool<{ validateText: typeof validateText }>, 'run'>
 
-/** Keys, values and messages of checks hold this many times the text of a definition. */
+/** Keys, values and messages of checks take this many times the size of a definition's text. */
 const HELD_PER_DEFINITION_BYTE = 4
 const HELD_PER_RULE_BYTES = 512
 
-/** The types of all ledgers, compiled once a process, and what may be done with them at whose expense. */
+/** Types of all ledgers, compiled once per process. Work with them is charged to their ledger. */
 export class TypeRegistry {
   readonly #pool: pg.Pool
   readonly #cache = new TypeCache<RecordType>()
@@ -50,13 +49,13 @@ export class TypeRegistry {
     return { cache: this.#cache.figures, work: this.#shares.figures }
   }
 
-  /** null where the ledger has no type of this name. */
+  /** Returns null if the ledger has no type of this name. */
   async find(ledger: Ledger, name: string): Promise<RecordType | null> {
     const load = () => this.#load(ledger, name)
     return BUILT_IN_TYPES.get(name) ?? (await this.#cache.get(ledger.ledger, name, load))
   }
 
-  /** Throws `unknown_type`, with `members`. */
+  /** Returns a type. Throws `unknown_type`, with `members`. */
   async get(ledger: Ledger, name: string, members: Members = {}): Promise<RecordType> {
     const type = await this.find(ledger, name)
     if (type) return type
@@ -76,17 +75,17 @@ export class TypeRegistry {
       (payload?.bytes ?? 0) +
       (evidence?.bytes ?? 0) +
       HELD_PER_RULE_BYTES * rules.length
-    // Digest of what was compiled: the column beside it may say something else.
+    // Computed from the compiled text: the column beside it may differ.
     const digest = toHex(nativeProviders.sha256(utf8Encode(row.definition)))
     return { value: { ...compiled, name, digest }, bytes }
   }
 
-  /** Throws SchemaError. */
+  /** Compiles a definition. Throws SchemaError. */
   compile(ledger: Ledger, definition: TypeDefinition): CompiledType | Promise<CompiledType> {
     return this.#shares.run(ledger.ledger, () => compileType(definition))
   }
 
-  /** Throws `schema_too_costly`, with `members`; ThreadError as `overloaded`. */
+  /** Validates a document. Throws `schema_too_costly`, with `members`; a ThreadError becomes `overloaded`. */
   validate(
     ledger: Ledger,
     schema: Schema,
@@ -112,7 +111,7 @@ export class TypeRegistry {
     return this.#inThread(ledger.ledger, schema, canonical).then((late) => requireKnown(late, members))
   }
 
-  /** At the ledger's expense all the same: a thread takes its time from a core that others need. */
+  /** Validates in a thread, also at the ledger's expense: the thread takes CPU time that others need. */
   async #inThread(ledger: string, { source }: Schema, document: string): Promise<ValidationResult> {
     const work = this.#threads.run(
       'validateText',
@@ -124,7 +123,6 @@ export class TypeRegistry {
     return found
   }
 
-  /** Judges two valid documents by the type's rules. */
   judge(
     ledger: Ledger,
     rules: readonly Rule[],

@@ -7,15 +7,16 @@ import {
 } from './limits.ts'
 
 type Account = {
-  /** Until when what the ledger has used so far would have lasted, at its share. */
+  /** When the ledger's share of time will have covered its use so far. */
   paidUntilMs: number
   readonly waiting: (() => void)[]
 }
 
 /**
- * Compiling and validating run on the thread that serves everybody, but for what takes long, which others do. Each piece is short,
- * because its steps are counted; this keeps one ledger from queueing them up: it gets a share of a core's time for its schemas, and waits for more,
- * alone. A ledger that uses less never waits.
+ * Limits the time that one ledger's types take. Compiling and validating run on the event loop, except for long
+ * validations, which threads do. Each piece of work is short, because its steps are counted. This class prevents a
+ * ledger from queueing many of them: its schemas get a share of a core's time, and beyond that only its own requests
+ * wait. A ledger that uses less never waits.
  */
 export class WorkShares {
   readonly #clock: () => number
@@ -26,12 +27,12 @@ export class WorkShares {
     this.#clock = clock
   }
 
-  /** Work that waits now, and since the process began: work delayed and refused, and the time of all work. */
+  /** Waiting work, and since the process began: delayed and refused work, and the time of all work. */
   get figures(): Readonly<Record<'waiting' | 'delayed' | 'refused' | 'ms', number>> {
     return this.#figures
   }
 
-  /** Does `work`, now or when it is the ledger's turn. Throws `overloaded` where too many wait already. */
+  /** Runs `work`, at once or when the ledger's share allows it. Throws `overloaded` if too much work waits already. */
   run<T>(ledger: string, work: () => T): T | Promise<T> {
     const account = this.#accountOf(ledger)
     if (account.waiting.length === 0 && this.#waitMs(account) <= 0) return this.#charged(account, work)
@@ -57,7 +58,7 @@ export class WorkShares {
     })
   }
 
-  /** For work that was done elsewhere and has just ended. */
+  /** Charges work that was done elsewhere and has just ended. */
   charge(ledger: string, ms: number): void {
     this.#charge(this.#accountOf(ledger), this.#clock() - ms, ms)
   }
@@ -80,7 +81,10 @@ export class WorkShares {
     return account.paidUntilMs - this.#clock() - SCHEMA_WORK_AHEAD_MS_MAX
   }
 
-  /** As much a turn as the share allows: with one piece a turn, many small ones would wait longer the busier the thread is. */
+  /**
+   * Does as much work per slice as the share allows. With one piece per slice, many small ones would wait longer the
+   * busier the thread is.
+   */
   #wake(account: Account): void {
     setTimeout(
       () => {

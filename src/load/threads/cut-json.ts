@@ -2,23 +2,26 @@ import { ProofError } from '../../proof/error.ts'
 import { endFinderOf, endOfString, isSpace } from '../../proof/json/json-parser.ts'
 import { isTokenBefore } from '../../proof/json/json-text.ts'
 
-/** A part of an object's text that can be parsed by itself: the value of a member, or elements of the list that it is. */
+/**
+ * A piece of an object's text that can be parsed alone: the value of a member, or some elements of a member that is a
+ * list.
+ */
 export type JsonPiece = {
-  /** As the text has it, with its quotes. */
+  /** As in the text, with quotes and escapes. */
   readonly name: string
-  /** Elements stand here without their brackets. */
+  /** Elements are without the brackets of their list. */
   readonly text: string
   readonly isElements: boolean
 }
 
 type PieceBounds = { readonly depthMax: number; readonly tokensInPieceMax: number }
 
-/** A piece of elements ends with the first one beyond: to parse it takes 1 ms. */
+/** A piece of elements ends after the first element that exceeds one of these. Parsing a piece takes 1 ms. */
 const PIECE_CHARS = 64 * 1024
 const PIECE_TOKENS = 8 * 1024
-/** A name with an escape takes so many times as long as another, beyond the first (src/proof/json/json-parser.ts). */
+/** Extra cost of a name with an escape: it takes three times as long as another (src/proof/json/json-parser.ts). */
 const ESCAPED_NAME_TOKENS = 2
-/** Members of the object itself: no route asks for as many. */
+/** Limit of the members of the object itself. No route expects as many. */
 const MEMBERS_MAX = 64
 
 const QUOTE = 0x22
@@ -30,9 +33,11 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Right for a text that is a JSON object; for any other text the result is meaningless, but it ends all the same: a
- * costly text is refused before it is parsed. Throws `json_too_costly` where a member, or an element of one, has more
- * than `tokensInPieceMax` names and values: it is parsed without a pause; and `json_depth` for what is far too deep.
+ * Cuts the text of a JSON object into pieces. For any other text the result is meaningless, but the function still
+ * ends: a costly text is refused before it is parsed.
+ *
+ * Throws `json_too_costly` if a member, or an element of one, has more than `tokensInPieceMax` names and values,
+ * because a piece is parsed without a pause. Throws `json_depth` for a text that is far too deep.
  */
 export function cutJson(text: string, bounds: PieceBounds): JsonPiece[] {
   const pieces: JsonPiece[] = []
@@ -62,7 +67,7 @@ export function cutJson(text: string, bounds: PieceBounds): JsonPiece[] {
   return pieces
 }
 
-/** The comma or bracket behind the value that begins here. */
+/** Returns the index of the comma or bracket behind the value that begins at `from`. */
 function endOfValue(
   text: string,
   from: number,

@@ -1,4 +1,4 @@
-/** Why a piece of work was not done: nothing of it is known. */
+/** Thrown when work was not done. It has no result at all. */
 export class ThreadError extends Error {
   readonly code: keyof typeof DETAILS
 

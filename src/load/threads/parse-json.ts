@@ -7,12 +7,12 @@ import type { PieceOptions } from './piece.ts'
 import type { ThreadPool } from './pool.ts'
 import type { JsonRefusal, readJson } from './read-json.ts'
 
-/** Threads that read JSON, whatever else they do. */
 export type JsonThreads = Pick<ThreadPool<{ readJson: typeof readJson }>, 'run'>
 
 /**
- * The object that a stranger's text is. A thread reads and checks all of it; this one makes the value, piece by piece, and others
- * have their turn between them. The bytes move to the thread: the caller MUST not use them any more. Throws ThreadError.
+ * Parses a JSON object that a stranger sent. A thread reads and checks the whole text. The calling thread makes the
+ * value, piece by piece, and yields between pieces. The bytes move to the thread: the caller MUST NOT use them any
+ * more. Throws ThreadError.
  */
 export async function parseJsonInThread(
   threads: JsonThreads,
@@ -34,7 +34,7 @@ export async function parseJsonInThread(
   return 'code' in read ? { refused: read } : { value: await join(read) }
 }
 
-/** A buffer of Node may be a view of one that others use too. */
+/** Returns the bytes in an ArrayBuffer of their own. A Buffer of Node may be a view of a shared one. */
 export function ownBuffer(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const isWhole = bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength
   return isWhole ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes)
@@ -52,5 +52,5 @@ async function join(pieces: readonly JsonPiece[]): Promise<JsonObject> {
       members.set(name, list)
     } else members.set(name, parseChecked(text))
   }
-  return Object.fromEntries(members) // sets a member called __proto__ like any other
+  return Object.fromEntries(members) // sets a member named __proto__ like any other
 }

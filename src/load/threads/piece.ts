@@ -1,20 +1,23 @@
 import type { Transferable } from 'node:worker_threads'
 
-/** Messages to a thread, and from it. */
+/** Messages to and from a thread. */
 export type Given = { readonly name: string; readonly input: unknown }
 
 export type Ended = { readonly done: unknown } | { readonly threw: string }
 
 export type PieceOptions = {
-  /** A ledger, a peer of one, the operator, or UNPROVEN. Owners take turns. */
+  /** A ledger, a peer of one, the operator, or UNPROVEN. Owners are served round-robin. */
   readonly owner: string
-  /** Group of owners of which one tenant can have any number, such as its peers: together they have no more than one owner. */
+  /**
+   * Group of owners of which one tenant can have any number, such as its peers. Together they may have no more than
+   * one owner.
+   */
   readonly ofAll?: string
-  /** Memory that it holds while it waits. */
+  /** Memory that the work takes while it waits. */
   readonly bytes: number
-  /** From when a thread begins it. */
+  /** Time limit, from when a thread begins the work. */
   readonly msMax: number
-  /** Buffers that move to the thread; the caller has them no more. */
+  /** Buffers that move to the thread. The caller can no longer use them. */
   readonly transfer?: readonly Transferable[]
 }
 

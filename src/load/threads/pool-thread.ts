@@ -5,15 +5,15 @@ import type { Ended, Piece } from './piece.ts'
 
 type UnderWay = { readonly settle: (ended: Ended | ThreadError) => void; readonly msMax: number }
 
-/** One thread of a pool. It does what it is given in order, and is gone after the first piece of work that it does not end. */
+/** One thread of a pool. It does its work in order, and ends after the first piece of work that fails to finish. */
 export class PoolThread {
   readonly #worker: Worker
   readonly #underWay: UnderWay[] = []
-  /** Ends the thread when the first piece has had its time. */
+  /** Ends the thread if the first piece exceeds its time limit. */
   #timer: NodeJS.Timeout | undefined
   #isLost = false
 
-  /** `onExit`: it is gone, and its place is free. */
+  /** `onExit`: called when the thread has ended, and its slot is free. */
   constructor(script: URL, onExit: () => void) {
     this.#worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX } })
     this.#worker.on('message', (ended: Ended) => this.#settle(ended))
@@ -23,7 +23,7 @@ export class PoolThread {
       this.#lose(new ThreadError('crashed'))
       onExit()
     })
-    // Only work keeps the process.
+    // An idle thread does not keep the process alive.
     this.#worker.unref()
   }
 
@@ -31,14 +31,14 @@ export class PoolThread {
     return !this.#isLost && this.#underWay.length === 0
   }
 
-  /** It ends, and does nothing more. */
+  /** True if the thread is ending and does no more work. */
   get isLost(): boolean {
     return this.#isLost
   }
 
-  /** Throws ThreadError, or what the work threw. */
+  /** Does one piece of work. Throws ThreadError, or an Error with what the work threw. */
   async do({ name, input, transfer, msMax }: Piece): Promise<unknown> {
-    // First, because what cannot be sent throws here.
+    // First, because it throws if a value cannot be sent.
     this.#worker.postMessage({ name, input }, transfer ?? [])
     const { promise, resolve } = Promise.withResolvers<Ended | ThreadError>()
     this.#underWay.push({ settle: resolve, msMax })
@@ -55,7 +55,7 @@ export class PoolThread {
     await this.#worker.terminate()
   }
 
-  /** The time of the first piece begins. */
+  /** Starts the time limit of the first piece. */
   #watch(): void {
     this.#timer = setTimeout(() => {
       this.#lose(new ThreadError('overrun'))
@@ -63,7 +63,7 @@ export class PoolThread {
     }, this.#underWay[0]!.msMax)
   }
 
-  /** Everything that it had. */
+  /** Fails all pieces that the thread had. */
   #lose(error: ThreadError): void {
     this.#isLost = true
     while (this.#underWay.length > 0) this.#settle(error)

@@ -9,10 +9,9 @@ import { ThreadError } from './error.ts'
 import type { Piece, PieceOptions } from './piece.ts'
 import { PoolThread } from './pool-thread.ts'
 
-/** Functions that a thread's script knows by name; each takes one value and returns one. */
+/** Functions that a thread's script provides, by name. Each takes one value and returns one. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
-/** A piece that a thread has, and what becomes of it. */
 type Sent = { readonly piece: Piece; readonly done: Promise<unknown> }
 
 type Serving = { readonly owner: string; ahead: Sent | null }
@@ -20,28 +19,28 @@ type Serving = { readonly owner: string; ahead: Sent | null }
 type PoolOptions = {
   readonly script: URL
   readonly threads: number
-  /** Hears why a thread was ended, and whose work it had. */
+  /** Called when a thread was ended, with the reason and the owner of its work. */
   readonly onLost: (error: ThreadError, owner: string) => void
 }
 
 /**
- * Work that would hold the event loop for too long, done by a few threads (docs/decisions/0021-work-in-threads.md). The
- * queue is bounded, by number and by bytes, and an owner may fill half of what the others leave of it. Owners take turns, and none has
- * the last thread to itself. A thread that takes too long is ended, and another one takes its place; so does one for a
- * thread that crashed.
+ * Runs work in a few threads that would block the event loop for too long (docs/decisions/0021-work-in-threads.md).
+ * The queue is bounded by count and by bytes. An owner may fill half of what the others leave of it. Owners are
+ * served round-robin, and no owner may use the last thread. A thread that takes too long is ended and replaced; so is
+ * a thread that crashed.
  *
- * Where nobody else waits, a thread has the next piece of the same owner ahead, and begins it without waiting until the
- * event loop has looked: batches of 1,000 from 8 producers 65,200 records/s instead of 49,700, of 100 from 64 57,200 instead of
- * 31,300 (with a thread more). It is lost with the thread.
+ * If no other owner waits, a thread gets the owner's next piece ahead, and begins it without waiting for the event
+ * loop. Batches of 1,000 from 8 producers: 65,200 records/s instead of 49,700. Batches of 100 from 64 producers:
+ * 57,200 instead of 31,300 (with one thread more). The piece is lost with its thread.
  *
- * A thread is started when there is work for it, and a process that has none for any of them can end.
+ * A thread is started when there is work for it. Idle threads do not keep the process alive.
  */
 export class ThreadPool<Known extends Functions> {
   readonly #options: PoolOptions
   readonly #threads = new Set<PoolThread>()
   readonly #serving = new Map<PoolThread, Serving>()
   readonly #waiting = new FairQueue<Piece>()
-  /** Threads at work, by `countedFor`. */
+  /** Number of busy threads, by `countedFor`. */
   readonly #atWork = new Counts()
   readonly #places = shareOf(THREAD_WORK_WAITING_MAX)
   readonly #bytes = shareOf(THREAD_WORK_BYTES_WAITING_MAX)
@@ -52,7 +51,10 @@ export class ThreadPool<Known extends Functions> {
     this.#options = options
   }
 
-  /** Rejects with a ThreadError where it was not done, and with an Error where it threw. */
+  /**
+   * Runs a function in a thread. Rejects with a ThreadError if the work was not done, and with an Error if the
+   * function threw.
+   */
   run<Name extends keyof Known & string>(
     name: Name,
     input: Parameters<Known[Name]>[0],
@@ -68,7 +70,7 @@ export class ThreadPool<Known extends Functions> {
     })
   }
 
-  /** Takes nothing more, does what it has taken, and ends the threads. */
+  /** Refuses new work, finishes the accepted work, and ends the threads. */
   async close(): Promise<void> {
     this.#closing = true
     this.#settleIfDrained()
@@ -116,7 +118,7 @@ export class ThreadPool<Known extends Functions> {
     return this.#atWork.of(countedFor(piece)) < Math.max(1, this.#options.threads - 1)
   }
 
-  /** The piece waits no longer. */
+  /** Counts that the piece waits no longer. */
   #taken(piece: Piece): Piece {
     const owner = countedFor(piece)
     this.#places.release(owner)
@@ -124,7 +126,7 @@ export class ThreadPool<Known extends Functions> {
     return piece
   }
 
-  /** Until the thread has nothing of the owner's any more. */
+  /** Serves the piece and those that were sent ahead, until the thread has no more work of the owner. */
   async #serve(thread: PoolThread, piece: Piece): Promise<void> {
     const owner = countedFor(piece)
     this.#atWork.add(owner, 1)
@@ -145,7 +147,7 @@ export class ThreadPool<Known extends Functions> {
 
   #send(thread: PoolThread, piece: Piece): Sent {
     const done = thread.do(piece)
-    done.catch(() => {}) // until its turn to be settled nobody listens
+    done.catch(() => {}) // prevents an unhandled rejection until `#settle` awaits it
     return { piece, done }
   }
 
@@ -163,7 +165,7 @@ export class ThreadPool<Known extends Functions> {
   }
 }
 
-/** All peers of a ledger together; each of them takes turns by itself. */
+/** Returns the owner that limits are counted for: `ofAll`, or else the owner itself. */
 function countedFor({ owner, ofAll }: PieceOptions): string {
   return ofAll ?? owner
 }

@@ -2,8 +2,8 @@ import { parentPort } from 'node:worker_threads'
 import type { Ended, Given } from './piece.ts'
 
 /**
- * Makes this thread one of a pool (pool.ts): one piece of work after another, so that it can be ended at any time. An error that a
- * function throws is a bug: a refusal is a value.
+ * Makes this thread a worker of a pool (pool.ts). It does one piece of work after another, so that it can be ended at
+ * any time. A function MUST return refusals as values: an error that it throws is a bug.
  */
 export function workInThread(work: { readonly [name: string]: (input: never) => unknown }): void {
   parentPort!.on('message', ({ name, input }: Given) => {

@@ -17,7 +17,7 @@ import { erasureEntry } from './erasure-entry.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
-/** Which of a record's documents. A record has many reasons: `seq` is of the entry that gives it. */
+/** A document of a record. A record may have many reasons: `seq` is the entry that gives the reason. */
 export type ErasureTarget =
   | { readonly document: 'payload' }
   | { readonly document: 'evidence' | 'values'; readonly completionId: Uuid }
@@ -27,12 +27,12 @@ type EraseRequest = {
   readonly recordId: Uuid
   readonly target: ErasureTarget
   readonly code: string
-  /** Free text, unsigned: it could name whom the erasure protects. */
+  /** Free text, unsigned, because it could name the person whom the erasure protects. */
   readonly reason: string | null
   readonly idempotency: IdempotencyRow | null
 }
 
-/** A document as answers name it. `address`: where it is erased. */
+/** A document in an answer. `address`: path of its DELETE. */
 export type ErasableView = {
   readonly document: ErasureTarget['document']
   readonly seq: number
@@ -43,26 +43,27 @@ export type ErasableView = {
 type Erased = {
   readonly seq: number
   readonly erasure: ErasureRow
-  /** By an earlier request with the same Idempotency-Key. */
+  /** An earlier request with the same Idempotency-Key did it. */
   readonly replayed: boolean
-  /** Other documents of the record beside the chain when the entry was appended. */
+  /** Other stored documents of the record when the entry was appended. */
   readonly remaining: readonly ErasableView[]
 }
 
 /**
- * Erases a document of a record, and what lies with it: its salt, and with a payload metadata and references. Returns when the
- * signed entry is committed; from then on nobody is shown any of it, and the worker takes it away (src/followers/erasure). Not to be
- * undone.
+ * Erases a document of a record with its salt, and for a payload also metadata and references. Returns when the
+ * signed entry is committed. From then on nobody can read any of it, and the worker deletes it
+ * (src/followers/erasure). An erasure is final.
  */
 export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
   const { recordId, code, reason, idempotency } = request
   const erasable = await getErasable(deps, caller, request)
   const { erasedSeq } = erasable
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  // With an Idempotency-Key the database decides: this very request may have erased the document.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
   if (erasedSeq === null) {
     refuseNeeded(erasable)
-    // The database decides; but a batch that it refuses goes again in halves, with whatever else it holds of the ledger.
+    // The database decides in the end. But a batch that it refuses is repeated in halves, with all other entries of
+    // the ledger in it.
     const held = await heldBy(deps, caller, recordId, erasable)
     if (held) throw held
   }
@@ -82,7 +83,7 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
   return { seq: at, erasure, replayed: done.replayed, remaining }
 }
 
-/** The refusal that names the holds on the record; null: it has none. */
+/** Returns the error that names the legal holds on the record; null: it has none. */
 async function heldBy(
   { readPool }: EraseDeps,
   { ledgerId }: Caller,
@@ -98,7 +99,7 @@ async function heldBy(
   })
 }
 
-/** The database has refused by a hold that was lifted since. */
+/** Error for a hold that made the database refuse, and that was lifted since. */
 function heldBefore(): ApiError {
   return new ApiError('held', 'it was held, and is not any more: send it again', {
     retryable: true,
@@ -122,7 +123,7 @@ async function getErasable(
   throw new ApiError('not_found', `the ledger has no ${nameOf(target)} of ${formatId('rec', recordId)}`)
 }
 
-/** Throws `offer_pending`, `not_home`, of evidence that was offered to another ledger. */
+/** Throws `offer_pending` or `not_home` for evidence that was offered to another ledger. */
 function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
   if (needed === null) return
   const evidence = `the evidence of ${formatId('cmp', subjectId)}, offered by the entry ${seq},`
@@ -136,7 +137,7 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
   throw new ApiError('not_home', `${evidence} stands in its home's chain too: have it erased there first`)
 }
 
-/** With what remains *now*: a completion that waited for the worker may have got compared values meanwhile. */
+/** Lists the documents that remain now: the worker may have added compared values to a completion meanwhile. */
 async function alreadyErased(deps: EraseDeps, caller: Caller, request: Asked): Promise<ApiError> {
   const { erasedSeq: seq } = await getErasable(deps, caller, request)
   const remaining = await listRemaining(deps, caller, request.recordId, Number.MAX_SAFE_INTEGER)
@@ -156,7 +157,6 @@ async function listRemaining(
   return rows.map((row) => viewOf(recordId, row))
 }
 
-/** `recordId`: of the record that has it. */
 export function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
   const record = `/v1/records/${formatId('rec', recordId)}`
   if (document === 'payload') return { document, seq, completion: null, address: `${record}/payload` }

@@ -3,7 +3,10 @@ import { toHex } from '../../proof/bytes.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 
-/** The entry that erases a document of a record. `rule`: seq of the rule of retention by which the server does; null: an agent does. */
+/**
+ * Makes the entry that erases a document of a record. `rule`: seq of the retention rule that causes it; null: an
+ * agent erases.
+ */
 export function erasureEntry(
   recordId: Uuid,
   { document, subjectId, digest, seq, type, agents }: ErasableRow,

@@ -22,9 +22,9 @@ import { type SharedWith, shareDetail, sharePredicate } from './share.ts'
 import { signEvent } from './sign-step.ts'
 
 export type CreateRequest = RecordRequest & {
-  /** null: the agent that activates the record performs it. */
+  /** null: the agent that activates the record becomes its performer. */
   readonly performer: OnBehalfOf | null
-  /** Sorted by peer; null: with nobody. */
+  /** Sorted by peer; null: not shared. */
   readonly share: readonly SharedWith[] | null
   readonly gate?: 'principal' | 'auto' | undefined
   readonly deadline?: string | undefined
@@ -32,7 +32,7 @@ export type CreateRequest = RecordRequest & {
   readonly tolerances?: unknown
 }
 
-/** Agreed terms, checked, as they are signed and stored. */
+/** Checked terms, as they are signed and stored. */
 export type Terms = {
   readonly performer: OnBehalfOf | null
   readonly gate: 'principal' | 'auto'
@@ -47,7 +47,7 @@ type Agreed = Omit<CreateRequest, 'payload'> & {
   readonly payload: SaltedDocument
 }
 
-/** The signed entry that creates the record, and `render`, which shows the record once its place is known. */
+/** Makes the signed entry that creates the record, and `render`, which shows the record once its position is known. */
 export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, agreed: Agreed) {
   const made = makeRecord(deps, agreed)
   const { recordId, record, digest, recordedAtMs } = made
@@ -95,7 +95,6 @@ function predicateOf({ type, terms, share }: Agreed, made: NewRecord): object {
   }
 }
 
-/** Most records have no detail. */
 function detailOf({ share, terms: { performer } }: Agreed): StepDetail | undefined {
   if (share === null) return undefined
   const isRemote = performer !== null && parseRemoteAgent(performer.agent) !== null
@@ -112,7 +111,7 @@ function gatedRow({ performer, gate, deadlineMs, maxRevisions, tolerances }: Ter
   }
 }
 
-/** Where the record stands once the entry at `seq` has created it. */
+/** Returns the record's columns after the entry at `seq` has created it. */
 function standingOf(caller: Caller, { terms, onBehalfOf, share }: Agreed, seq: number): Shown<GatedColumns> {
   const { performer, gate, deadlineMs, maxRevisions, tolerances } = terms
   return {

@@ -11,7 +11,6 @@ import { readSteps, type Steps } from '../read/step-view.ts'
 import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
 import { integrityFault } from './verify-standing.ts'
 
-/** A gated record as a step finds it. */
 export type Current = {
   readonly row: RecordRowRead
   readonly record: string
@@ -19,7 +18,10 @@ export type Current = {
   readonly steps: Steps
 }
 
-/** The record, for a caller who is about to take a step. Throws `not_found`: also where it is none of the caller's business. */
+/**
+ * Returns the record for a caller that is about to take a step. Throws `not_found`, also if the caller may not see
+ * the record.
+ */
 export async function getForStep(
   { lookups, envelopeKeys }: { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys },
   caller: Caller,
@@ -29,7 +31,7 @@ export async function getForStep(
   const row = await lookups.findRecord(caller.ledgerId, recordId)
   if (row === null || !maySee(row, caller, onBehalfOf))
     throw new ApiError('not_found', `the ledger has no record ${record}`)
-  // The first steps come before there is anything to bind to but the last leaf.
+  // The first steps refer to nothing but the last leaf.
   const every = { recordId: row.recordId, version: EVERY_VERSION }
   const stepRows = row.version < 3 ? [] : await lookups.listSteps(caller.ledgerId, every)
   const steps = readSteps(envelopeKeys, stepRows)
@@ -38,8 +40,8 @@ export async function getForStep(
 }
 
 /**
- * Whether the caller sees the record: with the scope to read records every one, otherwise those that it is a party of, or may
- * become a party of.
+ * Returns whether the caller may see the record. With a scope to read records it may see every record; otherwise
+ * those that it is a party of, or may become a party of.
  */
 function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
   if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true

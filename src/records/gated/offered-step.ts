@@ -22,34 +22,34 @@ import { type NamedDocument, signEvent } from './sign-step.ts'
 export type OfferedStepDeps = TypeDeps & { readonly now: () => number }
 type Clock = Pick<OfferedStepDeps, 'now'>
 
-/** A peer's `step-offered`, verified, as far as its home needs it. Ids as TypeIDs, hashes in lower-case hex. */
+/** A peer's `step-offered`, verified, with what the home needs of it. Ids as TypeIDs, hashes in lower-case hex. */
 export type Offer = {
   readonly peer: string
-  /** The other ledger, and its entry. */
+  /** Ledger and position of the offer. */
   readonly ledger: string
   readonly seq: number
   readonly leaf: string
   /** Party of the step: `led_…/agt_…` of that ledger. */
   readonly agent: string
   readonly step: OfferedStep
-  /** Version that the record would have. */
+  /** Version that the record would have after the step. */
   readonly version: number
-  /** The leaf of the record's entry that the step would follow. */
+  /** Leaf of the record's entry that the step would follow. */
   readonly previous: string
   /** Digest of the record's payload, as the offer repeats it. */
   readonly payload: string
   /** null: the step is no completion. */
   readonly completion: OfferedCompletion | null
   /**
-   * Throws if the record's type refuses the evidence. The evidence was judged before, because that may take long, and
-   * this is in a transaction.
+   * Throws if the record's type refuses the evidence. The check itself ran earlier, because it may take long, and
+   * this runs in a transaction.
    */
   readonly requireEvidence: () => void
   /** `received` of the entry's detail (migrations/functions/append-received.sql). */
   readonly receivedRow: ReceivedDetail
 }
 
-/** `id`: as the peer has chosen it. The evidence: held to its digest, as canonical JSON. */
+/** `id`: chosen by the peer. `evidence`: canonical JSON that matches its digest. */
 type OfferedCompletion = {
   readonly id: string
   readonly evidence: {
@@ -60,15 +60,15 @@ type OfferedCompletion = {
   }
 }
 
-/** The ledger that is the record's home. */
 type Home = SignedLedger & { readonly ledger: string; readonly issuer: string }
 
 /**
- * The step that takes an offer, signed, as append_entries takes it: the home's own entry, by the remote agent, which has no key here.
- * Throws ApiError with the code for which the same call of an agent of the home would be refused.
+ * Builds the step that accepts an offer, signed, as append_entries takes it. The entry is the home's own, by the
+ * remote agent, which has no key here. Throws ApiError with the code that the same call by an agent of the home would
+ * get.
  *
- * If the record moves after `row` was read, append_entries answers `stale` or `again`; if the database's clock finds
- * the deadline passed, it answers `refused_deadline`. The offer is then decided anew.
+ * If the record moves after `row` was read, append_entries answers `stale` or `again`. If the database's clock is
+ * past the deadline, it answers `refused_deadline`. The offer is then decided anew.
  */
 export async function buildOfferedStep(
   deps: Clock,
@@ -102,7 +102,7 @@ export async function buildOfferedStep(
     idempotency: null,
     detail: {
       received: offer.receivedRow,
-      // Where none was named, the agent that takes the work on performs it.
+      // If the terms name no performer, the activating agent becomes the performer.
       ...(step === 'record-activated' && row.performerId === null && { performer: agent }),
     },
   })
@@ -113,7 +113,7 @@ function takenOf({ peer, ledger, seq, leaf }: Offer) {
   return { peer, ledger, seq, leaf }
 }
 
-/** In the order in which a local step is refused. */
+/** Checks in the order in which a local step is refused. */
 function refuseOffer(
   row: RecordRowRead,
   { step: kind, version, previous, payload, peer }: Offer,
@@ -124,10 +124,10 @@ function refuseOffer(
       members: { role: 'performer' },
     })
   refuseStep(row, { kind, partyId: agentId, actorId: agentId, ifVersions: null })
-  // It was offered to follow another entry: the record has moved since, or the peer has heard of another one.
+  // The offer follows another entry: the record has moved since, or the peer received another entry.
   if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtakenError(row)
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlineError(row)
-  // An offer for another payload is no offer of this step: a verifier holds the two to each other.
+  // An offer with another payload digest does not match this record. Verifiers compare the two.
   if (payload !== toHex(row.digest))
     throw new ApiError('invalid_request', `the record's payload has another digest than ${payload}`)
 }
@@ -158,7 +158,7 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
     throw new ApiError('weak_salt', 'others see the digest of the evidence, and its salt can be guessed')
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
-  // The peer has made it. With a second one of an id the ledger's export would verify no more.
+  // The peer chose the id. A second completion with the same id would make the ledger's export fail verification.
   const place = {
     ledger: offer.ledger,
     record: formatId('rec', row.recordId),

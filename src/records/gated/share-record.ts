@@ -34,14 +34,14 @@ type ShareRecordRequest = {
   readonly idempotency: IdempotencyRow | null
 }
 
-/** The record as it is now: to share it is no step of it, so there is no version that a replay could go back to. */
+/** The current record. Sharing is no step, so there is no earlier version that a replay could return. */
 export type SharedRecord = RecordJson & { readonly replayed: boolean }
 
-/** Refusals after which this very request may turn out to have been done before. */
+/** Refusals after which this very request may turn out to have succeeded before. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['already_shared', 'peer_not_active'])
 
 /**
- * Shares a record with more peers, from its first entry on, also where it has ended; nothing takes that back. Returns when the
+ * Shares a record with more peers, from its first entry on, even if it has ended. Sharing is final. Returns when the
  * signed entry is committed. Throws ApiError.
  */
 export async function shareRecord(
@@ -59,7 +59,7 @@ export async function shareRecord(
   return { record: await found.render(), version: found.version, replayed }
 }
 
-/** Whether an earlier request with the same key did it. */
+/** Returns whether an earlier request with the same key did it. */
 async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecordRequest): Promise<boolean> {
   const { recordId, onBehalfOf } = request
   const current = await getForStep(deps, caller, request)
@@ -98,8 +98,9 @@ function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void
 }
 
 /**
- * A step that was offered names the peering of its offer, and by another one its ledger takes no answer: the record would stand there
- * as it was created, for good.
+ * Refuses to share with the performer's ledger by a new peering once the performer has taken steps. An offered step
+ * names the peering of its offer, and its ledger accepts no answer by another one. The record would stay as created
+ * there for good.
  */
 function refuseBegunBefore(
   { version, state, performerRemote }: RecordRowRead,
@@ -115,14 +116,14 @@ function refuseBegunBefore(
   )
 }
 
-/** Refuses weak salts. An erased document has no salt any more, so nobody can say whether it was weak. */
+/** Refuses weak salts. An erased document has no salt any more, so its salt cannot be checked. */
 async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, recordId: Uuid): Promise<void> {
   const salts = await listChosenSalts(readPool, ledgerId, recordId)
   if (!salts.some(isWeakSalt)) return
   throw new ApiError('weak_salt', 'a salt that was given with the record can be guessed: share it whole')
 }
 
-/** Verifies the creation: an attacker who can write columns could otherwise have another record shared. */
+/** Verifies the creation. Otherwise an attacker who can write columns could have another record shared. */
 async function verifyCreation(
   { lookups, envelopeKeys }: StepDeps,
   { ledger, ledgerId }: Caller,

@@ -8,13 +8,12 @@ import { formatId, isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
 import { findFirstOutcome } from '../write/first-outcome.ts'
 
-/** `whole`: with its documents; `digests`: the entries alone. */
+/** `whole`: entries and documents. `digests`: entries only. */
 type SharedDocuments = 'whole' | 'digests'
 
-/** Peers that a record is to be shared with, as a client names them. */
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
 
-/** A peer to share a record with. It is one of the ledger's own, and in a state that allows sharing. */
+/** A peer of the ledger that a record may be shared with. */
 export type SharedWith = {
   readonly peer: string
   readonly peerId: Uuid
@@ -24,8 +23,9 @@ export type SharedWith = {
 }
 
 /**
- * As it is signed: sorted by peer. null: with nobody. A peering may have ended where the same request was done before: it is then
- * answered as it was. Throws `invalid_request`, `unknown_peer`, `peer_not_active`.
+ * Returns the peers as they are signed, sorted by peer. null: not shared. If the same request succeeded before, a
+ * peering that has ended since is accepted, and the request gets its first answer. Throws `invalid_request`,
+ * `unknown_peer`, `peer_not_active`.
  */
 export async function resolveShare(
   deps: { readonly readPool: Db },
@@ -50,7 +50,10 @@ export async function resolveShare(
   return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
 }
 
-/** Also with one that is suspended: the shared entries wait until it is resumed. `isRepeated`: the share is not made anew. */
+/**
+ * Requires an active or suspended peering. For a suspended one the shared entries wait until it is resumed.
+ * `isRepeated`: the same request succeeded before.
+ */
 function requireLiving(
   known: SharePeer | undefined,
   peer: string,
@@ -76,14 +79,14 @@ export function shareDetail(share: readonly SharedWith[]) {
   return share.map(({ peerId, documents }) => ({ peerId, documents }))
 }
 
-/** Whether some peer sees the digests of documents, and not the documents. */
+/** Returns whether some peer gets the digests of documents without the documents. */
 export function isDigestsOnly(share: readonly { readonly documents: SharedDocuments }[] | null): boolean {
   return share?.some(({ documents }) => documents === 'digests') ?? false
 }
 
 /**
- * Throws `weak_salt`. Anybody who has a digest, and knows the salt, can try documents until one fits, because there are
- * few short ones. `salt`: as a caller chose it, base64url; undefined: nobody did.
+ * Throws `weak_salt`. Anybody with a digest and its salt can try documents until one matches, because there are few
+ * short ones. `salt`: the caller's, in base64url; undefined: the server makes it.
  */
 export function refuseWeakSalt(salt: string | undefined): void {
   if (salt === undefined || !isWeakSalt(fromBase64Url(salt))) return

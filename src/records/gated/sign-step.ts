@@ -15,15 +15,14 @@ import { toHex } from '../../signing/text-of-bytes.ts'
 import type { SaltedDocument } from '../documents.ts'
 import type { OnBehalfOf } from '../write/on-behalf-of.ts'
 
-/** The document that a step digests, and what its subject is called. */
+/** The document that a step digests, with the name of its subject. */
 export type NamedDocument = SaltedDocument & {
   readonly name: DocumentName
   readonly subject: string
-  /** The completion; the record, for a reason. */
+  /** The completion; for a reason, the record. */
   readonly subjectId: Uuid
 }
 
-/** Event of a gated record, as it is signed. */
 export type GatedEvent = {
   readonly kind: StepKind | 'record-created'
   readonly record: string
@@ -33,21 +32,21 @@ export type GatedEvent = {
   readonly version: number
   readonly from: RecordState | null
   readonly to: RecordState
-  /** The leaf of the record's last entry, lower-case hex; null: there is none yet. */
+  /** Leaf of the record's last entry, lower-case hex; null: this is the first. */
   readonly previous: string | null
   readonly recordedAtMs: number
   readonly onBehalfOf: OnBehalfOf | null
   /** Subjects between the record and the document: a completion that an earlier entry digests. */
   readonly subjects: readonly Subject[]
   readonly document: NamedDocument | null
-  /** Beyond what every event of a record says. */
+  /** Members beyond those of every event of a record. */
   readonly predicate: object
   readonly idempotency: IdempotencyRow | null
   readonly created?: { readonly gated: GatedRow; readonly record: RecordRow }
   readonly detail?: StepDetail | undefined
 }
 
-/** The signed entry of one event, as append_entries takes it, and its predicate. */
+/** Returns the signed entry of one event, as append_entries takes it, and its predicate. */
 export function signEvent(
   signer: EntrySigner,
   author: Author,
@@ -86,7 +85,7 @@ export function documentRow({ name, subjectId, digest, salt, canonical }: NamedD
   return { name, subjectId, digest, salt, content: canonical }
 }
 
-/** Remembers an appended entry: this process signed it, so it need not verify it when the record is judged. */
+/** Caches an appended entry. This process signed it, so it need not verify it when the record is judged. */
 export function rememberSigned({ known }: EnvelopeKeys, { leaf, envelope }: EntryRow): void {
   known.addSigned(toHex(leaf), envelope, null)
 }

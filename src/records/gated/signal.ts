@@ -1,31 +1,31 @@
 import type { JsonObject } from '../../proof/json/json-value.ts'
 
 /*
- * The settlement signal: the meaning of a verdict for the outside (DESIGN §6, docs/gated-records.md). It stands inside
- * the signed verdict, so a payer needs nothing but that envelope and the public key.
+ * The settlement signal: what a verdict means for the outside (docs/gated-records.md). It is part of the signed
+ * verdict, so a payer needs only that envelope and the public key.
  */
 
 export type Signal = {
   readonly decision: 'SETTLE' | 'HOLD' | 'RELEASE'
   readonly code: SignalCode
-  /** Ids of the rules that did not hold. */
+  /** Ids of the failed rules. */
   readonly failingRules: readonly string[]
-  /** Until when the signal may be acted upon; null: without end. */
+  /** Until when the signal may be acted upon; null: without limit. */
   readonly validUntil: string | null
 }
 
-/** Why: closed, for programs. */
+/** Reasons for programs. The list is closed. */
 export const SIGNAL_CODES = [
-  'accepted', // the principal accepted what the rules passed
-  'accepted_anyway', // the principal accepted in spite of the rules
+  'accepted', // the rules passed, and the principal accepted
+  'accepted_anyway', // the principal accepted although rules failed
   'rejected', // the principal rejected
-  'rules_passed', // the gate is auto, and the rules passed
-  'rules_failed', // the gate is auto, and they did not
+  'rules_passed', // `auto` gate, and the rules passed
+  'rules_failed', // `auto` gate, and rules failed
   'overturned', // a rejection was overturned
 ] as const
 type SignalCode = (typeof SIGNAL_CODES)[number]
 
-/** `verified`: the predicate of the completion-verified that is judged. */
+/** Signal of an acceptance. `verified`: predicate of the completion-verified that is judged. */
 export function acceptSignal(verified: JsonObject, validUntil: string | null): Signal {
   const code = verified['outcome'] === 'pass' ? 'accepted' : 'accepted_anyway'
   return { decision: 'SETTLE', code, failingRules: failingRules(verified), validUntil }
@@ -46,7 +46,7 @@ export function autoSignal(verified: JsonObject): Signal {
   }
 }
 
-/** `overturned`: the predicate of the verdict; the rules failed as they did. */
+/** Signal of an overturned rejection. `overturned`: predicate of the verdict, whose failing rules are repeated. */
 export function overturnSignal(overturned: JsonObject, validUntil: string | null): Signal {
   const { failingRules } = overturned['signal'] as unknown as Signal
   return { decision: 'RELEASE', code: 'overturned', failingRules, validUntil }

@@ -18,23 +18,20 @@ import type { NamedDocument } from './sign-step.ts'
 import { acceptSignal, overturnSignal, rejectSignal } from './signal.ts'
 import { type StepDeps, type StepRequest, type StepResult, takeStep } from './take-step.ts'
 
-/* Steps of a gated record, one function for each route. */
-
 type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
 
-/** Arguments of all steps. */
 export type About = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
   readonly occurredAt?: string | undefined
 }
 
-/** Free text, and the salt of its digest where the agent signs. */
+/** A reason is free text. `salt`: of its digest, if the agent signs. */
 type WithReason = About & { readonly reason: string; readonly salt?: string | undefined }
 
 export function activate(deps: StepsDeps, caller: Caller, about: About): Promise<StepResult> {
   return step(deps, caller, about, 'record-activated', () => ({ to: 'ACTIVE' }))
 }
 
-/** Throws `evidence_invalid` where the evidence is not as the record's type wants it, and `weak_salt`. */
+/** Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence, and `weak_salt`. */
 export async function complete(
   deps: StepsDeps,
   caller: Caller,
@@ -148,7 +145,7 @@ function requestOf(about: About, kind: StepKind, draft: StepRequest['draft']): S
   return { ...about, kind, draft, occurredAt: at }
 }
 
-/** The completion that is judged: the second subject of its verification, and of its verdict. */
+/** Returns the completion that is judged: the second subject of its verification, and of its verdict. */
 function completionOf(judged: ParsedStatement): Subject {
   return judged.subjects[1]!
 }
@@ -175,7 +172,7 @@ function parseValidUntil(validUntil: string | undefined): string | null {
   return validUntil === undefined ? null : new Date(parseTime(validUntil, '/validUntil')).toISOString()
 }
 
-/** A signal that nobody could act upon any more. */
+/** Refuses a signal that would have expired already. */
 function refuseLate(
   deps: StepsDeps,
   caller: Caller,

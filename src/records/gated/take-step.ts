@@ -33,7 +33,7 @@ export type StepDeps = AppendDeps & {
 /** Members that a step adds to those of every step. */
 type Draft = {
   readonly to: RecordState
-  /** Subjects of an earlier entry: a completion. */
+  /** Subjects that an earlier entry digests: a completion. */
   readonly subjects?: readonly Subject[]
   readonly document?: NamedDocument | null
   readonly predicate?: object
@@ -43,28 +43,28 @@ export type StepRequest = {
   readonly kind: StepKind
   readonly recordId: Uuid
   readonly onBehalfOf: OnBehalfOf | null
-  /** The version that the record must have; null: any. */
+  /** Versions that the record may have; null: any. */
   readonly ifVersions: readonly number[] | null
   readonly occurredAt: string | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
-  /** The agent signs itself; null: the server signs. */
+  /** Signature by the agent; null: the server signs. */
   readonly signed: AgentSigned | null
   /**
-   * Made anew if the record has moved meanwhile. `judged`: the judged completion, as it was signed; null for other
+   * Called again if the record has moved meanwhile. `judged`: statement of the judged completion; null for other
    * steps.
    */
   readonly draft: (current: Current, judged: ParsedStatement | null) => Draft
 }
 
-/** The record as JSON, or the seq of what an earlier request with the same key wrote. */
+/** The record as JSON, or the seq that an earlier request with the same key wrote. */
 export type StepResult =
   | { readonly record: string; readonly version: number }
   | { readonly replayedSeq: number }
 
 /**
- * Takes one step of a gated record, and returns when it is committed. A step that came second (another one was appended since
- * `first` was read) is decided, built and signed anew. If the new state refuses the step, the error names that state.
+ * Takes one step of a gated record, and returns when it is committed. If another step was appended since `first` was
+ * read, this step is decided, built and signed again. If the new state refuses the step, the error names that state.
  */
 export async function takeStep(
   deps: StepDeps,
@@ -97,7 +97,10 @@ const REFUSED: ReadonlySet<string> = new Set([
   'deadline_passed',
 ])
 
-/** Why the ledger refused: by the record as it is now. With an Idempotency-Key the step may be this very request's. */
+/**
+ * Explains a refusal by the database, from the current record. With an Idempotency-Key the step may be this very
+ * request's.
+ */
 async function explainRefusal(
   deps: StepDeps,
   caller: Caller,
@@ -110,7 +113,7 @@ async function explainRefusal(
   const { row } = await getForStep(deps, caller, request)
   refuseStep(row, wantedOf(caller, request))
   if (error.code === 'deadline_passed') throw deadlineError(row)
-  // The earlier check names the state.
+  // Errors of the earlier check already name the state.
   throw error.code === 'state_conflict' && !('state' in error.members) ? overtakenError(row) : error
 }
 
@@ -124,7 +127,7 @@ const JUDGED: ReadonlySet<StepKind> = new Set([
   'revision-requested',
 ])
 
-/** A step that came between the two reads is no fault: the record has just moved. */
+/** Verifies the judged completion. A step that came between the two reads is no fault: the record has just moved. */
 async function verifyUnmoved(
   deps: StepDeps,
   caller: Caller,
@@ -141,8 +144,8 @@ async function verifyUnmoved(
 }
 
 /**
- * A statement is bound to the step before it: where the record has moved on since, the signer has to read it again, and to decide
- * again.
+ * Refuses a signed statement that names an older version. A statement is bound to the step before it, so its signer
+ * must read the record again and decide again.
  */
 function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   if (row.share !== null) throw sharedUnsigned('/envelope')
@@ -153,7 +156,7 @@ function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   })
 }
 
-/** Refuses, then signs: nothing is signed for a step that can't be taken. */
+/** Checks first, then signs: nothing is signed for a refused step. */
 async function buildStep(
   deps: StepDeps,
   signer: Signer,
@@ -165,7 +168,10 @@ async function buildStep(
   return signStep(deps, signer, caller, request, current, draft)
 }
 
-/** Returns what is to be signed. Throws why the step can't be taken. The judged completion is verified first, because money moves on a verdict. */
+/**
+ * Returns the draft to sign, or throws why the step is refused. The judged completion is verified first, because
+ * money moves on a verdict.
+ */
 async function refuse(
   deps: StepDeps,
   caller: Caller,
@@ -179,7 +185,7 @@ async function refuse(
   return draft
 }
 
-/** The signed entry of a step, and `render`, which shows the record once its place is known. */
+/** Signs the entry of a step. Returns it with `render`, which shows the record once its position is known. */
 function signStep(
   { now }: Pick<StepDeps, 'now'>,
   signer: Signer,

@@ -12,7 +12,6 @@ import { agentIdOf } from '../read/agent-ids.ts'
 import type { Steps } from '../read/step-view.ts'
 import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
 
-/** Record about to be judged, as the database has it. */
 type Judged = {
   readonly record: string
   readonly row: RecordRowRead
@@ -21,9 +20,10 @@ type Judged = {
 }
 
 /**
- * Throws ProofError unless the record stands where its columns say, with the documents, parties and terms that were signed; returns
- * its newest entry. Anybody who owns the database could otherwise have a verdict signed about another payload or other evidence,
- * make an agent of theirs the principal, or free a performer to overturn its own rejection.
+ * Verifies that the record's columns agree with its signed entries: state, documents, parties and terms. Returns its
+ * newest entry; throws ProofError otherwise. Without this check, an attacker who owns the database could have a
+ * verdict signed about another payload or other evidence, replace the principal by an agent of their own, or let a
+ * performer overturn its own rejection.
  */
 export async function verifyJudged(
   { envelopeKeys, lookups }: { readonly envelopeKeys: EnvelopeKeys; readonly lookups: Lookups },
@@ -60,7 +60,7 @@ async function verifyParties(
 
 type Named = { readonly ledger: string; readonly record: string }
 
-/** Where none was named, who took the work on performs it. */
+/** If the terms name no performer, the activating agent is the performer. */
 async function activatorOf(keys: EnvelopeKeys, record: Named, steps: readonly StepRow[]): Promise<string> {
   const step = steps.find(({ kind }) => kind === 'record-activated')
   if (!step) throw new ProofError('columns_contradict_entries', `nobody has activated ${record.record}`)
@@ -78,7 +78,7 @@ async function verifyOf(
   return statement
 }
 
-/** By its id, because that decides whose step is taken. */
+/** Compared by id, because the id decides whose step is accepted. */
 function performerOf({ performerId, performerRemote }: RecordRowRead): string | null {
   const isThat = performerRemote !== null && agentIdOf(performerRemote) === performerId
   return isThat ? performerRemote : agentOf(performerId)

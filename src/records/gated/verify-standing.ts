@@ -11,7 +11,7 @@ import { leafOf } from '../../signing/known-statements.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
-/** Standing of a gated record, as the columns claim it. Ids as TypeIDs. */
+/** State of a gated record, as its columns claim. Ids as TypeIDs. */
 export type ClaimedStanding = {
   readonly ledger: string
   readonly record: string
@@ -20,11 +20,17 @@ export type ClaimedStanding = {
 }
 
 /**
- * Throws ProofError unless the newest step was signed for this ledger, this record, this version and this state, and follows the
- * step before it, and the record has as many steps as its version says. The database's owner can write columns: an
- * old verification that is inserted again is signed, but for an old version, or there is one step too many.
+ * Verifies the newest step. Throws ProofError unless
  *
- * `steps`: the newest of each kind, of a record that was not created just now. Returns what the newest of all says.
+ * - it was signed for this ledger, record, version and state
+ * - it follows the step before it
+ * - the record has as many steps as its version says
+ *
+ * The database's owner can write columns. An old verification that is inserted again is signed, but for an old
+ * version, or it is one step too many.
+ *
+ * `steps`: the newest of each kind, for a record that has steps after its creation. Returns the newest step's
+ * statement.
  */
 export async function verifyStanding(
   keys: EnvelopeKeys,
@@ -49,12 +55,12 @@ export async function verifyStanding(
   return statement
 }
 
-/** MUST NOT be called for a step whose envelope was left out. */
+/** MUST NOT be called for a step whose envelope was not loaded. */
 export function lineOfStep(step: CaseStep): SignedLine {
   return toSignedLine({ ...step, envelope: step.envelope! })
 }
 
-/** Throws ProofError unless a key of the deployment, or of its agent, signed the entry, as its columns have it. */
+/** Throws ProofError unless a key of the deployment or of the agent signed the entry, and its columns agree with it. */
 export async function verifySigned(keys: EnvelopeKeys, line: SignedLine): Promise<ParsedStatement> {
   const leaf = leafOf(line.envelope)
   const statement = keys.known.findSigned(leaf, line.envelope) ?? (await verifyUnknown(keys, leaf, line))
@@ -67,7 +73,8 @@ async function verifyUnknown(
   leaf: string,
   { envelope }: SignedLine,
 ): Promise<ParsedStatement> {
-  // Nothing is believed of the statement yet: an agent's key that is found by it must be of the very ledger and agent.
+  // The statement is not trusted yet. The verification checks that an agent's key belongs to the same ledger and
+  // agent.
   const { ledger } = keys.known.read(envelope)
   const findKey = await keys.finderFor([toHex(parseEnvelope(envelope).kid)], parseId('led', ledger))
   const { statement } = verifySignedStatement(envelope, findKey, nativeProviders, keys.known.findRead(leaf))
@@ -90,7 +97,7 @@ export function requireOf(
     )
 }
 
-/** Error for a client if the database contradicts what was signed. The rest goes to the log. */
+/** Throws `integrity_fault` if the database contradicts what was signed. The details go to the log. */
 export function integrityFault(error: unknown): never {
   if (!(error instanceof ProofError)) throw error
   throw new ApiError('integrity_fault', 'the stored record is not what was signed: nothing was written', {

@@ -8,18 +8,18 @@ import { isAbout, isHeld, isOver, retentionOf } from './rules.ts'
 
 export type Preview = {
   readonly records: number
-  /** Records that would be erased if no hold were on them. */
+  /** Records that would be erased if they had no legal hold. */
   readonly held: number
-  /** When the oldest of them ended. */
+  /** When the oldest of these records ended. */
   readonly oldest: Date | null
   readonly byType: Readonly<Record<string, number>>
-  /** Where the next page goes on; null: all were looked at. */
+  /** Where the next page begins; null: the end was reached. */
   readonly nextSeq: number | null
 }
 
 /**
- * Records whose payload would be erased now if the rule were set, from the entry at `from` on: as many pages as a request may look at.
- * The caller adds the pages up.
+ * Counts the records whose payload would be erased now if the rule were set. Begins at the entry `from`, and reads as
+ * many pages as a request may. The caller adds up the results.
  */
 export async function previewRule(
   { readPool, now }: { readonly readPool: pg.Pool; readonly now: () => number },

@@ -3,7 +3,7 @@ import { listHolds, listRules } from '../../db/records/keeping.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { HOLDS_STANDING_MAX } from '../limits.ts'
 
-/** Rules of a ledger, and the holds that stand. */
+/** Rules of a ledger, and its current legal holds. */
 export type Keeping = Awaited<ReturnType<typeof readKeeping>>
 
 export async function readKeeping(db: Db, ledgerId: Uuid) {

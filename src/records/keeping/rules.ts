@@ -3,20 +3,23 @@ import type { Uuid } from '../../proof/ids.ts'
 import { MS_PER_DAY } from '../limits.ts'
 
 /*
- * By which rule a record is kept, and which holds are on it. SQL decides, under the lock of the ledger's head
- * (migrations/functions/retention.sql); this finds what is worth asking for, and tells what a rule would do.
+ * Finds the rule and the legal holds that apply to a record. SQL decides, under the lock of the ledger's head
+ * (migrations/functions/retention.sql). This code selects candidates, and previews rules.
  */
 
-/** Facts by which rules and holds find a record. `agents`: who made it, for whom, and who performs it. */
+/**
+ * Facts that rules and holds select records by. `agents`: its author, the agent that it was made for, and its
+ * performer.
+ */
 export type KeptFacts = {
   readonly recordId: Uuid
   readonly type: string
   readonly agents: readonly Uuid[]
-  /** Seq of the entry that made it. */
+  /** Seq of the entry that created it. */
   readonly madeSeq: number
 }
 
-/** `replacedSeq`: of the next rule about the same records; null: there is none. */
+/** `replacedSeq`: of the next rule with the same selector; null: there is none. */
 type Rule = Selector & {
   readonly seq: number
   readonly days: number | null
@@ -25,12 +28,13 @@ type Rule = Selector & {
 
 type Hold = Selector & { readonly seq: number; readonly recordIds: readonly Uuid[] | null }
 
-/** Time that a record is kept, and the entry that set it. `days`: null: for ever. */
+/** Retention time of a record, and the entry that set it. `days`: null means for ever. */
 export type Retention = { readonly days: number | null; readonly ruleSeq: number }
 
 /**
- * The longest of the rules about the record; null: there is none. A rule counts for the records that come after it until another
- * one replaces it, and, because a promise may be lengthened and not shortened, for all that were there before.
+ * Returns the longest applicable retention; null: no rule applies. A rule applies to records that are created before
+ * another rule replaces it. It also applies to all older records, because a promised time may be extended but not
+ * shortened.
  */
 export function retentionOf(rules: readonly Rule[], facts: KeptFacts): Retention | null {
   let longest: Rule | null = null
@@ -41,13 +45,16 @@ export function retentionOf(rules: readonly Rule[], facts: KeptFacts): Retention
   return longest && { days: longest.days, ruleSeq: longest.seq }
 }
 
-/** Ends later; if both end at the same time, was set later. */
+/** Returns whether a rule is longer, or equally long and newer. */
 function isLonger(rule: Rule, than: Rule): boolean {
   const [days, thanDays] = [rule.days ?? Number.POSITIVE_INFINITY, than.days ?? Number.POSITIVE_INFINITY]
   return days > thanDays || (days === thanDays && rule.seq > than.seq)
 }
 
-/** `since`: when the record ended; null: it has not. `days`: null: for ever. */
+/**
+ * Returns whether the retention time is over. `since`: when the record ended; null: it has not. `days`: null means
+ * for ever.
+ */
 export function isOver(since: Date | null, days: number | null, nowMs: number): boolean {
   return days !== null && since !== null && since.getTime() + days * MS_PER_DAY <= nowMs
 }
@@ -58,7 +65,7 @@ export function isHeld(holds: readonly Hold[], facts: KeptFacts): boolean {
 }
 
 type Named<T> = T & { readonly recordIds?: readonly Uuid[] | null }
-/** Rules or holds by their type and agent, and holds by the records that they name. */
+/** Index of rules or holds by type and agent, and of holds by the records that they name. */
 type Index = {
   readonly bySelector: ReadonlyMap<string, readonly Selector[]>
   readonly named: ReadonlyMap<Uuid, readonly Selector[]>
@@ -66,7 +73,10 @@ type Index = {
 
 const indexes = new WeakMap<readonly Selector[], Index>()
 
-/** Those about the record, but for holds that name records. A thousand of them are not compared with each record of a ledger. */
+/**
+ * Yields those that apply to the record, except holds that name records. The index avoids comparing a thousand of
+ * them with each record of a ledger.
+ */
 function* about<T extends Selector>(all: readonly T[], { type, agents }: KeptFacts): Generator<T> {
   const { bySelector } = indexOf(all)
   for (const agentId of new Set([null, ...agents]))
@@ -94,7 +104,7 @@ function addTo<K>(map: Map<K, Selector[]>, key: K, one: Selector): void {
   else map.set(key, [one])
 }
 
-/** No type has a space in its name. */
+/** Names of types contain no spaces. */
 const keyOf = ({ type, agentId }: Selector) => `${agentId ?? ''} ${type ?? ''}`
 
 export function isAbout({ type, agentId }: Selector, facts: Pick<KeptFacts, 'type' | 'agents'>): boolean {

@@ -10,8 +10,9 @@ type Content = {
 }
 
 /**
- * Splits attributes: known metadata in clear, all others as digests. The list has metadata, because a list of content would be out of date with
- * the next release of a framework. `ofCodingAgent`: names that are metadata only in events of coding agents count too.
+ * Splits attributes: known metadata stays in clear, all others become digests. The list contains metadata, because a
+ * list of content would be outdated by the next release of a framework. `ofCodingAgent`: also accepts names that are
+ * metadata only in events of coding agents.
  */
 export function contentOf(
   attributes: Record<string, unknown>,
@@ -39,7 +40,7 @@ export function contentOf(
 
 /** Attributes for the class or the code of an error. Some instrumentations write the text of the error into them. */
 const ERROR_TYPES: ReadonlySet<string> = new Set(['error.type', 'exception.type'])
-/** Name of a class, also a generic one or one of Go or C++, or a code. */
+/** Matches a code, or the name of a class, also a generic one or one of Go or C++. */
 const ERROR_TYPE = /^[\p{L}\p{N}_$.:*<>[\]`,/+-]{1,256}$/u
 /** Attributes for the name or the address of a host. Some frameworks write the URL of the model into them. */
 const HOSTS: ReadonlySet<string> = new Set([
@@ -52,7 +53,10 @@ const HOSTS: ReadonlySet<string> = new Set([
 /** Matches a URL or a path. A URL may have a key in its user, path or query. */
 const URL_MARK = /[/?#@]/
 
-/** Whether the value of a metadata name has the form of metadata: a scalar or a list of scalars, without a long text. */
+/**
+ * Returns whether the value of a metadata name has the form of metadata: a scalar or a list of scalars, without a
+ * long text.
+ */
 function isInClear(name: string, value: unknown): boolean {
   if (Array.isArray(value)) return !ERROR_TYPES.has(name) && !HOSTS.has(name) && value.every(isShortScalar)
   if (!isShortScalar(value)) return false
@@ -67,7 +71,7 @@ function isShortScalar(value: unknown): boolean {
     : typeof value !== 'object' || value === null
 }
 
-/** Digest of a value, equal to that of the SDK (docs/formats/content-digests.md). */
+/** Returns the digest of a value, equal to that of the SDK (docs/formats/content-digests.md). */
 export function digestOfValue(value: unknown): ContentDigest {
   return digestOf(value, sha256Hex)
 }

@@ -6,38 +6,41 @@ import { sha256Hex } from '../../signing/sha256.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * How a span or a log that was sent before is known again (docs/decisions/0030-a-span-is-one-record.md). Records of the same group have a
- * key of batch_keys in common: the trace, or, of a log without one, a reference.
+ * Identifies spans and logs that were sent before (docs/decisions/0030-a-span-is-one-record.md). Records of a group
+ * share a key of batch_keys: the trace, or for a log without one a reference.
  */
 
 export const SPAN_TYPE = 'otel-span/1'
 export const LOG_TYPE = 'otel-log/1'
 
 const MS_PER_HOUR = 3_600_000
-/** Half of a hash: within a group it tells logs apart. */
+/** Half of a hash, enough to distinguish logs within a group. */
 const DIGITS = 32
 
 /**
- * Name of a span within its trace: its id, its content and its person. `payload`: canonical JSON; `person`: keyed hash of the label.
- * The same bytes, sent again, are the same span. Other content under known ids is another record; otherwise one sender could keep out
- * another's span.
+ * Returns the name of a span within its trace: its id, its content and its person. `payload`: canonical JSON.
+ * `person`: keyed hash of the label. The same bytes, sent again, are the same span. Other content under known ids is
+ * another record; otherwise one sender could keep out another's span.
  */
 export function spanIdentity(spanId: string, payload: Uint8Array, person: Uint8Array | null): string {
   return spanId + logIdentity(payload, person)
 }
 
-/** Name of a log within its group. Logs have no id: two logs that are equal in all members, time and person included, are one. */
+/**
+ * Returns the name of a log within its group. Logs have no id: two logs that are equal in all members, including time
+ * and person, are one.
+ */
 export function logIdentity(payload: Uint8Array, person: Uint8Array | null): string {
   const content = sha256Hex(payload).slice(0, DIGITS)
   return `.${content}${person === null ? '' : toHex(person)}`
 }
 
-/** Name of an erased span: only its id. An erased log has the empty name. */
+/** Returns the name of an erased span: only its id. An erased log has the empty name. */
 export function erasedIdentity(identity: string): string {
   return identity.slice(0, identity.indexOf('.'))
 }
 
-/** Reference that groups logs without a trace: by process, scope, conversation and hour. */
+/** Returns the reference that groups logs without a trace: by process, scope, conversation and hour. */
 export function logGroup(
   origin: readonly { readonly text: string }[],
   references: readonly string[],
@@ -51,7 +54,10 @@ export function logGroup(
 
 const LOG_GROUP_PREFIX = 'otel.logs:'
 
-/** A stored record of OTLP; null: it is none, or an erased log. `person`: keyed hash of the label that lies beside the record. */
+/**
+ * Returns groups and identity of a stored OTLP record; null for other records, and for an erased log. `person`: keyed
+ * hash of the label that is stored with the record.
+ */
 export function identityOf(
   { type, traceparent, document }: ChunkRecord,
   person: Uint8Array | null,
@@ -69,12 +75,12 @@ export function identityOf(
   return { groups, identity: logIdentity(document.payload, person) }
 }
 
-/** Key of a trace in batch_keys, in hex. */
+/** Returns the key of a trace in batch_keys, in hex. */
 export function traceGroup(traceId: string): string {
   return toHex(chunkKey.member('traceparent', traceId))
 }
 
-/** Key of a reference in batch_keys, in hex. */
+/** Returns the key of a reference in batch_keys, in hex. */
 export function referenceGroup(reference: string): string {
   return toHex(chunkKey.reference(reference))
 }

@@ -24,21 +24,21 @@ import { Budget, type JsonObject, type Written, writtenOf } from './record-docum
 import { Bad, DOUBLED, INEXACT, isId, isNoId } from './values.ts'
 
 /*
- * Records of a request's spans and logs (docs/otlp.md): which of them count, what of each is kept, and by what a second one of it is
- * known.
+ * Makes records of a request's spans and logs (docs/otlp.md). Decides which are accepted, what is stored of each, and
+ * how a repeated one is recognised.
  */
 
 export type OtlpSignal = 'traces' | 'logs'
 
 export type OtlpItem = {
   readonly record: BatchRequestItem
-  /** Key in batch_keys that every record of the same group has, in hex. */
+  /** Key in batch_keys of the group, in hex. */
   readonly group: string
   /** Name of the span or log within its group. */
   readonly identity: string
 }
 
-/** `bytes`: of all documents together, also of those that are left out. */
+/** `bytes`: of all documents, including those that are left out. */
 export type OtlpItems = {
   readonly items: OtlpItem[]
   readonly bytes: number
@@ -46,17 +46,20 @@ export type OtlpItems = {
   readonly message: string
 }
 
-/** Over all of a request. */
+/** State for a whole request. */
 type Kept = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
 
-/** `subjectSalt`: key of the hashes of persons' labels. `known`: what the ledger has, and is left out. */
+/**
+ * `subjectSalt`: key for the hashes of subject labels. `known`: spans and logs that the ledger has, which are left
+ * out.
+ */
 export type OtlpAbout = {
   readonly settings: OtlpSettings
   readonly subjectSalt: Uint8Array
   readonly known: Grouped
 }
 
-/** In the order of the request; each once. Throws `body_too_large`. */
+/** Returns the items in the order of the request, without duplicates. Throws `body_too_large`. */
 export function itemsOf(
   signal: OtlpSignal,
   { request, ignored }: ReadRequest,
@@ -112,7 +115,10 @@ const NAMES = {
 const KINDS = [undefined, 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']
 const STATUS_CODES = [undefined, 'OK', 'ERROR']
 
-/** Attributes of which a span of an agent has one: of OpenTelemetry, older ones of it, OpenInference, OpenLLMetry and the AI SDK. */
+/**
+ * Any of these marks a span of an agent: attributes of OpenTelemetry (also former ones), OpenInference, OpenLLMetry
+ * and the AI SDK.
+ */
 const AGENT_ATTRIBUTES = [
   'gen_ai.operation.name',
   'gen_ai.provider.name',
@@ -124,7 +130,7 @@ const AGENT_ATTRIBUTES = [
 ]
 /** Label of the person that a span or log is about. */
 const SUBJECT_ATTRIBUTE = 'tallystick.subject'
-/** Names of agents' events, and of the spans of some. */
+/** Prefixes of events of agents, and of some agents' spans. */
 const AGENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)\./
 /** Events of coding agents. Their attributes have short names, which in other events may be content. */
 const CODING_AGENT = /^(?:claude_code|codex|gemini_cli)\./
@@ -150,7 +156,8 @@ function spanItem(
   const content = contentOf(attributes, settings.content, CODING_AGENT.test(name))
   const events = list(span['events'])
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount, flags } = span
-  // In the order of their names, so that canonical JSON need not sort them, and the origin's stand between the two.
+  // Members are added in the order of their names, so that canonical JSON need not sort them. Those of the origin
+  // come in between.
   const payload = newObject()
   add(payload, 'attributes', content.attributes)
   add(payload, 'digests', content.digests)
@@ -209,7 +216,7 @@ function logItem(
     settings.content,
     names.some((one) => CODING_AGENT.test(one)),
   )
-  // Some repeat the event's name there; everything else is content.
+  // Some events repeat their name in the body. Every other body is content.
   const keepsBody = settings.content === 'keep' || (typeof body === 'string' && EVENT_NAME.test(body))
   const hasBody = body !== undefined && body !== null
   const payload = newObject()
@@ -248,14 +255,17 @@ function logItem(
   }
 }
 
-/** The label was taken out of the payload: two of one moment may differ in nothing else. */
+/**
+ * Returns the keyed hash of the label, which is part of the identity. The label was removed from the payload, so two
+ * logs of the same time may differ in nothing else.
+ */
 function personOf(subjectSalt: Uint8Array, subject: string | undefined): Uint8Array | null {
   return subject === undefined ? null : hashSubject(subjectSalt, subject)
 }
 
 /**
- * Attributes but for the label of a person, which is kept as a hash alone. `subject`: the label, undefined where there is none, null where the
- * attribute holds something else: a label that stays in the payload would be found by no request that erases the person.
+ * Splits off the label of a person, which is stored as a hash only. `subject`: the label; undefined: none; null: the
+ * attribute is no valid label. A label that stayed in the payload would not be found when the person is erased.
  */
 function withoutSubject(read: Read): { attributes: JsonObject; subject: string | undefined | null } {
   const all = (read['attributes'] ?? {}) as JsonObject
@@ -268,7 +278,7 @@ function withoutSubject(read: Read): { attributes: JsonObject; subject: string |
   return { attributes, subject: isLabel ? subject : null }
 }
 
-/** Characters as the schemas of other routes count them: code points. */
+/** Counts code points, as the schemas of other routes do. */
 function hasAtMost(charsMax: number, text: string): boolean {
   return text.length <= charsMax || (text.length <= 2 * charsMax && [...text].length <= charsMax)
 }
@@ -338,7 +348,7 @@ class Refusals {
   }
 }
 
-/** The resource or the scope of a group, as a member of its records. */
+/** Returns the resource or the scope of a group, as a member of its records. */
 function originOf(name: 'resource' | 'scope', group: Read, settings: OtlpSettings): Written | Bad {
   const about = (group[name] ?? {}) as JsonObject | Bad
   if (about instanceof Bad) return new Bad(`/${name}: ${about.reason}`)
@@ -353,7 +363,7 @@ function originOf(name: 'resource' | 'scope', group: Read, settings: OtlpSetting
   return writtenOf(Object.keys(made).length === 0 ? {} : { [name]: made }, !(INEXACT in about))
 }
 
-/** Events or links; undefined for none. */
+/** Returns events or links; undefined if there are none. */
 function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[] | undefined {
   if (read.length === 0) return undefined
   return read.map((each) => {
@@ -367,7 +377,7 @@ function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[
   })
 }
 
-/** Whether `traceId` and `spanId` of a log or a link are valid or absent. */
+/** Returns whether `traceId` and `spanId` of a log or a link are valid or absent. */
 function hasIds(read: Read): boolean {
   const { traceId, spanId } = read as Record<string, string>
   return isIdOrNone(traceId, 32) && isIdOrNone(spanId, 16)
@@ -377,7 +387,7 @@ function isIdOrNone(digits: string | undefined, length: 16 | 32): boolean {
   return isId(digits, length) || isNoId(digits)
 }
 
-/** Status of a span for its record. The message is the text of an error, so it is content. */
+/** Returns the status of a span. Its message is the text of an error, so it is content. */
 function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObject | undefined {
   const code = nameOf(STATUS_CODES, status?.['code'])
   const message = status?.['message'] || undefined
@@ -389,7 +399,10 @@ function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObje
   return made
 }
 
-/** Name of an enum's value, or its number if OTLP 1.11 does not name it. undefined for 0, which means no value. */
+/**
+ * Returns the name of an enum's value, or its number if OTLP 1.11 does not name it. undefined for 0, which means no
+ * value.
+ */
 function nameOf(names: readonly (string | undefined)[], value: unknown): string | number | undefined {
   const number = (value ?? 0) as number
   return number < names.length ? names[number] : number
@@ -399,7 +412,10 @@ function add(payload: JsonObject, name: string, value: unknown): void {
   if (value !== undefined) payload[name] = value
 }
 
-/** Attributes by which records of one call, conversation or agent find each other: the name of OpenTelemetry, and those of others. */
+/**
+ * Attributes that connect records of one call, conversation or agent: OpenTelemetry's name, and names that others
+ * use.
+ */
 const REFERENCES = {
   'gen_ai.agent.id': ['gen_ai.agent.id'],
   'gen_ai.conversation.id': ['gen_ai.conversation.id', 'session.id', 'conversation.id'],
@@ -419,7 +435,7 @@ function referencesOf(attributes: JsonObject): string[] {
 
 const CONTROLS = /[\p{Cc}\p{Cs}]/u
 
-/** Other references are of fewer records, and would make a group of each. */
+/** Other references belong to fewer records. As groups they would be too small. */
 function isOfConversation(reference: string): boolean {
   return reference.startsWith('gen_ai.conversation.id:')
 }
@@ -428,7 +444,7 @@ function traceparent(traceId: string, spanId: string, flags = 0): string {
   return `00-${traceId}-${spanId}-${(flags & 0xff).toString(16).padStart(2, '0')}`
 }
 
-/** 0 means that it is not known. */
+/** Returns undefined for 0, which means unknown. */
 function timeOf(nanoseconds: string | undefined): string | undefined {
   return nanoseconds === undefined || nanoseconds === '0' ? undefined : nanoseconds
 }

@@ -19,17 +19,18 @@ import {
   OTLP_WAITING_MAX,
 } from './limits.ts'
 
-/** Identities, by the group that they are of. */
+/** Identities by group. */
 export type Grouped = ReadonlyMap<string, readonly string[]>
 
 /**
- * Spans and logs that ledgers have (docs/decisions/0030-a-span-is-one-record.md). Nothing is stored for it: a trace is a key of
- * batch_keys already, and leads to the chunks that have spans of it. A process remembers them, and reads only those that came since.
+ * Finds spans and logs that ledgers already have (docs/decisions/0030-a-span-is-one-record.md). Nothing extra is
+ * stored: a trace is a key of batch_keys already, which leads to the chunks with its spans. A process caches them,
+ * and reads only newer ones.
  */
 export class KnownItems {
   readonly #pool: pg.Pool
   readonly #known = new KnownGroups()
-  /** By ledger and agent, then by group: the request that adds to it. */
+  /** By ledger and agent, then by group: end of the request that has reserved the group. */
   readonly #held = new Map<string, Map<string, Promise<void>>>()
   readonly #waiting = new Counts()
 
@@ -38,9 +39,9 @@ export class KnownItems {
   }
 
   /**
-   * Does `work` while no other request of this process adds to these groups: two that came at once would both find nothing.
-   * append_entries finds items that other servers add meanwhile, and items of groups beyond the first OTLP_GROUPS_AT_ONCE_MAX, which are not reserved.
-   * Throws `overloaded`.
+   * Runs `work` while no other request of this process adds to these groups. Without this, two concurrent requests
+   * would both find nothing. append_entries detects items that other servers add meanwhile, and items of groups
+   * beyond the first OTLP_GROUPS_AT_ONCE_MAX, which are not reserved. Throws `overloaded`.
    */
   async holding<Result>(
     { ledgerId, agentId }: Sender,
@@ -50,7 +51,7 @@ export class KnownItems {
     const groups = firstOf(names, OTLP_GROUPS_AT_ONCE_MAX)
     const sender = `${ledgerId} ${agentId}`
     const deadlineMs = performance.now() + OTLP_WAIT_MS_MAX
-    // Nothing may happen between the last look and taking them.
+    // No await may come between the last check and the reservation.
     for (let held = this.#heldOf(sender, groups); held; held = this.#heldOf(sender, groups))
       await this.#waitFor(ledgerId, held, deadlineMs)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -66,12 +67,15 @@ export class KnownItems {
     }
   }
 
-  /** Whether one of these groups is remembered. */
+  /** Returns whether any of these groups is cached. */
   remembers(sender: Sender, sent: Grouped): boolean {
     return this.#known.find(sender, sent.keys()).size > 0
   }
 
-  /** All of `sent` that the ledger has from this agent, and how large the ledger was then. An erased span is named as such. */
+  /**
+   * Returns all of `sent` that the ledger has from this agent, and the ledger's size at that time. An erased span is
+   * marked as erased.
+   */
   async find(sender: Sender, sent: Grouped): Promise<{ readonly size: number; readonly repeated: Grouped }> {
     const groups = this.#known.find(sender, sent.keys())
     try {
@@ -91,8 +95,8 @@ export class KnownItems {
   }
 
   /**
-   * Remembers a written batch. A batch with very many groups extends groups that are remembered already, and adds no new ones: most of its
-   * traces have ended, and others are read from their chunks when they are sent again.
+   * Caches a written batch. A batch with very many groups extends cached groups, but adds none: most of its traces
+   * have ended. If others are sent again, they are read from their chunks.
    */
   note(sender: Sender, written: Grouped, seq: number): void {
     const groups = this.#known.find(sender, written.keys())
@@ -107,18 +111,20 @@ export class KnownItems {
     this.#known.forgetOldest(sender.ledgerId)
   }
 
-  /** Items and groups that are remembered. */
   get figures(): { readonly items: number; readonly groups: number } {
     return this.#known.figures
   }
 
-  /** Reads what came since the groups were looked at, and returns the ledger's size then. Throws `overloaded`: not all of it. */
+  /**
+   * Reads what was added since the groups were last read. Returns the ledger's size. Throws `overloaded` if it could
+   * not read everything.
+   */
   async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
     for (let looks = 0; looks < OTLP_LOOKS_MAX; looks++) {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
       const { size, places, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
-      // Names that the ledger does not have are remembered only if there is more to look at, to go on from there.
+      // Names that the ledger does not have are cached only if more reads are needed, to continue from there.
       for (const name of isWhole ? places.map(({ index }) => names[index]!) : names)
         if (!groups.has(name)) groups.set(name, this.#known.make(sender, name))
       const unread = places.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))

@@ -1,9 +1,9 @@
 /*
- * The messages of OTLP 1.11 (opentelemetry-proto) that a span or a log record consists of: number, name and kind of each field. One
- * table is read in protobuf and in JSON. Fields that are not here are skipped, as both encodings demand.
+ * Messages of OTLP 1.11 (opentelemetry-proto) that spans and log records consist of: number, name and kind of each
+ * field. One table is used for protobuf and JSON. Other fields are skipped, as both encodings demand.
  */
 
-/** How a field is read: attributes become an object, an id its text in hex, nanoseconds decimal digits. */
+/** How a field is read. Attributes become an object, an id its text in hex, nanoseconds decimal digits. */
 type Kind = 'text' | 'id' | 'nanoseconds' | 'number' | 'attributes' | 'value'
 
 export type Field = {
@@ -13,13 +13,17 @@ export type Field = {
 }
 
 /**
- * `item`: a span or a log. A bad value in it rejects only this item. `origin`: a resource or a scope. A bad value in it rejects all its items.
- * `group`: has items below it, so an unknown member may contain items. `part`: a bad value in it rejects the message around it.
+ * Effect of a bad value in a message.
+ *
+ * - `item`: a span or a log. Only this item is rejected.
+ * - `origin`: a resource or a scope. All its items are rejected.
+ * - `group`: contains items, so an unknown member may contain items.
+ * - `part`: the message around it is rejected.
  */
 type Role = 'item' | 'origin' | 'group' | 'part'
 
 export class Message {
-  /** By number. */
+  /** By field number. */
   readonly fields: readonly (Field | undefined)[]
   readonly names: ReadonlyMap<string, Field>
   readonly role: Role
@@ -111,7 +115,7 @@ const logRecord = new Message(
   'item',
 )
 
-/** A request, from the resources down; spans and logs are nested alike. */
+/** Makes the message of a request. Spans and logs are nested in the same way. */
 function request(ofResource: string, ofScope: string, name: string, item: Message): Message {
   const scoped = new Message({ 1: ['scope', scope], 2: [name, [item]], 3: ['schemaUrl', 'text'] }, 'group')
   const grouped = new Message(
@@ -124,13 +128,13 @@ function request(ofResource: string, ofScope: string, name: string, item: Messag
 export const TRACES = request('resourceSpans', 'scopeSpans', 'spans', span)
 export const LOGS = request('resourceLogs', 'scopeLogs', 'logRecords', logRecord)
 
-/** A message as it was read: a member that was not sent is absent. */
+/** A decoded message. Members that were not sent are absent. */
 export type Read = { readonly [name: string]: unknown }
 
 /** `ignored`: names of skipped members that may contain spans or logs. */
 export type ReadRequest = { readonly request: Read; readonly ignored: ReadonlySet<string> }
 
-/** An attribute may be called `__proto__`. */
+/** Without a prototype, because an attribute may be named `__proto__`. */
 export function newObject(): Record<string, unknown> {
   return Object.create(null)
 }

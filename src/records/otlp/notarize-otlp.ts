@@ -5,22 +5,24 @@ import { type BatchDeps, notarizeBatch } from '../write/notarize-batch.ts'
 import type { Grouped, KnownItems } from './known-items.ts'
 import { OTLP_ATTEMPTS_MAX } from './limits.ts'
 
-/** `message`: says why; empty if nothing was rejected. */
+/** `message`: the reasons; empty if nothing was rejected. */
 export type Rejected = { readonly rejected: number; readonly message: string }
 
-/** A request as it was read: its batches, and what was not taken. */
+/** A decoded request: its batches, and what was rejected. */
 export type OtlpRead = Rejected & {
   readonly batches: readonly { readonly built: BuiltBatch; readonly items: Grouped }[]
-  /** Size of the body after decompression, or of its records, each with its resource and scope, if they are larger. */
+  /**
+   * Size of the decompressed body, or of its records if that is larger. Each record includes its resource and scope.
+   */
   readonly bytes: number
 }
 
-/** Reads the request once more, without these. */
+/** Reads the request again, without the given items. */
 type ReadWithout = (known: Grouped) => Promise<OtlpRead>
 
 /**
- * Notarizes the spans or logs of a request that the ledger does not have: one batch, signed once, or a few if there are very many.
- * Returns when they are committed, and what was rejected: also spans whose records were erased.
+ * Notarizes the spans or logs of a request that the ledger does not have: in one signed batch, or a few if there are
+ * very many. Returns what was rejected when the rest is committed. Spans whose records were erased are rejected too.
  */
 export async function notarizeOtlp(
   deps: BatchDeps & { readonly knownItems: KnownItems },
@@ -36,7 +38,7 @@ function* groupsOf({ batches }: OtlpRead): Generator<string> {
   for (const { items } of batches) yield* items.keys()
 }
 
-/** An exporter sends nothing again that is in conflict; what overtook this is over by then. */
+/** Turns a conflict into a retryable error. Exporters do not retry conflicts, and the cause is over by then. */
 function orLater(error: unknown): Error {
   return error instanceof ApiError && error.code === 'state_conflict' ? tryAgain() : (error as Error)
 }
@@ -48,7 +50,7 @@ function tryAgain(): ApiError {
   })
 }
 
-/** Spans that are in the ledger already, found when the batch was about to be signed. */
+/** Thrown if the ledger turns out to have some spans when the batch is about to be signed. */
 class Repeated extends Error {
   readonly items: Grouped
 
@@ -79,7 +81,7 @@ async function write(
     } catch (error) {
       if (!(error instanceof Repeated)) throw orLater(error)
       done.push(error.items)
-      // The others are likely to be known as well, and the request is read again for all of them.
+      // The other batches probably have known items too, so the request is read again without all of them.
       for (const { items } of left) done.push((await deps.knownItems.find(caller, items)).repeated)
       read = await readWithout(merged(done))
     }
@@ -88,8 +90,9 @@ async function write(
 }
 
 /**
- * Returns, each time that the batch is signed, a size of the ledger at which it has none of these items; throws Repeated if it has some. If no
- * group is remembered, the items are usually new, and only append_entries checks them: it finds the batch stale if they are not new.
+ * Returns a function for each signing of the batch. It returns a size of the ledger at which none of the items
+ * existed, and throws Repeated if some do. If no group is cached, the items are usually new, and only append_entries
+ * checks them: it answers stale if they are not new.
  */
 function unseenBefore(
   { knownItems }: { readonly knownItems: KnownItems },

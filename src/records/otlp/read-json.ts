@@ -8,8 +8,8 @@ import { type Message, newObject, type Read, type ReadRequest } from './messages
 import { type Bad, Isolating, tooDeep } from './values.ts'
 
 /*
- * OTLP's JSON, for the messages of messages.ts: that of protobuf, but ids are hex and enums are numbers. A member that is null is
- * absent.
+ * Reads OTLP's JSON, for the messages of messages.ts: protobuf's JSON, but with ids in hex and enums as numbers. A
+ * null member counts as absent.
  */
 
 /** Reads a request. Throws ProofError if the text is not JSON, OtlpError if the value is not such a message. */
@@ -30,12 +30,15 @@ class Digits {
   }
 }
 
-/** A double holds every number of at most so many characters without an exponent. */
+/** A double represents exactly every number with at most so many characters and no exponent. */
 const EXACT_CHARS_MAX = 15
 const HAS_EXPONENT = /[eE]/
 const TOO_DEEP = Symbol('nested too deep')
 
-/** Parser that does not fail for numbers, doubled names and depth, so that a fault rejects only one item. It marks them instead. */
+/**
+ * Parser that does not fail for numbers, duplicate names and depth, so that a fault rejects only one item. It marks
+ * them instead.
+ */
 class Parser extends JsonReader {
   readonly doubledNames = new Map<object, string>()
 
@@ -182,7 +185,7 @@ const VALUES = new Set([
   ...['arrayValue', 'kvlistValue', 'bytesValue'],
 ])
 
-/** Number of spans or logs in a group that is rejected. At least 1, so that the rejection is reported. */
+/** Returns the number of spans or logs in a group that is rejected. At least 1, so that the rejection is reported. */
 function itemsOf(value: JsonValue, { role, names }: Message): number {
   if (role !== 'group') return 1
   let count = 0
@@ -206,7 +209,7 @@ const NANOSECONDS: Range = { least: 0n, most: 2n ** 64n - 1n, name: 'an integer 
 const INT64: Range = { least: -(2n ** 63n), most: 2n ** 63n - 1n, name: 'an integer of 64 bits' }
 const NUMBER: Range = { least: 0n, most: 2n ** 32n - 1n, name: 'an integer of 32 bits (enums too)' }
 
-/** As a number, or as text because most readers of JSON have no more than 53 bits. */
+/** Reads an integer, given as a number or as text. Senders use text because most readers of JSON have only 53 bits. */
 function integer(value: JsonValue, path: Path, { least, most, name }: Range): bigint | number {
   const found = plainInteger(value) ?? exactInteger(numberText(value))
   if (found === null || found < least || found > most) throw wrong(path, name, value)
@@ -221,7 +224,10 @@ function plainInteger(value: JsonValue): number | null {
 
 const PLAIN_INTEGER = /^[0-9]{1,15}$/
 
-/** Whether a time in nanoseconds has the form that most senders write. Doubles are not exact enough for such a time. */
+/**
+ * Returns whether a time in nanoseconds has the form that most senders write. Doubles are not exact enough for such a
+ * time.
+ */
 function isPlainTime(value: JsonValue): value is string {
   return typeof value === 'string' && PLAIN_TIME.test(value)
 }
@@ -240,7 +246,7 @@ const NAMED_DOUBLES = new Set(['NaN', 'Infinity', '-Infinity'])
 const NUMBER_TEXT = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const DIGITS_MAX = 400
 
-/** Text of a number that was sent as a number or as a text. '' for another value. */
+/** Returns the text of a number that was sent as a number or as a text. '' for another value. */
 function numberText(value: JsonValue | Digits): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : `${value}`
@@ -288,7 +294,7 @@ function under(above: Path, name: string | number): Path {
   return { above, name }
 }
 
-/** Path for an error, shortened, because a value may be deeply nested. */
+/** Returns a path for an error, shortened, because a value may be deeply nested. */
 function place(path: Path): string {
   let text = ''
   for (let at = path; at !== null; at = at.above) text = `/${at.name}${text}`
@@ -297,7 +303,7 @@ function place(path: Path): string {
 
 const PATH_CHARS_MAX = 80
 
-/** Name from the request for an error, quoted and shortened. */
+/** Returns a name from the request for an error, quoted and shortened. */
 function shown(name: string): string {
   return quoted(name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name)
 }

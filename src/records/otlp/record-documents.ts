@@ -8,17 +8,27 @@ import { digestOfValue } from './content.ts'
 import { OTLP_RECORD_BYTES_MAX } from './limits.ts'
 import { newObject } from './messages.ts'
 
-/* Documents of a request's records: canonical JSON, of the members of a span or log and those of its resource and scope. */
+/*
+ * Makes documents of a request's records: canonical JSON from the members of a span or log and those of its resource
+ * and scope.
+ */
 
 export type JsonObject = Record<string, unknown>
 
-/** `text`: canonical JSON without braces, with a comma after each member. It is made once, because thousands of records may share a resource. */
+/**
+ * `text`: canonical JSON without braces, with a comma after each member. The text is made once, because thousands of
+ * records may share a resource.
+ */
 export type Written = { readonly text: string; readonly replaced: readonly unknown[] }
 
 /**
- * Returns canonical JSON of members with exact values. Values that JSON cannot express are replaced: integers beyond 2^53 and numbers such as NaN
- * become texts, bytes become base64, U+0000 and lone surrogates become U+FFFD. `replaced`: the original values, in order. `isExact`: the members
- * have no such numbers and no bytes.
+ * Returns canonical JSON of members with exact values. Values that JSON cannot express are replaced:
+ *
+ * - integers beyond 2^53 and numbers such as NaN become texts
+ * - bytes become base64
+ * - U+0000 and lone surrogates become U+FFFD
+ *
+ * `replaced`: the original values, in order. `isExact`: the members have no such numbers and no bytes.
  */
 export function writtenOf(members: JsonObject, isExact: boolean): Written {
   if (isEmpty(members)) return NOTHING
@@ -32,7 +42,7 @@ export function writtenOf(members: JsonObject, isExact: boolean): Written {
 const NONE: readonly unknown[] = []
 const NOTHING: Written = { text: '', replaced: NONE }
 
-/** Canonical JSON. null: a text needs a replacement. */
+/** Returns canonical JSON. null: a text needs a replacement. */
 function canonicalText(members: JsonObject): string | null {
   try {
     const text = canonicalize(members as JsonValue)
@@ -53,7 +63,7 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
   if (typeof value !== 'object' || value === null) return value
   const made = newObject()
   const alike = new Map<string, number>()
-  // In the order of canonical JSON, which the record has.
+  // In the order of canonical JSON, like the record itself.
   for (const name of Object.keys(value).sort()) {
     const plain = freeName(plainOf(name, replaced) as string, made, alike)
     made[plain] = plainOf((value as JsonObject)[name], replaced)
@@ -61,7 +71,10 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
   return made
 }
 
-/** Returns the name, with a number if `made` has it already. `alike`: last number by name, so that thousands of equal names take linear time. */
+/**
+ * Returns the name, with a number added if `made` has it already. `alike`: last number by name, so that thousands of
+ * equal names take linear time.
+ */
 function freeName(name: string, made: JsonObject, alike: Map<string, number>): string {
   let free = name
   let number = alike.get(name) ?? 1
@@ -70,7 +83,7 @@ function freeName(name: string, made: JsonObject, alike: Map<string, number>): s
   return free
 }
 
-/** Replacement for a value that JSON cannot express. undefined: none is needed. */
+/** Returns the replacement of a value that JSON cannot express. undefined: no replacement is needed. */
 function otherFormOf(value: unknown): unknown {
   if (typeof value === 'string') {
     const plain = value.replaceAll('\0', '\ufffd').toWellFormed()
@@ -88,8 +101,8 @@ function isEmpty(object: JsonObject): boolean {
 }
 
 /**
- * Total bytes of a request's documents and of the values whose digests they have. A resource is sent once but copied into each record: a few compressed kilobytes could become
- * gigabytes.
+ * Limits the total bytes of a request's documents, and of the values that were digested. A resource is sent once but
+ * copied into each record: a few compressed kilobytes could become gigabytes.
  */
 export class Budget {
   #bytes = 0
@@ -99,9 +112,9 @@ export class Budget {
   }
 
   /**
-   * Joins parts, in the order of their names, to a document. After the first part it adds `replaced`, the digest of the replaced values, so that
-   * two spans that differ only in such a value have different records. `last` is not empty. null: the document is too large for a record.
-   * Throws `body_too_large`.
+   * Joins members, in the order of their names, into a document. After `first` it adds `replaced`, the digest of the
+   * replaced values, so that two spans that differ only in such a value have different records. `last` MUST NOT be
+   * empty. Returns null if the document is too large for a record. Throws `body_too_large`.
    */
   documentOf(first: Written, origin: readonly Written[], last: Written): CanonicalDocument | null {
     const parts = [first, ...origin, last]
@@ -110,14 +123,17 @@ export class Budget {
     let text = `{${first.text}`
     if (parts.some(({ replaced }) => replaced.length > 0)) text += this.#replacedMember(parts)
     for (const part of origin) text += part.text
-    // Cuts the trailing comma from the last part, because cutting the whole text is slow.
+    // Cuts the trailing comma from `last`, because cutting the whole text is slow.
     text += `${last.text.slice(0, -1)}}`
     const document = new CanonicalDocument(text)
     this.#spend(document.bytes.length)
     return document.bytes.length <= DOCUMENT_BYTES_MAX ? document : null
   }
 
-  /** Counts the hashed bytes, too: each record hashes its resource anew, and many short values, such as -0, take longer to hash than to write. */
+  /**
+   * Counts the hashed bytes too. Each record hashes its resource again, and many short values, such as -0, take
+   * longer to hash than to write.
+   */
   #replacedMember(parts: readonly Written[]): string {
     const digest = digestOfValue(parts.flatMap(({ replaced }) => replaced))
     if (digest.of !== 'none') this.#spend(digest.length)

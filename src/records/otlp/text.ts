@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Decodes bytes that should be UTF-8. An invalid byte becomes a lone surrogate, U+DC80 to U+DCFF, as with Python's `surrogateescape`. With
- * U+FFFD different bytes would become the same text.
+ * Decodes bytes that should be UTF-8. An invalid byte becomes a lone surrogate, U+DC80 to U+DCFF, as with Python's
+ * `surrogateescape`. With U+FFFD, different bytes would become the same text.
  */
 export function textOfBytes(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8')
@@ -25,7 +25,7 @@ export function textOfBytes(bytes: Buffer): string {
   return units.toString('utf16le', 0, end)
 }
 
-/** Length of a character by its first byte. 0: no character begins with this byte. */
+/** Returns the length of a character by its first byte. 0: no character begins with this byte. */
 function lengthOfCharacter(first: number): number {
   if (first < 0x80) return 1
   if (first < 0xc2 || first > 0xf4) return 0

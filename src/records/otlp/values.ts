@@ -18,12 +18,15 @@ export class Bad {
   }
 }
 
-/** Member of a message with a doubled name: that name. The last value is taken. */
+/** Symbol member of a message with a duplicate name; its value is that name. The last value with the name wins. */
 export const DOUBLED = Symbol('doubled name')
-/** Member of a message with a number or bytes that JSON cannot express. Texts are not checked. */
+/** Symbol member of a message that has a number or bytes which JSON cannot express. Texts are not checked. */
 export const INEXACT = Symbol('value that JSON cannot express')
 
-/** Base of both readers. A bad value rejects one message only; doubled names and inexact values are marked in their message. */
+/**
+ * Base of both readers. A bad value rejects one message only. Duplicate names and inexact values are marked in their
+ * message.
+ */
 export abstract class Isolating {
   #odd: { [DOUBLED]?: string; [INEXACT]?: true } | null = null
   readonly #ignored = new Set<string>()
@@ -52,7 +55,7 @@ export abstract class Isolating {
     }
   }
 
-  /** Sets an attribute or a member of a map, and marks a doubled name. */
+  /** Sets an attribute or a member of a map, and marks a duplicate name. */
   protected put(into: Record<string, unknown>, name: string, value: unknown): void {
     // Faster than `in`, and correct, because no value is undefined.
     if (into[name] !== undefined) this.#odd = { ...this.#odd, [DOUBLED]: name }
@@ -79,17 +82,17 @@ export abstract class Isolating {
   }
 }
 
-/** Error for a value that is nested too deep. `value`: its name in the error. */
+/** Returns the error for a value that is nested too deep. `value`: its name in the error. */
 export function tooDeep(value: string): OtlpError {
   return new OtlpError(`${value} is nested more than ${OTLP_VALUE_DEPTH_MAX} deep`)
 }
 
-/** Whether `digits` is the id of a trace, a span or a parent: lower-case hex, not only zeros. */
+/** Returns whether `digits` is the id of a trace, a span or a parent: lower-case hex, not only zeros. */
 export function isId(digits: string | undefined, length: 16 | 32): digits is string {
   return digits?.length === length && HEX.test(digits) && !ZEROS.test(digits)
 }
 
-/** Whether an id is absent. Many senders write zeros for that. */
+/** Returns whether an id is absent. Many senders write zeros for that. */
 export function isNoId(digits: string | undefined): boolean {
   return digits === undefined || ZEROS.test(digits)
 }

@@ -3,8 +3,8 @@ import { parseRemoteAgent, remoteAgentId } from '../../proof/statement/remote-ag
 import { nativeProviders } from '../../signing/native.ts'
 
 /**
- * Under which id an agent is stored: `agt_…` under its own, one of another ledger, `led_…/agt_…`, under what stands for it.
- * Throws ProofError `bad_id` for what is neither.
+ * Returns the id under which an agent is stored. `agt_…` has its own id; an agent of another ledger, `led_…/agt_…`,
+ * has a derived one. Throws ProofError `bad_id` for other texts.
  */
 export function agentIdOf(agent: string): Uuid {
   return parseRemoteAgent(agent) ? remoteAgentId(nativeProviders.sha256, agent) : parseId('agt', agent)

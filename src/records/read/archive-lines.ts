@@ -5,7 +5,7 @@ import { itemBytes } from '../../proof/statement/batch.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import { itemOfRecord } from './export.ts'
 
-/** A document of an entry as it is to be sealed: the members that its line of an export has, as JSON; null: it was erased. */
+/** A document of an entry, ready to be sealed: the members of its export line, as JSON; null: it was erased. */
 export type ArchivedDocument = { readonly item: number; readonly text: string | null }
 
 export type ArchivedEntry = {
@@ -15,8 +15,8 @@ export type ArchivedEntry = {
 }
 
 /**
- * An entry's line without envelope and documents, and the documents. A batch comes as a whole, which is 18 MiB at most. `definition`: of the
- * type that the entry registers, as it is stored.
+ * Returns an entry's line without envelope and documents, and its documents. A batch is read whole, which takes 18
+ * MiB at most. `definition`: of the type that the entry registers, as it is stored.
  */
 export async function archiveEntry(read: EntryRead, definition: Buffer | null): Promise<ArchivedEntry> {
   const { entry, received } = read
@@ -39,7 +39,7 @@ export async function archiveEntry(read: EntryRead, definition: Buffer | null): 
   }
 }
 
-/** Subject and digest of a batch's documents stand in its items. */
+/** Subject and digest of a batch's documents are in its items. */
 async function archiveItems(parts: AsyncIterable<BatchRecord[]>) {
   const erasedBy: string[] = []
   const items: string[] = []

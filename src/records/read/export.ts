@@ -21,19 +21,20 @@ import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { STREAM_PIECE_CHARS } from '../limits.ts'
 
-/** 20 KB of text. */
+/** About 20 KB of text. */
 const ITEMS_PER_PIECE = 100
 
-/** `end` is exclusive. `endMax`: further than that the lines don't go, whatever was erased meanwhile. */
+/** `end` is exclusive. `endMax`: the lines never go beyond it, even if a document was erased meanwhile. */
 type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }
 
 /**
- * Lines of docs/formats/export.md for the entries from seq `from` up to `end`, in pieces; each ends with a newline. Returns where
- * they ended. A document that is withheld is null as if erased, but with no entry that would say so.
+ * Yields lines of docs/formats/export.md for the entries from seq `from` up to `end`, in several strings per line.
+ * Each line ends with a newline. Returns where the lines ended. A withheld document is null like an erased one, but
+ * no entry explains it.
  *
- * Lines are read one after another, not at one moment. A document that is erased meanwhile is gone when its line's turn
- * comes, and the entry that says so may stand beyond `end`: then the lines go on up to that entry, because without it nobody
- * could tell the document from one that was deleted.
+ * Lines are read one after another, not in one snapshot. A document that is erased meanwhile is missing from its
+ * line, and the entry that erased it may come after `end`. The lines then continue up to that entry. Without it
+ * nobody could distinguish the document from one that was deleted.
  */
 export async function* entryLines(
   db: Db,
@@ -55,8 +56,8 @@ export async function* entryLines(
 }
 
 /**
- * A whole export: the ledger and its keys, its first `end` entries (or more: see entryLines), and the newest checkpoint among
- * them.
+ * Yields a whole export: the ledger and its keys, its first `end` entries (or more: see entryLines), and the newest
+ * checkpoint among them.
  */
 export async function* exportLines(
   db: Db,
@@ -65,11 +66,12 @@ export async function* exportLines(
   shown: DocumentsShown,
 ): AsyncGenerator<string> {
   const [ledger, keys] = await Promise.all([describeLedger(db, ledgerId), listEnvelopeKeys(db)])
-  // Said, because a document that is withheld looks like one that was deleted.
+  // Declared, because a withheld document looks like a deleted one.
   const withheld = shown === 'all' ? {} : { documents: shown }
   yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
   const size = yield* entryLines(db, ledgerId, { from: 0, end, endMax: Number.MAX_SAFE_INTEGER }, shown)
-  // New entries may be signed with a key that the first line could not name: an export that breaks off is asked for again.
+  // New entries may be signed with a key that the first line does not list. The reader repeats an export that breaks
+  // off.
   if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
     const detail = 'during the export a document was erased and a key was rotated: export again'
     throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })
@@ -77,7 +79,6 @@ export async function* exportLines(
   yield `${JSON.stringify({ checkpoint: await findCheckpoint(db, ledgerId, size) })}\n`
 }
 
-/** Description of a ledger for verifiers. */
 export async function describeLedger(db: Db, ledgerId: Uuid) {
   const ledger = await getLedger(db, ledgerId)
   return {
@@ -89,24 +90,27 @@ export async function describeLedger(db: Db, ledgerId: Uuid) {
   }
 }
 
-/** An entry, with what lies beside it; of a batch nothing. */
+/** An entry with its records and documents; for a batch without them. */
 type ReadEntry = {
   readonly entry: EntryRowRead
   readonly records: readonly EntryRecordRow[]
   readonly documents: readonly EntryDocumentRow[]
-  /** The envelope of another ledger's entry that this one receives. */
+  /** Envelope of another ledger's entry that this entry receives. */
   readonly received: Buffer | null
 }
 
 /**
- * One line, without its newline. A batch's has no items: a verifier of a database reads chunks instead
- * (src/verify/verify-batch.ts).
+ * Renders one line without its newline. The line of a batch has no items: a verifier of a database reads chunks
+ * instead (src/verify/verify-batch.ts).
  */
 export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
   return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}${renderSigner(entry)}}`
 }
 
-/** The same with its newline; of a batch a chunk at a time, because the line of a full one would be megabytes. */
+/**
+ * Yields a line with its newline. The line of a batch is yielded a chunk at a time, because a full batch would be
+ * megabytes.
+ */
 async function* linePieces(
   { items, ...read }: EntryRead,
   shown: DocumentsShown,
@@ -151,17 +155,16 @@ function lineStart(entry: EntryRowRead): string {
   )
 }
 
-/** Empty where the entry received none: such a member is left out, as `references` is. */
+/** Returns an empty text if the entry received none: the member is then absent, like `references`. */
 function renderReceived(envelope: Buffer | null): string {
   return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
 }
 
-/** Empty where the server signed. */
+/** Returns an empty text if the server signed. */
 function renderSigner({ signer }: EntryRowRead): string {
   return signer === null ? '' : `,"signer":{"alg":"${signer.alg}","spki":"${signer.spki}"}`
 }
 
-/** Documents beside an entry, as its line shows them. */
 export function documentsJson(
   { records, documents }: Pick<ReadEntry, 'records' | 'documents'>,
   shown: DocumentsShown,
@@ -204,7 +207,7 @@ type ShownDocument = {
 }
 
 function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
-  // The salt goes with its document: with it, and the digest, a short document could be guessed.
+  // The salt is withheld with its document: with the salt and the digest, a short document could be guessed.
   const salt = d.salt === null || shown === 'withheld' ? 'null' : `"${d.salt.toString('base64url')}"`
   const content = shown === 'all' ? d.content?.toString('utf8') : undefined
   return (
@@ -213,13 +216,13 @@ function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
   )
 }
 
-/** A member only of records that have some, so that the lines of ten million others stay as they are. */
+/** Renders the member only for records with references, so that the lines of all other records stay unchanged. */
 function renderReferences(list: Buffer | null, shown: DocumentsShown): string {
   if (list === null || shown === 'withheld') return ''
   return `,"references":${list.toString('utf8')}`
 }
 
-/** The object that was hashed as the record's leaf of its batch. */
+/** Returns the object that was hashed as the record's leaf of its batch. */
 export function itemOfRecord(record: BatchRecord): BatchItem {
   const references = referencesDigestOf(record)
   return itemOf(formatId('rec', record.recordId), record, {

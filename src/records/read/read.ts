@@ -17,13 +17,14 @@ import { readSteps, renderGated, type Steps } from './step-view.ts'
 
 type ReadDeps = RenderDeps & { readonly readPool: Db }
 
-/** Dependencies of showing records. */
 export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys }
 
-/** A record as JSON, and its version. */
 export type RecordJson = { readonly record: string; readonly version: number }
 
-/** One that was asked for. `peerId`: the peer that has sent it; null: it is the ledger's own. `render`: as JSON, as it was found. */
+/**
+ * A requested record. `peerId`: the peer that sent it; null: it is the ledger's own. `render` returns JSON of the
+ * record as it was found.
+ */
 export type FoundRecord = {
   readonly version: number
   readonly waitsForWorker: boolean
@@ -32,8 +33,8 @@ export type FoundRecord = {
 }
 
 /**
- * null where the ledger has no record of that id. `ownAgent`: the only agent whose records may be seen, or null; the
- * caller does not hear that others exist.
+ * Returns a record, or null if the ledger does not have it. `ownAgent`: the only agent whose records the caller may
+ * see; null: all. Records of other agents count as missing.
  */
 export async function findVisibleRecord(
   deps: RenderDeps,
@@ -47,7 +48,7 @@ export async function findVisibleRecord(
   return { version: row.version, waitsForWorker: waitsForWorker(row), peerId: null, render }
 }
 
-/** With the steps of those that are gated, in one query more. */
+/** Renders records. The steps of gated records take one more query. */
 export function renderRows(
   { lookups, envelopeKeys }: RenderDeps,
   ledgerId: Uuid,
@@ -61,7 +62,7 @@ export function renderRows(
   )
 }
 
-/** Whether a caller who sees the records of `ownAgent` only (null: all) sees this one. */
+/** Returns whether a caller that may see only the records of `ownAgent` (null: all) may see this one. */
 export function isVisible(
   row: Pick<RecordRowRead, 'actorId' | 'onBehalfOf' | 'performerId'>,
   ownAgent: Uuid | null,
@@ -70,7 +71,7 @@ export function isVisible(
   return [row.actorId, row.onBehalfOf, row.performerId].includes(ownAgent)
 }
 
-/** Answer of the request that wrote the entry at `seq`, for replays. `version` null: a batch. */
+/** Returns the answer of the request that wrote the entry at `seq`, for replays. `version` is null for a batch. */
 export async function getAnswerOfEntry(
   deps: ReadDeps,
   ledgerId: Uuid,
@@ -97,7 +98,7 @@ export async function getAnswerOfEntry(
   return { record: batch, version: null }
 }
 
-/** A gated record as it was after the entry at `seq`, which is one of its own; but for documents that were erased since. */
+/** Returns a gated record as it was after its entry at `seq`, except for documents that were erased since. */
 async function getRecordAsOf(
   { readPool, lookups, envelopeKeys }: ReadDeps,
   ledgerId: Uuid,
@@ -115,7 +116,7 @@ async function getRecordAsOf(
     version,
     revisions: rows[0]?.revisions ?? 0,
     share: sharedUpTo(row, seq),
-    // An agent that activates a record without a performer becomes its performer, by the second entry.
+    // If the terms named no performer, the second entry sets it: the agent that activates the record.
     ...(version === 1 && performerColumns(performer)),
   }
   const shown = {
@@ -147,12 +148,12 @@ export type Shown<Row> = Row extends unknown
   : never
 
 /**
- * A record as it is shown: a row that was read, or that a write has made of what it signed. Such a row has texts instead of bytes: JSON, or
- * as answers show them.
+ * A row of a record: read from the database, or made by a write from what it signed. The latter has texts instead of
+ * bytes: JSON, or as answers show them.
  */
 export type ShownRow = Shown<RecordRowRead>
 
-/** Ids of a record that whoever writes it has as texts already. */
+/** Ids of a record as text, which writers have already. */
 type ShownIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }
 
 export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: ShownRow): ShownIds {
@@ -164,7 +165,9 @@ export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: ShownRow): S
   }
 }
 
-/** The one way from a record of this ledger to its JSON. `steps`: the newest of each kind, for a gated record. */
+/**
+ * Renders a record of this ledger as JSON. No other code does. `steps`: the newest of each kind, for a gated record.
+ */
 export function renderRow(ids: ShownIds, row: ShownRow, steps: Steps): string {
   const standing = standingOf(row)
   return renderRecord({
@@ -222,7 +225,7 @@ function erasureOf(row: ShownRow): ErasureView | null {
   }
 }
 
-/** Why something was erased, which stands in the signed statement only. null where it is none. */
+/** Returns why something was erased, which only the signed statement contains. null if the envelope is no erasure. */
 function codeOf(envelope: Uint8Array): string | null {
   try {
     const { kind, predicate } = parseStatement(parseEnvelope(envelope).payload)

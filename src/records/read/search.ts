@@ -11,7 +11,6 @@ import { parseTime } from '../documents.ts'
 import { agentIdOf } from './agent-ids.ts'
 import { type RenderDeps, renderRows } from './read.ts'
 
-/** Query of a client, in its own spelling. */
 type RecordQuery = { readonly [Name in FilterName]?: string | undefined }
 
 /** `next`: null on the last page. `records`: JSON texts. */
@@ -27,8 +26,8 @@ export async function listRecords(
 }
 
 /**
- * Throws ApiError for times that don't exist and ids that are none. `ownAgent`: the only agent whose records may be
- * seen, or null.
+ * Parses the filters. Throws ApiError for times that do not exist and invalid ids. `ownAgent`: the only agent whose
+ * records the caller may see, or null.
  */
 export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordFilters {
   const { type, state, reference, traceId } = query
@@ -47,7 +46,8 @@ export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordF
     ...(traceId !== undefined && { traceId }),
     ...agents,
     ...(query.principal !== undefined && { principal: uuidOf('agt', query.principal, 'principal') }),
-    // A query that names its own agent sees all matches: one walk along an index instead of three, and no probe of both.
+    // If the query names the caller's own agent, all matches are visible: one index walk instead of three, and no
+    // check of each match.
     ...(ownAgent && !Object.values(agents).includes(ownAgent) && { ownAgent }),
     ...(occurred && { occurred }),
     ...(recorded && { recorded }),

@@ -12,25 +12,24 @@ export type Step = {
   readonly version: number
   readonly seq: number
   readonly recordedAt: string
-  /** Predicate of the statement. */
   readonly predicate: JsonObject
   readonly document: StepDocument | null
 }
 
 type StepDocument = {
   readonly digest: Uint8Array
-  /** Null once erased, by the entry at `erasedBy`. `content`: canonical JSON. */
+  /** null once erased, by the entry at `erasedBy`. `content`: canonical JSON. */
   readonly salt: Uint8Array | null
   readonly content: string | null
   readonly erasedBy: number | null
 }
 
-/** The newest step of each kind, by kind. */
+/** Newest step of each kind. */
 export type Steps = { readonly [Kind in StepKind]?: Step }
 
 /**
- * One whose envelope holds no statement of its kind is left out: nobody signed that, verify names it, and lists must not fail
- * because somebody with the API's login wrote it.
+ * Reads steps from their envelopes. Leaves out a step whose envelope has no statement of its kind. Nobody signed such
+ * a step, and `verify` reports it. Lists must not fail because an attacker with the API's login wrote it.
  */
 export function readSteps(keys: EnvelopeKeys, rows: readonly StepRow[]): Steps {
   return Object.fromEntries(
@@ -67,25 +66,24 @@ function readStep(row: StepRow, predicate: JsonObject): Step {
   }
 }
 
-/** A step that an agent of ours offered to another ledger's record, and what became of it. */
+/** A step that an agent of this ledger offered to another ledger's record, and its outcome. */
 export type OfferView = {
   readonly state: 'pending' | 'taken' | 'refused'
   readonly step: OfferedStep
-  /** Version that the step would have. */
+  /** Version that the record would have after the step. */
   readonly version: number
-  /** null of another step. */
+  /** null for other steps. */
   readonly completion: string | null
   readonly by: string
   readonly recordedAt: string
-  /** Seq of the entry that offers it. */
   readonly seq: number
-  /** Why it was refused; null otherwise. */
+  /** Reason of a refusal; null otherwise. */
   readonly code: string | null
-  /** The entry that received what the home said to it. */
+  /** Seq of the entry that received the home's decision. */
   readonly decidedBy: number | null
 }
 
-/** The terms of a gated record, and who has taken them on; ids as TypeIDs. */
+/** Terms of a gated record, its performer and its offer; ids as TypeIDs. */
 export type Terms = {
   readonly principal: string
   readonly performer: string | null
@@ -95,13 +93,16 @@ export type Terms = {
   readonly revisions: number
   /** Canonical JSON. */
   readonly tolerances: string | null
-  /** Sorted by peer; null: with nobody. */
+  /** Sorted by peer; null: not shared. */
   readonly share: readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[] | null
-  /** The newest; null of a record of this ledger. */
+  /** Newest offer; null for a record of this ledger. */
   readonly offer: OfferView | null
 }
 
-/** The member `gated` of a record: JSON. A step that was taken again after a revision is shown as it was taken last. */
+/**
+ * Renders the member `gated` of a record as JSON. Of a step that was repeated after a revision, the last one is
+ * shown.
+ */
 export function renderGated(terms: Terms, steps: Steps): string {
   const completion = steps['completion-submitted']
   const verification = newerThan(completion, steps['completion-verified'])

@@ -17,14 +17,17 @@ import {
 } from '../limits.ts'
 import { hashSubject } from './label.ts'
 
-/** Where a list of a person's records goes on: seq, and place in the batch. */
+/** Position in a list of a person's records: seq, and index in the batch. */
 export type SubjectPlace = { readonly seq: number; readonly index: number }
 
 type Found = { readonly record: string; readonly documents: readonly ErasableView[] }
 
 const BEFORE_ALL: SubjectPlace = { seq: -1, index: 0 }
 
-/** A page of a person's records that have documents, each with where these are erased; `next`: null: this is the last page. */
+/**
+ * Returns a page of a person's records that have documents, each with the paths that erase them. `next`: null on the
+ * last page.
+ */
 export async function findSubject(
   deps: EraseDeps,
   caller: Caller,
@@ -42,20 +45,21 @@ export async function findSubject(
 }
 
 type Erased = {
-  /** Seq of the entry that says what was erased: the receipt. */
+  /** Seq of the receipt: the entry that lists what was erased. */
   readonly seq: number
-  /** Seqs of the entries that have erased a document each. */
+  /** Seqs of the entries that each erased a document. */
   readonly erased: readonly number[]
   readonly held: readonly (ErasableView & { readonly record: string; readonly case: string })[]
   readonly next: SubjectPlace | null
 }
 
 /**
- * Erases the documents of a person's records, as many as one receipt names; the caller goes on where it ends. A document that is held, or
- * needed for a decision of a peer, stays, and is told. Each erasure is decided by the database, as one that was asked for by itself.
+ * Erases the documents of a person's records, as many as one receipt can list. The caller continues at `next`.
+ * Documents with a legal hold, or needed for a peer's decision, stay and are reported. The database decides each
+ * erasure like a single one.
  *
- * Where an erasure fails, no other one begins, and the receipt says what was erased until then; `next` is behind the last record
- * that has no such document. Throws the error if nothing was erased.
+ * After a failed erasure no other one begins, and the receipt lists what was erased before. `next` is then the
+ * position before the first record with a failed document. Throws the error if nothing was erased.
  */
 export async function eraseSubject(
   deps: EraseDeps,
@@ -114,7 +118,7 @@ type Said = { readonly code: string; readonly reason: string | null }
 type ErasedPage = {
   readonly erased: readonly number[]
   readonly held: readonly (Wanted & { readonly case: string })[]
-  /** The first record with a document that was not decided on, and why; null: there is none. */
+  /** First record with an undecided document, and the error; null: there is none. */
   readonly failed: { readonly record: PageRecord; readonly error: unknown } | null
 }
 
@@ -143,7 +147,7 @@ async function erasePage(
     if (of === null) undecided.add(one)
     else held.push({ ...one, case: of })
   }
-  // Payloads last: a request that breaks off leaves a record that is found by its label.
+  // Payloads last: after an interrupted request the record is still found by its label.
   const free = [...undecided].sort((a, b) => Number(isPayload(a)) - Number(isPayload(b)))
   for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
     const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
@@ -177,7 +181,10 @@ function nameOf({ record: { recordId }, document }: Wanted) {
   return { ...viewOf(recordId, document), record: formatId('rec', recordId) }
 }
 
-/** Seq of the erasure; the case of a hold that is on it; null: it is erased already. */
+/**
+ * Erases one document. Returns the seq of the erasure, the case of a legal hold on it, or null if it was erased
+ * before.
+ */
 async function eraseOne(
   deps: EraseDeps,
   caller: Caller,

@@ -13,9 +13,10 @@ import { nativeProviders } from '../../signing/native.ts'
 type Deps = { readonly envelopeKeys: EnvelopeKeys; readonly now: () => number }
 
 /**
- * The envelope of a request whose agent signs for itself; null without one. Nothing of it is believed but that the agent signed it: the
- * server builds the statement that it would have signed, and takes none that says something else. Whether the key is revoked
- * `append_entries` decides, in the order of the chain. Throws `envelope_refused` and `signing_key_refused`.
+ * Opens the envelope of an agent that signs for itself; null without one. The server trusts nothing in it except that
+ * the agent signed it. The server builds the statement that it would have signed itself, and refuses any other.
+ * `append_entries` decides whether the key is revoked, in the order of the chain. Throws `envelope_refused` and
+ * `signing_key_refused`.
  */
 export async function openEnvelope(
   { envelopeKeys, now }: Deps,
@@ -38,7 +39,10 @@ export async function openEnvelope(
   }
 }
 
-/** A document's salt is signed by its digest, so the agent chose it. */
+/**
+ * Throws `invalid_request` if an envelope comes without the document's salt. The digest in the envelope includes the
+ * salt, so the agent chose it.
+ */
 export function requireSalt(signed: AgentSigned | null, salt: string | undefined, path = '/salt'): void {
   if (signed === null || salt !== undefined) return
   throw new ApiError('invalid_request', `${path}: an envelope comes with the salt that it was made with`, {
@@ -46,7 +50,7 @@ export function requireSalt(signed: AgentSigned | null, salt: string | undefined
   })
 }
 
-/** Id of the record that the agent notarizes or creates. */
+/** Returns the id of the record that the agent notarizes or creates. */
 export function chosenRecordId(signed: AgentSigned): Uuid {
   const { kind, predicate } = signed.statement
   if (kind !== 'record-notarized' && kind !== 'record-created')
@@ -57,7 +61,7 @@ export function chosenRecordId(signed: AgentSigned): Uuid {
   return id
 }
 
-/** A batch that an agent signs has the id of its first record, whose low 12 bits are zero. */
+/** Checks the id of a batch that an agent signed: the id of its first record, whose low 12 bits are zero. */
 export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly first: Uuid }): void {
   const { kind, subjects } = signed.statement
   if (kind !== 'batch-notarized') throw mismatch('/predicateType', 'batch-notarized')
@@ -65,7 +69,7 @@ export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly fir
   refuseChosenId(first, signed, '/predicate/batch')
 }
 
-/** A peer verifies what it is sent by the key of the server, and knows no agent's. */
+/** Error for an envelope of a shared record. Peers verify with the server's key, and do not know keys of agents. */
 export function sharedUnsigned(path: string): ApiError {
   return new ApiError('not_signable', 'a record that is shared with peers is signed by the server', {
     members: { path },

@@ -43,8 +43,9 @@ import { hashSubject } from '../subjects/label.ts'
 import { verifyBuiltIn } from './typed-payload.ts'
 
 /*
- * Everything of a batch that needs neither the database nor a key, and so can be done in a thread (src/http/thread.ts): documents are
- * salted and digested, items hashed, chunks compressed, the answer written.
+ * Builds the part of a batch that needs neither the database nor a key, so that a thread can do it
+ * (src/http/bodies/thread.ts): documents are salted and digested, items hashed, chunks compressed, the answer
+ * written.
  */
 
 const { sha256 } = nativeProviders
@@ -55,55 +56,52 @@ export type BatchRequestItem = OtherRequest & {
   readonly metadata?: unknown
   readonly occurredAt?: string | undefined
   readonly onBehalfOf?: string | undefined
-  /** A record of the ledger, or the place of an earlier item. */
+  /** Id of a record of the ledger, or index of an earlier item. */
   readonly parent?: string | number | undefined
   readonly references?: readonly string[] | undefined
   readonly traceparent?: string | undefined
   readonly salt?: string | undefined
-  /** Label of the person that it is about. */
+  /** Label of the person that the record is about. */
   readonly subject?: string | undefined
 }
 
 export type BatchAbout = {
-  /** The agent that notarizes. */
   readonly actor: Uuid
-  /** Key of the hashes of persons' labels. */
+  /** Key for the hashes of subject labels. */
   readonly subjectSalt: Uint8Array
-  /** For the items that have none of their own. */
+  /** For items without their own. */
   readonly traceparent: string | null
-  /** The envelope of an agent that signs itself, in base64. */
+  /** Envelope in base64, if the agent signs itself. */
   readonly envelope?: string | undefined
-  /** Method and path, where a hash of the request is wanted, for its Idempotency-Key. */
+  /** Method and path, to hash the request for its Idempotency-Key; null without one. */
   readonly request: { readonly method: string; readonly path: string } | null
 }
 
-/** A name, and the first item that has it. */
+/** A name, and the index of the first item that has it. */
 export type Named = { readonly name: string; readonly index: number }
 
-/** All that the entry of a batch signs, all that lies beside it, and the names that only the ledger can judge. */
+/** Everything that a batch's entry signs and stores, and the names that need a look-up in the ledger. */
 export type BuiltBatch = {
   readonly count: number
-  /** Id of the first record. */
   readonly first: Uuid
-  /** As the request has it. */
+  /** Unchanged from the request. */
   readonly envelope: string | undefined
-  /** Merkle root of the items. */
   readonly root: Uint8Array
   readonly chunks: readonly ChunkRow[]
-  /** The records as the answer shows them: JSON, without the brackets of the list. */
+  /** The records of the answer as JSON, without the brackets of the list. */
   readonly answer: string
-  /** H(method, path, JCS(body)), if it was wanted: without envelope and salts. */
+  /** H(method, path, JCS(body)) without envelope and salts; null if there is no Idempotency-Key. */
   readonly requestHash: Uint8Array | null
-  /** Each once, in the order of the items. */
+  /** Distinct, in the order of the items. */
   readonly types: readonly Named[]
   readonly agents: readonly Named[]
-  /** One for each item; null where none has one. */
+  /** One for each item; null if no item has a parent. */
   readonly parents: readonly (string | number | null)[] | null
-  /** Payloads that the schema of a registered type has to be held to, as canonical JSON. */
+  /** Payloads of registered types, as canonical JSON, which must still be validated. */
   readonly payloads: readonly { readonly type: string; readonly index: number; readonly canonical: string }[]
 }
 
-/** Throws ApiError for the first item that cannot be notarized, with its `index`. */
+/** Builds a batch. Throws ApiError for the first item that cannot be notarized, with its `index`. */
 export function buildBatch(
   entropy: Entropy,
   items: readonly BatchRequestItem[],
@@ -132,7 +130,7 @@ export function buildBatch(
     if (!types.has(item.type)) types.set(item.type, index)
     const builtIn = BUILT_IN_TYPES.get(item.type)
     if (!builtIn) payloads.push({ type: item.type, index, canonical: payload.canonical })
-    // Ours are as their schema wants them.
+    // Documents that the server made are valid already.
     else if (!(item.payload instanceof CanonicalDocument))
       verifyBuiltIn(builtIn, { value: item.payload, bytes: payload.bytes }, { index })
     if (item.onBehalfOf !== undefined && !agents.has(item.onBehalfOf))
@@ -154,7 +152,7 @@ export function buildBatch(
     records.push(record)
     const digest = toHex(payload.digest)
     const digests = { digest, references: references?.digest ?? null }
-    // The request has the agent's text already.
+    // The request already has the agent's id as text.
     const signed = itemOf(ids[index]!, record, digests, () => item.onBehalfOf!)
     refuseUnverifiable(signed, index === 0 || records[index - 1]!.type !== item.type)
     leaves.push(itemLeaf(sha256, itemBytes(signed)))
@@ -181,9 +179,9 @@ export function buildBatch(
 }
 
 /**
- * Throws `batch_item` for an item that no verifier would take: a fault of ours, and the batch is not built. `isOther`: its type differs from that
- * of the item before it. Ids and digests are made of bytes, so one item of each type is checked whole (1 us). Texts of requests are checked in
- * each (0.2 us).
+ * Throws `batch_item` for an item that verifiers would refuse. That is a bug of the server, and the batch is not
+ * built. `isOther`: its type differs from the previous item's. Ids and digests are made of bytes, so one item of each
+ * type is checked whole (1 us). Texts from requests are checked in each item (0.2 us).
  */
 function refuseUnverifiable(item: BatchItem, isOther: boolean): void {
   if (isOther) parseBatchItem(item as unknown as JsonValue)
@@ -198,8 +196,8 @@ const TEXT_CHECKS = (['occurredAt', 'traceparent', ...OTHER_MEMBERS.map(([name])
 )
 
 /**
- * A batch that an agent signs has the id of its first record. The rest of the envelope is compared when it is
- * sealed; a shape that is none of a batch is refused there, too.
+ * Returns the id of the first record, which is the id of a batch that an agent signs. The rest of the envelope is
+ * compared when the entry is sealed, and so is its form.
  */
 function chosenFirstId(envelope: string): Uuid {
   try {
@@ -233,7 +231,10 @@ function idOf(prefix: IdPrefix, id: string, code: 'unknown_agent' | 'unknown_par
   throw new ApiError(code, `${id} is no id (${prefix}_…)`, { members: { ...members } })
 }
 
-/** JCS of an item, whose documents are canonical already; without its salt, which says nothing of the request. */
+/**
+ * Returns the JCS of an item, whose documents are canonical already. The salt is left out, because it is no part of
+ * the request's meaning.
+ */
 function canonicalItem(
   item: BatchRequestItem,
   payload: string,
@@ -253,15 +254,16 @@ function canonicalItem(
   return `{${text.slice(1)}}`
 }
 
-/** Members of an item of a request, but for its salt, in the order of their names. */
+/** Members of a request's item except its salt, sorted by name. */
 const REQUEST_NAMES = [
   ...(['type', 'payload', 'metadata', 'subject'] as const),
   ...(Object.keys(RECORD_MEMBERS) as MemberName[]),
 ].sort()
 
 /**
- * Rows of a batch's records. `subjects`: hashes of labels, one for each record. Their bytes lie alone: they pass between threads, and wait in the
- * append queue, and 40 KiB of 1,000 records would take along 768.
+ * Returns the rows of a batch's records. `subjects`: hashes of labels, one for each record. Their bytes get a buffer
+ * of their own: they pass between threads and wait in the append queue, and 40 KiB of 1,000 records would otherwise
+ * pin 768.
  */
 export function chunksOf(
   first: Uuid,

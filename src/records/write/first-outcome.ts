@@ -5,12 +5,12 @@ import type { Db } from '../../db/connect/client.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 
-/** The entry that an earlier request with the same Idempotency-Key wrote. */
+/** Seq of the entry that an earlier request with the same Idempotency-Key wrote. */
 export type FirstOutcome = { readonly replayedSeq: number }
 
 /**
- * First outcome of this very request, if the present state would refuse it: the state has moved, perhaps by itself, or the
- * time is over. null: none. Throws `idempotency_key_reused`.
+ * Returns the first outcome of this very request, when the current state would refuse it; null: there is none. The
+ * state may have moved because of the first request, or a time may have passed. Throws `idempotency_key_reused`.
  */
 export async function findFirstOutcome(
   deps: { readonly readPool: Db },
@@ -25,8 +25,8 @@ export async function findFirstOutcome(
 }
 
 /**
- * Throws `invalid_request` where the time at `path` has passed. A request that is repeated because its answer was lost may come
- * after that time: then the first outcome is answered.
+ * Throws `invalid_request` if the time at `path` has passed. A retry after a lost answer may come later than that
+ * time: it gets the first outcome.
  */
 export async function refusePast(
   deps: { readonly readPool: Db; readonly now: () => number },

@@ -10,9 +10,9 @@ const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`
 const KEY_HASH_BYTES = 16
 
 /**
- * Fingerprint of a request with an Idempotency-Key: a hash of the key, and of the request, which Postgres salts.
- * null without the header. Two spellings of the same JSON are the same request, and so are two signatures of an agent: one that has lost
- * the answer, or its own memory, may sign the same thing again.
+ * Returns the fingerprint of a request with an Idempotency-Key: a hash of the key, and one of the request, which
+ * Postgres salts. null without the header. Two spellings of the same JSON are the same request. So are two signatures
+ * of an agent: an agent that lost the answer, or its memory, may sign the same content again.
  */
 export function fingerprint(
   entropy: Entropy,
@@ -29,14 +29,13 @@ export function hashRequest({ method, path, body }: { method: string; path: stri
   return hash('sha256', `${method} ${path}\n${canonical}`, 'buffer')
 }
 
-/** Each signature of an agent comes with another salt. A batch has its own way (build-batch.ts). */
+/** Removes envelope and salt: each signature of an agent has another salt. Batches are handled in build-batch.ts. */
 function withoutSignature(body: JsonValue): JsonValue {
   if (body === null || typeof body !== 'object' || Array.isArray(body) || !('envelope' in body)) return body
   const { envelope: _, salt: __, ...rest } = body as JsonObject
   return rest
 }
 
-/** The same, of a request whose hash is known. */
 export function fingerprintOfHash(
   entropy: Entropy,
   key: string | string[] | undefined,

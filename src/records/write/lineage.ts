@@ -20,17 +20,17 @@ import { quotePlain } from '../read/render.ts'
 
 type LineageDeps = RenderDeps & { readonly readPool: Db; readonly searches: Searches }
 
-/** Which record of which ledger, for a caller who sees the records of `ownAgent` only, or all: null. */
+/** A record of a ledger, and what the caller may see: only the records of `ownAgent`, or all (null). */
 type About = {
   readonly ledgerId: Uuid
   readonly recordId: Uuid
   readonly ownAgent: Uuid | null
 }
 
-/** `depth`: how deep it lies below the first of its ancestors; 1 without a parent. */
+/** `depth`: number of levels from its first ancestor; 1 without a parent. */
 export type ParentRecord = { readonly record: string; readonly recordId: Uuid; readonly depth: number }
 
-/** The record that a new one names as its parent. Throws ApiError unless it is there, and not too deep already. */
+/** Returns the parent that a new record names. Throws ApiError if it does not exist, or is too deep. */
 export async function resolveParent(
   readPool: Db,
   ledgerId: Uuid,
@@ -60,7 +60,7 @@ async function findParent(
   return { record, recordId, depth }
 }
 
-/** Those that the items of a batch name, each once. Throws ApiError for the first that can't be one. */
+/** Returns the distinct parents that the items of a batch name. Throws ApiError for the first invalid one. */
 export async function resolveParents(
   readPool: Db,
   ledgerId: Uuid,
@@ -80,7 +80,10 @@ export async function resolveParents(
   return parents
 }
 
-/** The record, its ancestors from the first one on, and a page of its children, newest first; null: no such record. */
+/**
+ * Returns the record, its ancestors from the first one on, and a page of its children, newest first; null: no such
+ * record.
+ */
 export async function findTree(
   deps: LineageDeps,
   { ledgerId, recordId, ownAgent }: About,
@@ -102,7 +105,7 @@ export async function findTree(
   }
 }
 
-/** The record's own entries after `afterVersion` as JSON texts, oldest first; null: no such record. */
+/** Returns the record's own entries after `afterVersion` as JSON texts, oldest first; null: no such record. */
 export async function listRecordEntries(
   { readPool, lookups }: Pick<LineageDeps, 'readPool' | 'lookups'>,
   { ledgerId, recordId, ownAgent }: About,

@@ -20,9 +20,8 @@ import { chosenRecordId } from './agent-envelope.ts'
 import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 
-/** Members of every request that makes one record. */
 export type RecordRequest = OtherRequest & {
-  /** Its value, or a ReadDocument. */
+  /** The value, or a ReadDocument. */
   readonly payload: unknown
   readonly salt?: string | undefined
   readonly metadata?: unknown
@@ -30,18 +29,17 @@ export type RecordRequest = OtherRequest & {
   readonly onBehalfOf: OnBehalfOf | null
   readonly parent: ParentRecord | null
   readonly references?: readonly string[] | undefined
-  /** Keyed hash of the label of the person that it is about. */
+  /** Keyed hash of the label of the person that the record is about. */
   readonly subject: Uint8Array | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
-  /** The agent signs itself; null: the server signs. */
+  /** Signature by the agent; null: the server signs. */
   readonly signed: AgentSigned | null
 }
 
-/** Source of the record's entry, of its rows and of the answer. */
 export type NewRecord = ReturnType<typeof makeRecord>
 
-/** Event by which a record is notarized, alone or in a batch: terminal at once. */
+/** Event that notarizes a record, alone or in a batch. It is the record's only one. */
 export const NOTARIZED = { version: 1, to: 'RECORDED', previous: null } as const
 
 export function makeRecord(
@@ -70,7 +68,7 @@ export function makeRecord(
   }
 }
 
-/** The trace that an agent signs is its own, whatever headers a proxy adds. */
+/** Returns the trace of the record. An agent that signs has signed its own trace, whatever headers a proxy adds. */
 export function traceparentOf({
   signed,
   traceparent,
@@ -78,7 +76,7 @@ export function traceparentOf({
   return signed ? ((signed.statement.predicate['traceparent'] as string | undefined) ?? null) : traceparent
 }
 
-/** Optional members of the predicate, of notarized and gated records alike. */
+/** Returns the optional members of the predicate, for notarized and gated records. */
 export function originOf(record: NewRecord): SignedMembers {
   const { onBehalfOf: _, ...members } = addSigned({}, columnsOf(record), record.references?.digest ?? null)
   return members
@@ -115,7 +113,7 @@ function columnsOf({
   }
 }
 
-/** Place of the record's first entry. `chain`: in hex. */
+/** Position of the record's first entry. `chain`: in hex. */
 type FirstEntry = {
   readonly kind: 'record-notarized' | 'record-created'
   readonly leaf: Uint8Array
@@ -125,7 +123,7 @@ type FirstEntry = {
 
 const NOTARIZED_COLUMNS = { ...NOT_GATED, ...NOT_ERASED }
 
-/** JSON of the record as the next read finds it. `gated`: where it stands; null: it is notarized. */
+/** Returns JSON of the new record, equal to what the next read returns. `gated`: its columns; null: it is notarized. */
 export function renderNew(
   { agentId, keyId, agent, ledger, key }: Caller,
   made: NewRecord,

@@ -28,10 +28,13 @@ export type BatchDeps = WriteDeps & {
   readonly envelopeKeys: EnvelopeKeys
 }
 
-/** `seq`: place of the entry. `batch`: null if an earlier request with the same key wrote it. */
+/** `seq`: position of the entry. `batch`: null if an earlier request with the same key wrote it. */
 type BatchResult = { readonly batch: string | null; readonly seq: number }
 
-/** Size of the ledger in which the caller has found none of the batch's spans and logs; asked for each time that it is signed. */
+/**
+ * Returns a size of the ledger at which none of the batch's spans and logs existed. Called each time the batch is
+ * signed.
+ */
 type UnseenBefore = () => Promise<number>
 
 /**
@@ -45,7 +48,7 @@ export async function notarizeBatch(
   idempotency: IdempotencyRow | null,
   unseenBefore: UnseenBefore | null = null,
 ): Promise<BatchResult> {
-  // Before the time is taken that is signed: the ledger may have to wait for its share of validation.
+  // Before the signed time is taken: the ledger may have to wait for its share of validation.
   await verifyPayloads(deps, caller, built)
   const agents = built.agents.map(({ name, index }) => ({ agent: name, members: { index } }))
   await resolveAllOnBehalfOf(deps, caller, agents, idempotency)
@@ -70,12 +73,12 @@ async function verifyPayloads(deps: BatchDeps, caller: Caller, built: BuiltBatch
     const verified = verifyPayload(deps, caller, types.get(type)!, payload, { index })
     if (!verified) continue
     await verified
-    // At the latest when it is signed; sooner, so that no more is held for it.
+    // Checked again when the batch is signed. The early check avoids useless work.
     requireRecent(caller, deps.now())
   }
 }
 
-/** Each type once, in the order of the items. */
+/** Returns the batch's types, distinct, in the order of the items. */
 async function findTypes(
   deps: BatchDeps,
   caller: Caller,
@@ -97,7 +100,7 @@ async function findTypes(
   return types
 }
 
-/** An item may have an earlier one as its parent, and lie as deep below it as any record. */
+/** Checks the parents. An item may have an earlier item as its parent, and the limit of depth counts through it. */
 async function refuseParents(
   { readPool }: BatchDeps,
   caller: Caller,

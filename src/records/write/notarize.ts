@@ -10,17 +10,18 @@ import { requireSalt } from './agent-envelope.ts'
 import { makeRecord, NOTARIZED, originOf, type RecordRequest, renderNew, rowOf } from './new-record.ts'
 import { requireAgentSigned, type TypeDeps, verifyPayload } from './typed-payload.ts'
 
-/** Dependencies of writing; opened once a process. */
 export type WriteDeps = AppendDeps &
   TypeDeps & {
     readonly entropy: Entropy
     readonly now: () => number
   }
 
-/** The new record, or `replayedSeq`: the seq of what an earlier request with the same key wrote. */
+/** The new record, or the seq that an earlier request with the same key wrote. */
 type NotarizeResult = RecordJson | { readonly replayedSeq: number }
 
-/** Notarizes one record, of a type that is not gated: one entry, terminal at once. Returns when it is committed. */
+/**
+ * Notarizes one record of a type that is not gated: one entry, and the record is final. Returns when it is committed.
+ */
 export async function notarize(
   deps: WriteDeps,
   caller: Caller,

@@ -9,19 +9,19 @@ import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import { agentIdOf } from '../read/agent-ids.ts'
 import { findFirstOutcome } from './first-outcome.ts'
 
-/** The agent in whose name a key with the scope `agents:act` acts. */
+/** The agent for which a key with the scope `agents:act` acts. */
 export type OnBehalfOf = { readonly agent: string; readonly agentId: Uuid }
 
 type AgentDeps = { readonly lookups: Lookups; readonly readPool: Db }
 
-/** Party of the record or step. */
 export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uuid {
   return onBehalfOf?.agentId ?? caller.agentId
 }
 
 /**
- * The agent that a request names; null: it names none. It must be an agent of the caller's ledger, and the key must be allowed to act
- * for others. It may be disabled where the same request was done before: it is then answered as it was. Throws ApiError.
+ * Returns the agent that a request names; null: it names none. It must be an agent of the caller's ledger, and the
+ * key must be allowed to act for others. If the same request succeeded before, a disabled agent is accepted, and the
+ * request gets its first answer. Throws ApiError.
  */
 export async function resolveOnBehalfOf(
   deps: AgentDeps,
@@ -34,7 +34,7 @@ export async function resolveOnBehalfOf(
   return found!
 }
 
-/** The same of several. `members`: of the problem document, where it is that one's fault. */
+/** Resolves several agents. `members`: members of the problem document if that agent is at fault. */
 export async function resolveAllOnBehalfOf(
   deps: AgentDeps,
   caller: Caller,
@@ -51,9 +51,9 @@ export async function resolveAllOnBehalfOf(
 }
 
 /**
- * The agent that is to perform a record: any of the ledger's, or one of a ledger that the record is shared with. Only
- * that ledger knows its agents. As with resolveOnBehalfOf it may be disabled by now. Throws `unknown_agent`, `agent_disabled`,
- * `performer_not_shared`.
+ * Returns the performer of a record: an agent of the ledger, or of a ledger that the record is shared with. Only that
+ * other ledger knows its agents. As in resolveOnBehalfOf, a disabled agent is accepted on a retry. Throws
+ * `unknown_agent`, `agent_disabled`, `performer_not_shared`.
  */
 export async function resolvePerformer(
   deps: AgentDeps,

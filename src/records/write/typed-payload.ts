@@ -5,15 +5,15 @@ import type { TypeRegistry, Validity } from '../../ledgers/types/type-registry.t
 import type { Uuid } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 
-/** Ledger whose types are used, and which pays for compiling and validating. */
+/** Ledger whose types are used, and to which compiling and validating are charged. */
 type OfLedger = { readonly ledger: string; readonly ledgerId: Uuid }
 
 export type TypeDeps = { readonly types: TypeRegistry }
 type Members = Record<string, unknown>
 
 /**
- * The type of this name. Not a promise where it is built in: those are most of all records, and there is nothing to wait for.
- * Throws `unknown_type`.
+ * Returns the type of this name. No promise for a built-in type: most records have one, and nothing needs to be
+ * awaited. Throws `unknown_type`.
  */
 export function getType(
   deps: TypeDeps,
@@ -24,7 +24,7 @@ export function getType(
   return BUILT_IN_TYPES.get(name) ?? deps.types.get(ledger, name, members)
 }
 
-/** The type that records of this name are notarized as. Throws `unknown_type`, `not_notarizable`. */
+/** Returns a type that records can be notarized with. Throws `unknown_type`, `not_notarizable`. */
 export function getNotarizable(
   deps: TypeDeps,
   ledger: OfLedger,
@@ -36,7 +36,10 @@ export function getNotarizable(
   return requireNotarizable(type, members)
 }
 
-/** Throws `agent_signature_required` where the type demands what the request lacks: an envelope that the agent has signed. */
+/**
+ * Throws `agent_signature_required` if the type demands an envelope that the agent has signed, and the request has
+ * none.
+ */
 export function requireAgentSigned(
   { name, agentSigned }: RecordType,
   isSigned: boolean,
@@ -60,8 +63,8 @@ function requireNotarizable(type: RecordType, members: Members): RecordType {
 }
 
 /**
- * Throws `payload_invalid` where the payload is not as its type wants it. A promise where the ledger has to wait for
- * that; nothing at all where the type takes any object.
+ * Throws `payload_invalid` if the payload does not match its type. Returns a promise if the ledger must wait for its
+ * share, and nothing if the type accepts any object.
  */
 export function verifyPayload(
   deps: TypeDeps,
@@ -79,7 +82,10 @@ export function verifyPayload(
   )
 }
 
-/** As verifyPayload, where a batch is built: our own schemas take little for each byte, and cost the ledger nothing of its share. */
+/**
+ * Validates like verifyPayload while a batch is built. Built-in schemas are cheap for each byte, so the ledger's
+ * share is not charged.
+ */
 export function verifyBuiltIn(
   type: RecordType,
   { value, bytes }: { readonly value: unknown; readonly bytes: Uint8Array },
@@ -92,7 +98,7 @@ export function verifyBuiltIn(
     throw new Error(`the schema of ${type.name} must be cheap for every document`)
 }
 
-/** As verifyPayload, of a completion: throws `evidence_invalid`. */
+/** Validates evidence like verifyPayload. Throws `evidence_invalid`. */
 export function verifyEvidence(
   deps: TypeDeps,
   ledger: OfLedger,
@@ -102,7 +108,7 @@ export function verifyEvidence(
   return verifyDocument(deps, ledger, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
 }
 
-/** `value`: asked for only where there is a schema, because of a large document it is made then. */
+/** `value`: read only if there is a schema, because for a large document it is parsed then. */
 type Document = { readonly value: unknown; readonly canonical: string }
 type JsonDocument = Document & { readonly value: JsonValue }
 type Expected = {
@@ -128,7 +134,7 @@ function refuseInvalid(expected: Expected, found: Validity, members: Members): v
   if (found.outcome === 'invalid') throw invalid(expected, found, members)
 }
 
-/** Names no value of the document: problem documents end up in logs that documents must not be in. */
+/** The error contains no value of the document: problem documents end up in logs, where documents must not be. */
 function invalid(
   { type, code }: Pick<Expected, 'type' | 'code'>,
   { message, path }: Extract<Validity, { outcome: 'invalid' }>,

@@ -7,7 +7,7 @@ export type Amount = { readonly decimal: Decimal; readonly currency: string | nu
 
 const CURRENCY = /^[A-Z]{3}$/
 
-/** null for what is none. */
+/** Returns null if the value is no amount. */
 export function parseAmount(value: JsonValue): Amount | null {
   const decimal = parseNumber(value)
   if (decimal) return { decimal, currency: null }
@@ -19,7 +19,7 @@ function parseNumber(value: JsonValue): Decimal | null {
   return typeof value === 'string' ? parseDecimal(value) : null
 }
 
-/** `{amount, currency}` and nothing else, because the meaning of other members (a unit, a tax) is not known here. */
+/** Parses `{amount, currency}`. Other members are refused, because their meaning (a unit, a tax) is unknown. */
 export function parseMoney(value: JsonObject): Amount | null {
   if (!Object.hasOwn(value, 'amount') || !Object.hasOwn(value, 'currency')) return null
   const { amount, currency } = value

@@ -10,7 +10,10 @@ import {
 import type { Part } from './document-parts.ts'
 import type { Operator, Tolerance } from './rule.ts'
 
-/** Why a rule fails, in the order of precedence. They are signed: at most 20 characters, or 256 of them fit no envelope. */
+/**
+ * Reasons why a rule fails, by precedence. They are signed: at most 20 characters each, or 256 of them would not fit
+ * into an envelope.
+ */
 export const RULE_CODES = [
   'expected_erased',
   'actual_erased',
@@ -30,10 +33,10 @@ export const RULE_CODES = [
 
 export type RuleCode = (typeof RULE_CODES)[number]
 
-/** null: the rule passes. `tolerance`: of `within`. */
+/** Returns the reason of a failure; null if the rule passes. `tolerance`: for `within`. */
 type Comparison = (expected: Part, actual: Part, tolerance: Tolerance | null) => RuleCode | null
 
-/** Outcome of each operator on two parts that exist. */
+/** Comparison of each operator, for two values that exist. */
 export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
   equals: compareEqual,
   atMost: ofAmounts((expected, actual) => compareDecimals(actual, expected) <= 0, 'above_maximum'),
@@ -53,7 +56,7 @@ function compareEqual(expected: Part, actual: Part): RuleCode | null {
   return currency && other && currency !== other ? 'currency_differs' : 'not_equal'
 }
 
-/** Money is compared with money of the same currency, everything else with what is no money. */
+/** Compares money with money of the same currency, and other amounts with each other. */
 function ofAmounts(
   holds: (expected: Decimal, actual: Decimal, tolerance: Tolerance | null) => boolean,
   code: RuleCode,
@@ -66,7 +69,7 @@ function ofAmounts(
   }
 }
 
-/** The bounds themselves are within. */
+/** Returns whether `actual` is within the tolerance, bounds included. */
 function isWithin(expected: Decimal, actual: Decimal, tolerance: Tolerance | null): boolean {
   const { measure, limit } = tolerance!
   const decimal = parseDecimal(limit)!
@@ -74,7 +77,7 @@ function isWithin(expected: Decimal, actual: Decimal, tolerance: Tolerance | nul
   return compareDecimals(absolute(subtractDecimals(actual, expected)), most) <= 0
 }
 
-/** Such times have one spelling, of one length: as text they stand in the order of time. */
+/** Compares times. They have one spelling of a fixed length, so their text order is their time order. */
 function ofTimes(holds: (expected: string, actual: string) => boolean, code: RuleCode): Comparison {
   return ({ value: expected }, { value: actual }) => {
     if (!isTime(expected)) return 'expected_type'

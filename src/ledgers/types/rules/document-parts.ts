@@ -4,7 +4,9 @@ import { resolvePointer } from '../schema/json-pointer.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 import { type Amount, parseAmount, parseMoney } from './amounts.ts'
 
-/** One document, as rules look at it: each part is written and read once, however many rules look at it or around it. */
+/**
+ * A document for rules. Each value in it is rendered and parsed once, however many rules use it or a value around it.
+ */
 export class DocumentParts {
   readonly #document: JsonValue
   readonly #texts: CanonicalTexts
@@ -15,7 +17,7 @@ export class DocumentParts {
     this.#texts = texts
   }
 
-  /** null where the pointer leads to nothing. */
+  /** Returns null if the pointer leads to nothing. */
   find(pointer: string): Part | null {
     let part = this.#found.get(pointer)
     if (part === undefined) {
@@ -27,10 +29,10 @@ export class DocumentParts {
   }
 }
 
-/** One value that a rule compares, and what it is taken for: found out when it is asked for, and once. */
+/** A value that rules compare. Its interpretations are computed on demand, once. */
 export class Part {
   readonly value: JsonValue
-  /** Length of the canonical text, in UTF-8. */
+  /** Bytes of the canonical text in UTF-8. */
   readonly bytes: number
   readonly #texts: CanonicalTexts
   #amount: Amount | null | undefined
@@ -48,13 +50,13 @@ export class Part {
     return this.#amount
   }
 
-  /** Equal where the values are. */
+  /** Equal for equal values. */
   get key(): string {
     this.#key ??= keyOf(this.value, this.#texts)
     return this.#key
   }
 
-  /** The keys of an array's elements; null where it is none. */
+  /** Keys of an array's elements; null if the value is no array. */
   get choices(): ReadonlySet<string> | null {
     if (!Array.isArray(this.value)) return null
     this.#choices ??= new Set((this.value as JsonValue[]).map((choice) => keyOf(choice, this.#texts)))
@@ -62,7 +64,10 @@ export class Part {
   }
 }
 
-/** Money is equal as a decimal, everything else as its text, which never begins with a capital letter. */
+/**
+ * Returns a text that is equal for equal values: money by its decimal, other values by their canonical text. A
+ * canonical text never begins with a capital letter.
+ */
 function keyOf(value: JsonValue, texts: CanonicalTexts): string {
   const money = isJsonObject(value) ? parseMoney(value) : null
   if (money === null) return texts.of(value)
@@ -70,8 +75,9 @@ function keyOf(value: JsonValue, texts: CanonicalTexts): string {
 }
 
 /**
- * Canonical texts as `canonicalize` writes them, each array or object once. Rules may look at a whole document, and at
- * nearly the whole of it 30 times more where it is nested: 13 ms for two of 64 KiB, and 290 ms if each were written anew.
+ * Caches canonical texts, so that each array or object is rendered once. Nested values may be compared whole by one
+ * rule, and nearly whole by 30 others: 13 ms for two documents of 64 KiB, and 290 ms if each value were rendered
+ * anew.
  */
 export class CanonicalTexts {
   readonly #known = new Map<JsonValue, string>()
@@ -95,5 +101,5 @@ export class CanonicalTexts {
   }
 }
 
-/** A shorter text is written again as fast as it is looked up. */
+/** A shorter text is rendered as fast as it is looked up. */
 const KNOWN_CHARS_MIN = 64

@@ -12,27 +12,27 @@ type Outcome = 'pass' | 'fail'
 type RuleOutcome = { readonly id: string; readonly outcome: Outcome; readonly code?: RuleCode }
 
 export type Judgement = {
-  /** pass where every rule passes, so also where there is none. */
+  /** `pass` if every rule passes, also if there are none. */
   readonly outcome: Outcome
-  /** In the order of the type's, with the reason of each that fails. */
+  /** In the order of the type's rules, with a reason for each failure. */
   readonly rules: readonly RuleOutcome[]
   /** Values that the rules compared, for the document beside the entry. */
   readonly values: JsonValue
 }
 
-/** A document is null where it was erased. */
+/** A document is null if it was erased. */
 type Documents = {
   readonly payload: JsonValue | null
   readonly evidence: JsonValue | null
-  /** null: the record has those of its type. */
+  /** null: the tolerances of the type apply. */
   readonly tolerances: Tolerances | null
 }
 
 /**
- * Judges a completion by a type's rules. Nothing in the documents is an error, and nothing is executed.
+ * Judges a completion by a type's rules. Never throws because of the documents, and executes nothing.
  *
- * Both the type and the documents may be hostile: 256 rules that each look at everything in two documents of 64 KiB take at
- * most 13 ms of CPU (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
+ * The type and the documents may be hostile: 256 rules that each compare two whole documents of 64 KiB take at most
+ * 13 ms of CPU (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
  */
 export function judge(rules: readonly Rule[], { payload, evidence, tolerances }: Documents): Judgement {
   const texts = new CanonicalTexts()

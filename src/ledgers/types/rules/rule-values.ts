@@ -5,7 +5,7 @@ import { RULE_VALUE_BYTES_MAX } from '../limits.ts'
 import { Part } from './document-parts.ts'
 import type { Tolerance } from './rule.ts'
 
-/** The value at a rule's path, or why there is none. */
+/** The value at a rule's path, or why it is absent. */
 export type Found = Part | 'erased' | 'missing'
 
 type Compared = {
@@ -17,13 +17,13 @@ type Compared = {
 
 const SIDES = ['expected', 'actual'] as const
 
-/** The array and the object around each value. */
+/** Leaves room for the array and the object around each value. */
 const VALUE_DEPTH_MAX = JSON_DEPTH_MAX - 2
 
 /**
- * The document of compared values: a member for each rule, in order, without what was not there. It is a document like any
- * other, so it must stay within their size and depth whatever was compared: a long or deep value is left out and its size
- * said, and where all together would be too much, the longest of the others too.
+ * Returns the document of compared values: a member for each rule, in order, without absent values. The document must
+ * meet the usual limits of size and depth. So a long or deep value is replaced by its size, and if the rest is still
+ * too large, the longest remaining values are too.
  */
 export function valuesOf(compared: readonly Compared[]): JsonValue {
   const members = compared.map((rule) => ({ rule, value: withoutValues(rule) }))

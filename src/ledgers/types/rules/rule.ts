@@ -12,11 +12,11 @@ export type Rule = {
   readonly actual: string
 } & (
   | { readonly operator: Ordinary }
-  /** `toleranceMax`: how far a record may set it, in the same measure; null where it may not. */
+  /** `toleranceMax`: largest tolerance that a record may set, in the same measure; null: a record may set none. */
   | { readonly operator: 'within'; readonly tolerance: Tolerance; readonly toleranceMax: string | null }
 )
 
 export const MEASURES = ['absolute', 'percent'] as const
 
-/** How far `actual` may lie from `expected`, as `within` compares them. `limit`: a decimal ≥ 0, as it was written. */
+/** Largest difference between `actual` and `expected` for `within`. `limit`: a decimal ≥ 0, as it was written. */
 export type Tolerance = { readonly measure: (typeof MEASURES)[number]; readonly limit: string }

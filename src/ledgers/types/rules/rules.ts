@@ -9,14 +9,14 @@ import { MEASURES, type Operator, type Rule, type Tolerance } from './rule.ts'
 import { isTolerance } from './tolerances.ts'
 
 /*
- * Rules compare one value of the evidence, `actual`, with one of the payload, `expected`, or with a constant, `value`.
- * Here they are read as a type has them; judge.ts finds out what they say.
+ * Rules compare one value of the evidence, `actual`, with one of the payload, `expected`, or with a constant,
+ * `value`. This file parses a type's rules; judge.ts evaluates them.
  */
 
 const AMOUNT = 'a number, a decimal as a string, or {"amount","currency"}'
 const TIME = 'a time, RFC 3339 in UTC with milliseconds'
 
-/** Which constants an operator compares with. */
+/** Constants that each operator accepts. */
 const CONSTANTS: Readonly<Record<Operator, { is: (value: JsonValue) => boolean; what: string }>> = {
   equals: { is: () => true, what: 'a value' },
   atMost: { is: isAmount, what: AMOUNT },
@@ -29,7 +29,7 @@ const CONSTANTS: Readonly<Record<Operator, { is: (value: JsonValue) => boolean; 
 
 const MEMBERS = ['id', 'op', 'expected', 'value', 'actual', 'tolerance', 'overridable']
 
-/** Throws SchemaError. `rules` is the definition's member. */
+/** Parses the member `rules` of a definition. Throws SchemaError. */
 export function parseRules(rules: JsonValue): Rule[] {
   if (!Array.isArray(rules)) throw new SchemaError(['rules'], 'must be an array')
   if (rules.length > TYPE_RULES_MAX)
@@ -43,7 +43,6 @@ export function parseRules(rules: JsonValue): Rule[] {
   })
 }
 
-/** One rule, and where it stands. */
 class RuleReader {
   readonly #rule: JsonObject
   readonly #path: readonly string[]
@@ -86,7 +85,7 @@ class RuleReader {
     return { tolerance, toleranceMax: limit }
   }
 
-  /** The member's one member, a decimal ≥ 0 as a string. */
+  /** Reads a member that is an object with a single member, a decimal ≥ 0 as a string. */
   #measured<N extends string>(name: string, measures: readonly N[]): { measure: N; limit: string } {
     const value = this.#rule[name]
     const [measure, ...more] = value !== undefined && isJsonObject(value) ? Object.keys(value) : []
@@ -106,7 +105,7 @@ class RuleReader {
     return Object.hasOwn(this.#rule, name)
   }
 
-  /** Says which rule it is, because the author of two hundred rules must not have to count. */
+  /** Adds the rule's id, so that the author of two hundred rules need not count. */
   #error(path: readonly string[], detail: string): SchemaError {
     const id = this.#has('id') ? this.#rule['id']! : null
     return new SchemaError([...this.#path, ...path], isRuleId(id) ? `rule ${id}: ${detail}` : detail)

@@ -8,7 +8,7 @@ import { formatPointer } from '../schema/json-pointer.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 import type { Rule, Tolerance } from './rule.ts'
 
-/** Tolerances that a record sets instead of its type's: as given, as stored, and by the ids of the rules. */
+/** Tolerances that a record sets instead of its type's: the given value, the stored text, and a map by rule id. */
 export type Tolerances = {
   readonly value: JsonObject
   readonly canonical: string
@@ -20,8 +20,8 @@ export function isTolerance(value: JsonValue): value is string {
 }
 
 /**
- * `tolerances`: `{"<rule id>":{"percent":"5"}}`, for the rules that the type lets records change, and as far as it lets
- * them; a record may be stricter than its type. Throws `invalid_request` with `path`, below /tolerances.
+ * Parses `tolerances`: `{"<rule id>":{"percent":"5"}}`. Records may set them for rules that the type marks, up to the
+ * type's maximum. A record may be stricter than its type. Throws `invalid_request` with `path`, below /tolerances.
  */
 export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): Tolerances {
   if (!isJsonObject(tolerances)) throw refused([], 'must be an object, of tolerances by rule ids')
@@ -37,7 +37,7 @@ export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): 
   return { value: tolerances, canonical, byRule }
 }
 
-/** Throws `invalid_request` where they are too large. */
+/** Returns the canonical text. Throws `invalid_request` if it is too large. */
 export function canonicalTolerances(tolerances: object): string {
   const canonical = canonicalize(tolerances as JsonObject)
   const bytes = Buffer.byteLength(canonical)

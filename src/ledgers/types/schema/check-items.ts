@@ -4,7 +4,6 @@ import type { JsonObject, JsonValue } from './json.ts'
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
 
-/** Keywords that look at the items of an array. */
 export const ITEM_KEYWORDS: Readonly<Record<string, Compile>> = {
   maxItems: count('maxItems', (n, max) => n <= max, 'must have at most'),
   minItems: count('minItems', (n, min) => n >= min, 'must have at least'),
@@ -20,7 +19,7 @@ function count(keyword: string, holds: (n: number, limit: number) => boolean, mu
   }
 }
 
-/** By canonical text, in one pass: comparing each with each would take 5 × 10^8 comparisons for a full document. */
+/** Compares by canonical text, in one pass. Comparing all pairs would take 5 × 10^8 comparisons for a full document. */
 function compileUniqueItems(schema: JsonObject): Check {
   if (schema['uniqueItems'] === false) return () => null
   return (value, meter) => {
@@ -58,7 +57,7 @@ function compileContains(schema: JsonObject, compiling: Compiling): Check {
   }
 }
 
-/** prefixItems and items: the second looks at what the first has not. */
+/** Compiles prefixItems and items. `items` applies to the items that prefixItems has not checked. */
 export function compileItems(schema: JsonObject, compiling: Compiling): Check | null {
   const first = ((schema['prefixItems'] as JsonValue[]) ?? []).map((_, i) =>
     compiling.subschema('prefixItems', `${i}`),
@@ -77,7 +76,7 @@ export function compileItems(schema: JsonObject, compiling: Compiling): Check | 
   }
 }
 
-/** After every other keyword of its schema. */
+/** MUST run after every other keyword of its schema. */
 export function compileUnevaluatedItems(_: JsonObject, compiling: Compiling): Check {
   const check = compiling.subschema('unevaluatedItems')
   return (value, meter, seen) => {

@@ -4,7 +4,7 @@ import type { Meter } from './meter.ts'
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
 
-/** Keywords that hand the same value on to other schemas. */
+/** Keywords that apply other schemas to the same value. */
 export const LOGIC_KEYWORDS: Readonly<Record<string, Compile>> = {
   $ref: (schema, compiling) => compiling.reference(schema['$ref'] as string),
   allOf: compileAllOf,
@@ -29,7 +29,7 @@ function compileAllOf(schema: JsonObject, compiling: Compiling): Check {
   }
 }
 
-/** Notes of a schema that does not hold do not count. */
+/** Runs a check, and discards its notes if the schema does not hold. */
 function attempt(check: Check, value: JsonValue, meter: Meter, seen: Seen | null): Fault | null {
   if (seen === null) return check(value, meter, null)
   const own = new Seen()
@@ -45,7 +45,7 @@ function compileAnyOf(schema: JsonObject, compiling: Compiling): Check {
     for (const check of checks) {
       if (attempt(check, value, meter, seen)) continue
       holds = true
-      // All that hold count for what was looked at; otherwise one is enough.
+      // With `seen`, all alternatives that hold contribute notes. Without it, one is enough.
       if (seen === null) break
     }
     return holds ? null : fault('anyOf', `must be as one of ${checks.length} alternatives wants it`)

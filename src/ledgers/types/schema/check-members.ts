@@ -14,8 +14,8 @@ import type { Pattern } from './pattern.ts'
 import { isJsonObject } from './schema-keywords.ts'
 
 /*
- * Keywords that look at the members of an object. Members are found by their own names only: `__proto__` and
- * `constructor` are names like any other, and no object has them unless its text does.
+ * Keywords for members of objects. Only own members count: `__proto__` and `constructor` are ordinary names, and an
+ * object has them only if its text does.
  */
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
@@ -100,7 +100,10 @@ function compileDependentSchemas(schema: JsonObject, compiling: Compiling): Chec
 
 type NamedChecks = ReadonlyMap<string, Check>
 
-/** properties, patternProperties and additionalProperties in one go: the last looks at what the others have not. */
+/**
+ * Compiles properties, patternProperties and additionalProperties together. The last applies to members that the
+ * others have not checked.
+ */
 export function compileMembers(schema: JsonObject, compiling: Compiling): Check | null {
   const named: NamedChecks = new Map(
     Object.keys((schema['properties'] as JsonObject) ?? {}).map((name) => [
@@ -152,7 +155,7 @@ function checkMember(
   return found
 }
 
-/** After every other keyword of its schema. */
+/** MUST run after every other keyword of its schema. */
 export function compileUnevaluatedMembers(_: JsonObject, compiling: Compiling): Check {
   const check = compiling.subschema('unevaluatedProperties')
   return (value, meter, seen) => {

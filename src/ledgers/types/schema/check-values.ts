@@ -6,7 +6,7 @@ import type { Meter } from './meter.ts'
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
 
-/** Keywords that look at the value itself, and at nothing in it. */
+/** Keywords that check the value itself, not its members or items. */
 export const VALUE_KEYWORDS: Readonly<Record<string, Compile>> = {
   type: compileType,
   enum: (schema) => compileEnum('enum', schema['enum'] as JsonValue[]),
@@ -43,7 +43,10 @@ function compileType(schema: JsonObject): Check {
   return (value) => (types.some((type) => isOfType(value, type)) ? null : fault('type', message))
 }
 
-/** Values are equal where their canonical texts are: looked up, not compared with one after another. */
+/**
+ * Compiles enum and const. Equal values have equal canonical texts, so one look-up replaces a comparison with each
+ * value.
+ */
 function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
   const known = new Set(values.map(equalityText))
   const hasStructures = values.some((value) => typeof value === 'object' && value !== null)
@@ -55,14 +58,17 @@ function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
   }
 }
 
-/** The canonical text, paid for. Nobody pays for more than a document's worth too late. */
+/**
+ * Returns the canonical text, and spends steps for it. The steps are spent afterwards, which costs at most one
+ * document too much.
+ */
 export function spendCanonical(value: JsonValue, meter: Meter): string {
   const text = equalityText(value)
   meter.spend(text.length)
   return text
 }
 
-/** BigInts of up to 650 digits. */
+/** BigInts have up to 650 digits. */
 const DECIMAL_STEPS = 200
 
 function compileMultipleOf(schema: JsonObject): Check {
@@ -127,7 +133,7 @@ function compileFormat(schema: JsonObject): Check {
   }
 }
 
-/** Some formats look at a text several times. */
+/** Some formats read a text several times. */
 function spendFormat(meter: Meter, text: string): void {
   spendText(meter, 4 * text.length)
 }

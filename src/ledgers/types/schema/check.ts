@@ -2,26 +2,27 @@ import type { JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 import type { Pattern } from './pattern.ts'
 
-/** A fault of a value: the keyword that refuses it, and where. */
+/** A fault of a value: the keyword that refuses it, and the place. */
 export type Fault = {
   readonly keyword: string
-  /** Says what the schema wants, and nothing of the value. */
+  /** Describes what the schema requires, and contains nothing of the value. */
   readonly message: string
-  /** From the value inwards to the whole: each check adds where it went in. */
+  /** Path from the value outwards: each check appends the name that it entered. */
   readonly path: string[]
 }
 
 /**
- * One keyword, or one schema, on one value; null: nothing is wrong. `seen`: where the members and items that were looked
- * at are noted, if an unevaluated… around asks for them. After a fault, what was noted MUST NOT be used.
+ * Checks one keyword, or one schema, on a value. Returns null if the value is valid. `seen`: collects the members and
+ * items that were checked, if a surrounding unevaluated… keyword needs them. After a fault, the notes MUST NOT be
+ * used.
  */
 export type Check = (value: JsonValue, meter: Meter, seen: Seen | null) => Fault | null
 
-/** The members of an object, or the items of an array, that some subschema has looked at. */
+/** Members of an object, or items of an array, that some subschema has checked. */
 export class Seen {
   readonly members = new Set<string>()
   readonly items = new Set<number>()
-  /** Items of an array before this one. */
+  /** All items of an array before this index were checked. */
   itemsBefore = 0
 
   addAll(other: Seen, meter: Meter): void {
@@ -32,12 +33,12 @@ export class Seen {
   }
 }
 
-/** To note a member or an item in a set. */
+/** Cost of adding a member or an item to a set. */
 export const STEPS_PER_NOTE = 12
 
-/** Facts about the schema around a keyword that compiling it needs. */
+/** What a keyword needs of the surrounding schema when it is compiled. */
 export type Compiling = {
-  /** The check of the subschema at this path below the schema. */
+  /** Returns the check of the subschema at this path below the schema. */
   subschema(...path: string[]): Check
   reference(reference: string): Check
   pattern(pattern: string): Pattern
@@ -52,7 +53,7 @@ export function inside(found: Fault, segment: string): Fault {
   return found
 }
 
-/** For what looks at each character once, or hashes it. */
+/** For work that reads each character once, or hashes it. */
 const CHARS_PER_STEP = 4
 
 export function spendText(meter: Meter, chars: number): void {

@@ -1,9 +1,9 @@
 /**
- * digits × 10^exponent. A decimal that is made of a text or a number has no trailing zeros in its digits: if two such
- * are equal, so are their members.
+ * The value digits × 10^exponent. A decimal made of a text or a number has no trailing zeros in its digits, so equal
+ * decimals have equal members.
  *
- * Size: texts have up to 60 digits, numbers up to 17 with an exponent of -340 to 308. So the largest that is ever
- * made, a difference of two numbers brought to one exponent, has some 650 digits: 2 µs, whatever they are.
+ * Size: texts have up to 60 digits, numbers up to 17 with an exponent of -340 to 308. So the largest decimal, a
+ * difference of two numbers at one exponent, has about 650 digits: 2 µs, whatever they are.
  */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
@@ -16,7 +16,7 @@ export function parseDecimal(text: string): Decimal | null {
   return match && fromDigits(match[1]!, match[2] ?? '', 0)
 }
 
-/** A finite number as the shortest decimal that reads back as it, which is what its canonical text has. */
+/** Returns a finite number as the shortest decimal that reads back as the number, as in its canonical text. */
 export function decimalOf(value: number): Decimal {
   const [mantissa, power] = value.toExponential().split('e') as [string, string]
   const [whole, fraction = ''] = mantissa.split('.') as [string, string?]
@@ -31,7 +31,7 @@ function fromDigits(whole: string, fraction: string, power: number): Decimal {
   return { digits: BigInt(text.slice(0, end)), exponent: power - fraction.length + text.length - end }
 }
 
-/** Below, equal to or above 0, as `a` is to `b`. */
+/** Returns a number below, equal to or above 0, like `a` compared with `b`. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const { digits } = subtractDecimals(a, b)
   return digits < 0n ? -1 : digits > 0n ? 1 : 0
@@ -42,7 +42,7 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   return { digits: scaled(a, exponent) - scaled(b, exponent), exponent }
 }
 
-/** `percent` hundredths of `a`. */
+/** Returns `percent` hundredths of `a`. */
 export function percentOf(percent: Decimal, a: Decimal): Decimal {
   return { digits: percent.digits * a.digits, exponent: percent.exponent + a.exponent - 2 }
 }
@@ -51,7 +51,10 @@ export function absolute({ digits, exponent }: Decimal): Decimal {
   return { digits: digits < 0n ? -digits : digits, exponent }
 }
 
-/** Whether `value` is a whole multiple of `divisor`, as decimals: 0.3 is one of 0.1, which a division of doubles denies. */
+/**
+ * Returns whether `value` is a whole multiple of `divisor`, as decimals: 0.3 is a multiple of 0.1, which a division
+ * of doubles denies.
+ */
 export function isMultiple(value: number, divisor: number): boolean {
   const a = decimalOf(value)
   const b = decimalOf(divisor)

@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { isPointer } from './json-pointer.ts'
 
 /**
- * The formats that are asserted, by the RFCs that JSON Schema names (2020-12 validation, §7.3). Each takes time in
- * proportion to the text: no pattern here can match one stretch of text in two ways.
+ * Formats that are asserted, by the RFCs that JSON Schema names (2020-12 validation, §7.3). Each takes time in
+ * proportion to the text: no pattern here can match a part of the text in two ways.
  */
 export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
@@ -13,7 +13,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   email: isEmail,
   hostname: isHostname,
   ipv4: isIPv4,
-  // An address of RFC 4291 has no zone.
+  // Addresses of RFC 4291 have no zone.
   ipv6: (text) => isIPv6(text) && !text.includes('%'),
   uri: isUri,
   uuid: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
@@ -34,7 +34,7 @@ function isDate(text: string): boolean {
 const TIME = /^(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i
 const DAY_MINUTES = 24 * 60
 
-/** RFC 3339 full-time. A second 60 ends a day of UTC, whatever the offset. */
+/** RFC 3339 full-time. Second 60 is valid only at the end of a UTC day, whatever the offset. */
 function isTime(text: string): boolean {
   const match = TIME.exec(text)
   if (!match) return false
@@ -90,7 +90,7 @@ const URI = /^[a-z][a-z0-9+.-]*:(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*)
 const AUTHORITY = /^(?:([^@[\]]*)@)?(\[[^[\]@]*\]|[^@:[\]]*)(?::\d*)?$/
 const URI_TEXT = /^(?:[a-z0-9._~!$&'()*+,;=:@/?-]|%[0-9a-f]{2})*$/i
 
-/** RFC 3986: with a scheme. */
+/** RFC 3986, with a scheme. */
 function isUri(text: string): boolean {
   const parts = URI.exec(text)
   if (!parts) return false

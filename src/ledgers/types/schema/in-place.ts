@@ -2,9 +2,9 @@ import { SCHEMA_IN_PLACE_DEPTH_MAX } from './limits.ts'
 import type { SchemaError } from './schema-error.ts'
 
 /**
- * Refuses a schema that could look at one value without end, or through so many subschemas one inside another that the
- * stack would not hold them: a value's depth is bounded, so all recursion is bounded where each turn of it goes deeper
- * into the value. `inPlace`: for each subschema, those that look at the same value. Throws SchemaError.
+ * Refuses schemas that could check one value without end, or through so many nested subschemas that the stack
+ * overflows. The depth of a value is bounded, so recursion is bounded if each loop of it goes deeper into the value.
+ * `inPlace`: for each subschema, those that check the same value. Throws SchemaError.
  */
 export function refuseLoops(
   inPlace: ReadonlyMap<string, readonly string[]>,
@@ -14,7 +14,7 @@ export function refuseLoops(
   const height = (pointer: string, depth: number): number => {
     const known = heights.get(pointer)
     if (known !== undefined) return known
-    // A loop is deeper than any number.
+    // A loop exceeds any depth.
     if (depth > SCHEMA_IN_PLACE_DEPTH_MAX) throw tooDeep(pointer)
     let highest = 0
     for (const inner of inPlace.get(pointer)!) highest = Math.max(highest, 1 + height(inner, depth + 1))

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** RFC 6901. */
+/** Returns a JSON Pointer (RFC 6901). */
 export function formatPointer(segments: readonly string[]): string {
   return segments.map((segment) => `/${segment.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
@@ -11,12 +11,12 @@ export function isPointer(text: string): boolean {
   return POINTER.test(text)
 }
 
-/** Value that a pointer leads to; undefined if there is none. Members are found by their own names only. */
+/** Returns the value at a pointer; undefined if there is none. Only own members count. */
 export function resolvePointer(document: JsonValue, pointer: string): JsonValue | undefined {
   let value: JsonValue | undefined = document
   for (const segment of pointer.split('/').slice(1)) {
     if (value === null || typeof value !== 'object') return undefined
-    // §4: ~1 first, or ~01 would become a slash.
+    // RFC 6901 §4: ~1 first, or ~01 would become a slash.
     const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
     value = Array.isArray(value) ? elementOf(value, name) : memberOf(value as JsonObject, name)
   }

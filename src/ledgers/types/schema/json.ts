@@ -3,8 +3,9 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 export type JsonObject = { readonly [name: string]: JsonValue }
 
 /**
- * Text that is the same for equal values, whatever the order of their members (JSON Schema Core, section 4.2.2). Loops and
- * concatenation: a hostile schema has it made of the same value at every depth, and `map` and `join` took four times as long.
+ * Returns a text that is the same for equal values, whatever the order of their members (JSON Schema Core, section
+ * 4.2.2). Uses loops and concatenation: a hostile schema renders the same value at every depth, and `map` and `join`
+ * took four times as long.
  */
 export function equalityText(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(value)

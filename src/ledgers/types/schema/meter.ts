@@ -1,9 +1,9 @@
-/** Thrown when a validation has used up its steps; `validate` catches it, nobody else sees it. */
+/** Thrown when a validation has used up its steps. Only `validate` catches it. */
 export class TooCostly extends Error {}
 
 /**
- * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 measured). A loop over a value or a schema
- * MUST spend before or while it runs, in proportion, because both may be an attacker's.
+ * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 measured). A loop over a value or a
+ * schema MUST spend steps in proportion, before or while it runs, because an attacker may have written both.
  */
 export class Meter {
   #left: number
@@ -12,7 +12,7 @@ export class Meter {
     this.#left = steps
   }
 
-  /** Throws TooCostly. */
+  /** Spends steps. Throws TooCostly when they are used up. */
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) throw new TooCostly()

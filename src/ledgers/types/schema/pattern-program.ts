@@ -1,12 +1,15 @@
 import { type Assertion, PatternError, type PatternNode } from './pattern-syntax.ts'
 
-/** Which single code points an atom matches. */
+/** Returns whether an atom matches a code point. */
 type AtomTest = (codePoint: number) => boolean
 
 /**
- * A pattern as an automaton. Instruction i is `ops[i]`: ATOM takes a code point that atom `left[i]` matches and goes on at
- * i + 1; SPLIT goes on at `left[i]` and `right[i]`; an assertion holds here, and goes on at i + 1, or ends the thread;
- * MATCH is the end.
+ * A pattern as an automaton. Instruction i is `ops[i]`:
+ *
+ * - ATOM takes a code point that atom `left[i]` matches, and continues at i + 1.
+ * - SPLIT continues at `left[i]` and `right[i]`.
+ * - An assertion continues at i + 1 if it is true here, or ends the thread.
+ * - MATCH is the end.
  */
 export type PatternProgram = {
   readonly ops: Uint8Array
@@ -30,7 +33,7 @@ const OP_OF_ASSERTION: Readonly<Record<Assertion, number>> = {
   'no word edge': NO_WORD_EDGE,
 }
 
-/** Throws PatternError where the pattern, with its repetitions written out, has more than `instructionsMax`. */
+/** Compiles a pattern. Throws PatternError if it has more than `instructionsMax` with its repetitions written out. */
 export function compileProgram(root: PatternNode, instructionsMax: number): PatternProgram {
   const writer = new ProgramWriter(instructionsMax)
   writer.write(root)
@@ -91,7 +94,10 @@ class ProgramWriter {
     for (const end of ends) this.#left[end] = this.#right[end] = this.#ops.length
   }
 
-  /** Written out: x{2,4} is x x (x (x)?)?. A part that writes nothing, such as (?:){9999}, is written once. */
+  /**
+   * Writes repetitions out: x{2,4} is x x (x (x)?)?. A node without instructions, such as (?:){9999}, is written
+   * once.
+   */
   #writeRepeat({ node, min, max }: PatternNode & { kind: 'repeat' }): void {
     for (let i = 0; i < min; i++) {
       const before = this.#ops.length
@@ -102,7 +108,10 @@ class ProgramWriter {
     else this.#writeOptional(node, max - min)
   }
 
-  /** Asked again at its end, not sent back to its beginning: a step less for each character of a long text. */
+  /**
+   * Puts a second SPLIT at the loop's end instead of a jump to its beginning. This saves one step per character of a
+   * long text.
+   */
   #writeLoop(node: PatternNode): void {
     const enter = this.#emit(SPLIT)
     this.#left[enter] = this.#ops.length
@@ -144,7 +153,7 @@ class ProgramWriter {
 
 const ASCII_END = 128
 
-/** V8 decides which code points a class holds. With a single code point nothing can be looked for twice. */
+/** V8 decides which code points a class contains. With a single code point there is no backtracking. */
 function classTest(text: string): AtomTest {
   const pattern = new RegExp(`^(?:${text})$`, 'u')
   const ascii = Array.from({ length: ASCII_END }, (_, code) => pattern.test(String.fromCharCode(code)))

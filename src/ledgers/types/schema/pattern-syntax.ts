@@ -1,11 +1,14 @@
 /*
- * Regular expressions as JSON Schema has them: ECMA-262 with the flag `u`. V8 says whether a pattern is well-formed, so
- * this parser may rely on that. It refuses parts that it can't turn into an automaton (look-around, back references,
+ * Parses regular expressions of JSON Schema: ECMA-262 with the flag `u`. V8 checks the syntax first, so this parser
+ * may rely on it. The parser refuses constructs that cannot become an automaton (look-around, back references,
  * modifiers).
  */
 
 export type PatternNode =
-  /** One code point that `text`, an atom of the pattern, matches; `literal` where that is just one. */
+  /**
+   * `text` is an atom of the pattern, which matches one code point. `literal`: that code point, if the atom matches a
+   * single one.
+   */
   | { readonly kind: 'atom'; readonly text: string; readonly literal: number | null }
   | { readonly kind: 'assertion'; readonly at: Assertion }
   | { readonly kind: 'sequence'; readonly nodes: readonly PatternNode[] }
@@ -14,10 +17,9 @@ export type PatternNode =
 
 export type Assertion = 'start' | 'end' | 'word edge' | 'no word edge'
 
-/** Why a pattern is refused. */
 export class PatternError extends Error {}
 
-/** Throws PatternError. */
+/** Parses a pattern. Throws PatternError. */
 export function parsePattern(pattern: string): PatternNode {
   try {
     new RegExp(pattern, 'u')
@@ -71,7 +73,7 @@ class PatternParser {
       const last = comma === undefined ? Number(min) : max === '' ? Infinity : Number(max)
       repeat = { kind: 'repeat', node, min: Number(min), max: last }
     } else return node
-    // Lazy or greedy: the text matches, or it does not.
+    // Lazy or greedy makes no difference to whether the text matches.
     if (this.#pattern[this.#at] === '?') this.#at++
     return repeat
   }
@@ -92,7 +94,7 @@ class PatternParser {
   #readGroup(): PatternNode {
     if (!this.#match(GROUP)) throw new PatternError('may not look ahead or behind, nor change flags')
     const node = this.readChoice()
-    this.#at++ // the bracket that V8 saw
+    this.#at++ // the closing bracket, which V8 has checked
     return node
   }
 

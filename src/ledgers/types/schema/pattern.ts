@@ -13,12 +13,12 @@ import {
 import { PatternError, parsePattern } from './pattern-syntax.ts'
 
 /**
- * A regular expression that takes time in proportion to text and pattern, whatever both are: all ways through the
- * automaton are followed at once (Thompson 1968), where V8 tries one after another and may need 2^n of them.
+ * A regular expression that takes time in proportion to text and pattern, whatever both are. All paths through the
+ * automaton are followed at once (Thompson 1968). V8 tries one path after another, and may need 2^n of them.
  *
- * Rejected: re2js 2.10.0, a port of RE2. A pattern of 48 instructions, `^[ab]*a[ab]{40}[^ab][^ab]`, took it 90 to 200 ms
- * for a text of 60,000 characters and then held 9 MB for its cache of states: neither can be charged or bounded from
- * outside. Here the same is refused after a number of steps that is known, and nothing is held.
+ * Rejected: re2js 2.10.0, a port of RE2. A pattern of 48 instructions, `^[ab]*a[ab]{40}[^ab][^ab]`, took it 90 to 200
+ * ms for a text of 60,000 characters, and left 9 MB in its cache of states. Neither can be charged or bounded from
+ * outside. Here the same text is refused after a known number of steps, and nothing stays in memory.
  */
 export class Pattern {
   readonly #program: PatternProgram
@@ -37,7 +37,7 @@ export class Pattern {
     return this.#program.ops.length
   }
 
-  /** Whether the pattern matches anywhere in `text`. Spends steps for each instruction that is looked at. */
+  /** Returns whether the pattern matches anywhere in `text`. Spends steps for each visited instruction. */
   test(text: string, meter: Meter): boolean {
     const threads = new Threads(this.#program, text)
     for (let at = 0; ; ) {
@@ -50,17 +50,17 @@ export class Pattern {
   }
 }
 
-/** To set up a search, besides an eighth of a step for each instruction. */
+/** Cost of setting up a search, in addition to an eighth of a step for each instruction. */
 const STEPS_PER_SEARCH = 60
 
-/** The instructions that wait for the next code point, each at most once. */
+/** Instructions that wait for the next code point, each at most once. */
 class Threads {
   matched = false
   readonly #program: PatternProgram
   readonly #text: string
   #waiting: number[] = []
   #next: number[] = []
-  /** Where an instruction was last put on the list: no way is followed twice from one place. */
+  /** Position at which an instruction was last listed, so that no path is followed twice from one position. */
   readonly #seenAt: Int32Array
   readonly #todo: number[] = []
   #work = 0
@@ -76,7 +76,7 @@ class Threads {
     return this.#waiting.length
   }
 
-  /** How many instructions were looked at since it was last asked. */
+  /** Returns the number of instructions visited since the last call. */
   takeWork(): number {
     const work = this.#work + 1
     this.#work = 0
@@ -87,12 +87,12 @@ class Threads {
     this.#follow(0, at, this.#waiting)
   }
 
-  /** Takes the code point at `at`; the index after it. */
+  /** Consumes the code point at `at`, and returns the index after it. */
   step(at: number): number {
     const codePoint = this.#text.codePointAt(at)!
     const after = at + (codePoint > 0xffff ? 2 : 1)
     const { ops, left, atoms } = this.#program
-    // Asked of V8 where it is no ASCII, at ten times the price: once for each atom, not for each instruction.
+    // Beyond ASCII the test calls V8, at ten times the cost. So it runs once for each atom, not for each instruction.
     const known: (boolean | undefined)[] | null = codePoint < 128 ? null : []
     for (const instruction of this.#waiting) {
       const atom = left[instruction]!
@@ -120,7 +120,7 @@ class Threads {
     return after
   }
 
-  /** Adds to `list` what is reached from `instruction` without taking anything. */
+  /** Adds to `list` the instructions that `instruction` reaches without consuming a character. */
   #follow(instruction: number, at: number, list: number[]): void {
     const { ops, left, right } = this.#program
     const todo = this.#todo
@@ -148,7 +148,7 @@ class Threads {
   }
 }
 
-/** ECMA-262 22.2.2.9.3 WordCharacters; NaN, beyond the text, is none. */
+/** ECMA-262 22.2.2.9.3 WordCharacters. NaN, beyond the text, is no word character. */
 function isWord(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) ||

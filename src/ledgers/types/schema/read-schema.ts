@@ -7,18 +7,18 @@ import { PatternError } from './pattern-syntax.ts'
 import { SchemaError } from './schema-error.ts'
 import { isJsonObject, KEYWORDS, PARTNERS } from './schema-keywords.ts'
 
-/** A JSON Schema that was read and found acceptable: where its subschemas are, and what refers to what. */
+/** A checked JSON Schema, with the positions of its subschemas and references. */
 export type SchemaDocument = {
-  /** Every subschema, by JSON Pointer from the document's root. */
+  /** Every subschema, by JSON Pointer from the root. */
   readonly subschemas: ReadonlyMap<string, JsonValue>
   readonly patterns: ReadonlyMap<string, Pattern>
-  /** The pointer of what a $ref means. */
+  /** Returns the pointer of a $ref's target. */
   resolve(reference: string): string
 }
 
 /**
- * Reads a schema of JSON Schema 2020-12. `base`: where it stands in the definition, for errors. Throws SchemaError for
- * whatever is not understood to the last member: a keyword that is ignored would promise what nobody checks.
+ * Reads a schema of JSON Schema 2020-12. `base`: its position in the definition, for errors. Throws SchemaError for
+ * anything that is not fully supported: an ignored keyword would promise a check that never happens.
  */
 export function readSchema(schema: JsonValue, base: string): SchemaDocument {
   const reader = new SchemaReader(base)
@@ -31,7 +31,7 @@ export function readSchema(schema: JsonValue, base: string): SchemaDocument {
 class SchemaReader implements SchemaDocument {
   readonly subschemas = new Map<string, JsonValue>()
   readonly patterns = new Map<string, Pattern>()
-  /** Subschemas that look at the same value as the one that is the key. */
+  /** For each subschema, those that check the same value. */
   readonly inPlace = new Map<string, string[]>()
   readonly #base: string
   readonly #anchors = new Map<string, string>()
@@ -45,7 +45,7 @@ class SchemaReader implements SchemaDocument {
     this.readSubschema(schema, [], null)
   }
 
-  /** `around`: the subschema that looks at the same value. */
+  /** `around`: the subschema that checks the same value. */
   readSubschema(schema: JsonValue, path: string[], around: string | null): void {
     const pointer = formatPointer(path)
     if (this.subschemas.size >= SCHEMA_SUBSCHEMAS_MAX)
@@ -91,7 +91,7 @@ class SchemaReader implements SchemaDocument {
     }
   }
 
-  /** After all were read: a reference may point forwards. */
+  /** Called when all subschemas were read, because a reference may point forwards. */
   resolveReferences(): void {
     for (const { from, reference, path } of this.#references) {
       const target = this.#find(reference)
@@ -126,7 +126,7 @@ function parsePointer(pointer: string): string[] {
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** null for a reference that leaves the document. */
+/** Returns null for a reference to another document. */
 function decodeFragment(reference: string): string | null {
   if (!reference.startsWith('#')) return null
   try {

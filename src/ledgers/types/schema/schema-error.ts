@@ -1,8 +1,8 @@
 import { formatPointer } from './json-pointer.ts'
 
-/** A schema, or the rules, of a type that can't be registered: where, and why. */
+/** Thrown for a schema or rules that cannot be registered, with the place and the reason. */
 export class SchemaError extends Error {
-  /** A JSON Pointer into the definition. */
+  /** JSON Pointer into the definition. */
   readonly path: string
   readonly detail: string
 

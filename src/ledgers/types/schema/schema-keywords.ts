@@ -4,12 +4,15 @@ import { formatPointer } from './json-pointer.ts'
 import { SCHEMA_ENUM_VALUES_MAX } from './limits.ts'
 
 /*
- * Every keyword that is taken, with what it may hold (JSON Schema 2020-12). Not taken: keywords that leave the document
- * or make a reference depend on its place ($id, $dynamicRef, $dynamicAnchor, $vocabulary), those of earlier drafts
- * (definitions, dependencies, additionalItems), and keywords that are never asserted (contentEncoding and its like).
+ * Every supported keyword with its allowed values (JSON Schema 2020-12). Refused are:
+ *
+ * - keywords that refer to other documents, or make a reference depend on its position ($id, $dynamicRef,
+ *   $dynamicAnchor, $vocabulary)
+ * - keywords of earlier drafts (definitions, dependencies, additionalItems)
+ * - keywords that are never asserted (contentEncoding and similar ones)
  */
 
-/** Reader of a whole schema (read-schema.ts), as the keywords use it. `path` is where the keyword stands. */
+/** Reader of a whole schema (read-schema.ts), as keywords use it. `path`: position of the keyword. */
 type KeywordReader = {
   readSubschema(schema: JsonValue, path: string[], around: string | null): void
   pattern(pattern: string, path: string[]): void
@@ -45,7 +48,7 @@ const count = must((value) => Number.isSafeInteger(value) && (value as number) >
 const names = must(isNames, 'an array of strings, each of them once')
 const anything: ReadKeyword = () => {}
 
-/** `inPlace`: it looks at the same value as the schema around it. */
+/** `inPlace`: the subschema checks the same value as the schema around it. */
 function subschema(inPlace: boolean): ReadKeyword {
   return (reader, value, path) => reader.readSubschema(value, path, inPlace ? around(path) : null)
 }
@@ -67,7 +70,7 @@ function subschemaMap(inPlace: boolean): ReadKeyword {
   }
 }
 
-/** The pointer of the schema whose keyword stands at `path`. */
+/** Returns the pointer of the schema that has the keyword at `path`. */
 function around(path: readonly string[]): string {
   return formatPointer(path.slice(0, -1))
 }
@@ -107,7 +110,7 @@ const readAnchor: ReadKeyword = (reader, value, path) => {
   reader.anchor(value as string, path)
 }
 
-/** Only at the root: a subschema of another dialect would be read by other rules. */
+/** Allowed at the root only: a subschema of another dialect would have other rules. */
 const readDialect: ReadKeyword = (reader, value, path) => {
   if (value !== DIALECT || path.length > 1) throw reader.error(path, `must be ${DIALECT}, at the root only`)
 }
@@ -171,7 +174,7 @@ export const KEYWORDS: Readonly<Record<string, ReadKeyword>> = {
   unevaluatedProperties: subschema(false),
 }
 
-/** Keywords that mean nothing alone. */
+/** Keywords that have no effect without their partner. */
 export const PARTNERS: Readonly<Record<string, string>> = {
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   then: 'if',

@@ -11,31 +11,31 @@ import { readSchema, type SchemaDocument } from './read-schema.ts'
 
 export type ValidationResult =
   | { readonly outcome: 'valid' }
-  /** The first fault found; `path`: a JSON Pointer into the value, or as far as there is room for it. */
+  /** The first fault. `path`: a JSON Pointer into the value, cut at FAULT_PATH_CHARS_MAX. */
   | { readonly outcome: 'invalid'; readonly path: string; readonly keyword: string; readonly message: string }
-  /** Its steps were used up before it was known. */
+  /** The validation used up its own steps. */
   | { readonly outcome: 'too costly' }
-  /** Those of the caller were: it may go on for longer. */
+  /** The validation used up the caller's steps, and may be repeated with more. */
   | { readonly outcome: 'unfinished' }
 
 export type SchemaSource = { readonly text: string; readonly base: string }
 
 /**
- * A JSON Schema (2020-12) that a tenant wrote, ready to validate what a tenant sends.
+ * A compiled JSON Schema (2020-12). A tenant wrote the schema, and tenants send the values.
  *
- * Both may be hostile, and everybody else shares the thread that they run on. So no code is generated, as ajv would
- * (docs/decisions/0007-schemas-are-interpreted.md): a schema becomes closures, every one of which pays for what it
- * does, and a validation that has used up its steps ends, whatever the schema. Stack: subschemas that look at one
- * value inside each other are bounded by in-place.ts, values by JSON_DEPTH_MAX.
+ * Both may be hostile, and all tenants share the thread. So no code is generated, as ajv would
+ * (docs/decisions/0007-schemas-are-interpreted.md): a schema becomes closures that each spend steps for their work. A
+ * validation that has used up its steps ends, whatever the schema. Stack: in-place.ts limits nested subschemas for
+ * one value, JSON_DEPTH_MAX limits values.
  */
 export class Schema {
   readonly #check: Check
-  /** Memory of the compiled schema, roughly. */
+  /** Approximate memory of the compiled schema. */
   readonly bytes: number
-  /** JSON text that it was compiled from, and its place: another thread compiles it anew. */
+  /** JSON text that it was compiled from, and its position. Another thread compiles it from these. */
   readonly source: SchemaSource
 
-  /** `base`: its place in the definition, for errors. Throws SchemaError. */
+  /** `base`: position in the definition, for errors. Throws SchemaError. */
   constructor(schema: JsonValue, base: string) {
     const document = readSchema(schema, base)
     this.source = { text: JSON.stringify(schema), base }
@@ -47,7 +47,10 @@ export class Schema {
       this.source.text.length
   }
 
-  /** `bytes`: length of the value's JSON text, which bounds the cost of a validation. `stepsMax`: steps that the caller has for it. */
+  /**
+   * Validates a value. `bytes`: length of its JSON text, which limits the cost. `stepsMax`: steps that the caller
+   * allows.
+   */
   validate(value: JsonValue, bytes: number, stepsMax = Number.POSITIVE_INFINITY): ValidationResult {
     const allowed = VALIDATION_STEPS_BASE + VALIDATION_STEPS_PER_BYTE * bytes
     const meter = new Meter(Math.min(allowed, stepsMax))
@@ -65,7 +68,7 @@ function invalid({ path, keyword, message }: Fault): ValidationResult {
   return { outcome: 'invalid', path: shortPointer(path.toReversed()), keyword, message }
 }
 
-/** Member names are the caller's, and may be as long as a document. */
+/** Cuts the pointer: the caller chose the member names, which may be as long as a document. */
 function shortPointer(segments: readonly string[]): string {
   let chars = 0
   const kept = segments.findIndex((segment) => {
@@ -78,7 +81,7 @@ function shortPointer(segments: readonly string[]): string {
 const COMPILERS = { ...VALUE_KEYWORDS, ...MEMBER_KEYWORDS, ...ITEM_KEYWORDS, ...LOGIC_KEYWORDS }
 const STEPS_PER_SCHEMA = 4
 const BYTES_PER_SUBSCHEMA = 1_024
-/** With the tables of which characters an atom takes. */
+/** Includes the tables of characters that atoms match. */
 const BYTES_PER_INSTRUCTION = 256
 
 class Compiler {
@@ -92,7 +95,7 @@ class Compiler {
 
   compileAll(): Check {
     const root = this.#checkOf('')
-    // One after another, not one inside another: a chain of references may be as long as the schema.
+    // In a loop, not recursively: a chain of references may be as long as the schema.
     for (let next = this.#uncompiled.pop(); next !== undefined; next = this.#uncompiled.pop()) {
       this.#checks.get(next)!.check = this.#compile(next)
     }
@@ -152,7 +155,10 @@ function all(checks: readonly Check[]): Check {
   }
 }
 
-/** A schema with an unevaluated… keyword looks at what its own keywords, and those they hand the value to, have noted. */
+/**
+ * Gives a schema with an unevaluated… keyword its own notes: from its own keywords, and from schemas that they apply
+ * to the same value.
+ */
 function noting(check: Check): Check {
   return (value, meter, outer) => {
     const seen = new Seen()

@@ -3,10 +3,10 @@ import { Schema, type SchemaSource, type ValidationResult } from './schema.ts'
 
 type Given = { readonly source: SchemaSource; readonly document: string }
 
-/** The schema of the piece before: the documents of a batch come one after another. */
+/** Schema of the previous call: the documents of a batch follow each other. */
 let compiled: { readonly text: string; readonly schema: Schema } | null = null
 
-/** Validates a document, by its canonical text, in a thread; `ms`: how long that took. */
+/** Validates a document in a thread, by its canonical text. `ms`: duration. */
 export function validateText({ source, document }: Given): {
   readonly found: ValidationResult
   readonly ms: number
