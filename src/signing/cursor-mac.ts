@@ -12,8 +12,8 @@ export type CursorPlace = {
 }
 
 /**
- * Authenticates the audit follower's cursors. Settlement is released below them, and the worker's database login can
- * write their rows. An older row of the same ledger has a valid MAC too, but only makes entries be verified twice.
+ * Authenticates the audit follower's cursors. Money moves only below them, and the worker's database login can write
+ * their rows. An older row of the same ledger has a valid MAC too, but only makes entries be verified twice.
  */
 export type CursorMac = RowMac<CursorPlace & { readonly ledgerId: Uuid }>
 
