@@ -1,6 +1,6 @@
 /*
- * Interfaces of the functions that src/proof gets from outside: it hashes, signs and verifies only through them.
- * src/signing implements each natively for servers and portably for browsers.
+ * Functions that src/proof gets from outside. It hashes, signs and verifies only through them. src/signing implements
+ * each natively for servers and portably for browsers.
  */
 
 /**

@@ -10,7 +10,10 @@ import { ProofError } from './error.ts'
 
 const SIGN_BIT = 0x80
 
-/** Returns whether 32 bytes encode y ≥ 2^255 - 19, which RFC 8032 §5.1.3 refuses, or a point of small order. */
+/**
+ * Returns whether 32 bytes encode a point that must not be used. That is y ≥ 2^255 - 19, which RFC 8032 §5.1.3
+ * refuses, or a point of small order.
+ */
 export function isWeakEd25519Point(point: Uint8Array): boolean {
   const y = new Uint8Array(point) // slice() would not copy a Buffer
   y[31]! &= ~SIGN_BIT

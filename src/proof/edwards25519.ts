@@ -1,6 +1,6 @@
 /*
- * Computes the points of small order of edwards25519 (RFC 8032 §5.1) from the curve -x² + y² = 1 + d·x²·y², over the
- * integers modulo p. A list typed by hand could have a wrong digit, and a verifier would then accept forged
+ * Computes the points of small order of edwards25519 (RFC 8032 §5.1). It uses the curve -x² + y² = 1 + d·x²·y² over
+ * the integers modulo p. A list typed by hand could have a wrong digit, and a verifier would then accept forged
  * signatures.
  */
 
@@ -19,8 +19,8 @@ export const SMALL_ORDER_Y: ReadonlySet<string> = new Set(
 )
 
 /**
- * Returns a point whose double has y = 0, and so order 4: x² + y² = 0, that is x = √-1·y. The curve's equation
- * becomes d·y⁴ + 2·y² - 1 = 0, so y² is (-1 - √(1 + d)) / d. The other root is no square.
+ * Returns a point of order 8. Its double has y = 0, and so order 4: x² + y² = 0, that is x = √-1·y. The curve's
+ * equation becomes d·y⁴ + 2·y² - 1 = 0, so y² is (-1 - √(1 + d)) / d. The other root is no square.
  */
 function pointOfOrder8(): Point {
   const y = squareRoot((-1n - squareRoot(1n + D)) * inverse(D))

@@ -119,7 +119,6 @@ export function bytesOfUuid(id: Uuid): Uint8Array {
   return bytes
 }
 
-/** Writes the 16 bytes of an id at `at`. */
 export function writeUuid(bytes: Uint8Array, at: number, id: Uuid): void {
   let from = 0
   for (let i = 0; i < ID_BYTES; i++) {
@@ -131,7 +130,6 @@ export function writeUuid(bytes: Uint8Array, at: number, id: Uuid): void {
 
 const DASH = 0x2d
 
-/** Returns the value of a digit 0 to 9 or a to f. */
 function nibble(code: number): number {
   return code < 0x3a ? code - 0x30 : code - 0x57
 }

@@ -50,8 +50,8 @@ export const AGENT_KEYS_MAX = 8
 
 // Notes
 /**
- * Room for sixteen signatures of 5 kB, which verifiers must accept (C2SP signed-note): 107 kB in base64, plus their
- * names.
+ * Sixteen signatures of 5 kB, which verifiers must accept (C2SP signed-note), have 107 kB in base64. The rest is room
+ * for their names.
  */
 export const NOTE_BYTES_MAX = 131_072
 export const NOTE_SIGNATURES_MAX = 64
@@ -75,8 +75,8 @@ export const PROOF_BYTES_MAX = 262_144
 export const PROOF_DEPTH_MAX = 4
 export const PROOF_KEYS_MAX = 16
 /**
- * Payload, evidence and values of 64 KiB each, and 28 KiB of metadata, references, tolerances, reasons and ids, with
- * every character escaped (six times as long). The rest is reserve.
+ * Payload, evidence and values of 64 KiB each, and 28 KiB of other members, with every character escaped (six times
+ * as long). The other members are metadata, references, tolerances, reasons and ids. The rest is reserve.
  */
 export const RECORD_BYTES_MAX = 1_572_864
 /** Two paths of 53 and 11 hashes, an item of 600 bytes, a header of 2,000. The rest is reserve. */
@@ -87,7 +87,7 @@ export const RECEIPT_FILE_BYTES_MAX: number = ENVELOPE_BYTES_MAX + RECEIPT_BYTES
 // Lines of exports and bundles
 export const SALT_BYTES = 16
 /**
- * A batch's documents have at most 18 MiB: a body of 4 MiB can consist of `1e20`, which has 21 digits in canonical
+ * A batch's documents have at most 18 MiB. A body of 4 MiB can consist of `1e20`, which has 21 digits in canonical
  * form.
  */
 export const LINE_BYTES_MAX: number = 32 * 1024 * 1024

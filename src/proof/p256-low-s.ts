@@ -2,9 +2,9 @@ import { concat, fromHex, toHex } from './bytes.ts'
 import { SIGNATURE_BYTES } from './crypto.ts'
 
 /*
- * ECDSA has two valid signatures for each message: beside (r, s) also (r, n - s), and anybody can compute one from
- * the other without a key. The envelope around the second would have another leaf and be as genuine as the first. So
- * only the lower s is accepted.
+ * ECDSA has two valid signatures for each message: (r, s) and (r, n - s). Anybody can compute one from the other
+ * without a key. The envelope around the second would have another leaf and be as genuine as the first. So only the
+ * lower s is accepted.
  */
 
 /** Half of the order of P-256, rounded down; big-endian like s. */

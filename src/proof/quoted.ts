@@ -6,8 +6,8 @@ export const HIDDEN_CLASS = String.raw`\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_
 const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]`, 'gu')
 
 /**
- * Quotes a foreign text for a line that scripts parse: as a JSON string, so that the text cannot imitate the rest of
- * the line. Hidden characters are escaped.
+ * Quotes a foreign text for a line that scripts parse. The result is a JSON string, so that the text cannot imitate
+ * the rest of the line. Hidden characters are escaped.
  */
 export function quoted(text: string): string {
   return escapeHidden(JSON.stringify(text))

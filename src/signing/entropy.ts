@@ -6,7 +6,6 @@ const POOL_BYTES = 4096
 export type Entropy = {
   /** Returns 16 fresh random bytes. */
   bytes16(): Uint8Array
-  /** Returns a UUIDv7 (RFC 9562 §5.7). */
   uuidv7(nowMs: number): Uuid
 }
 

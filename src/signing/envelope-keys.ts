@@ -38,10 +38,7 @@ export class EnvelopeKeys {
     this.#load = load
   }
 
-  /**
-   * Returns a FindKey that knows all of `kids` (lower-case hex) that belong to the deployment or to agents of the
-   * ledger.
-   */
+  /** Returns a FindKey for `kids` (lower-case hex). It finds those of the deployment and of the ledger's agents. */
   async finderFor(kids: Iterable<string>, ledgerId: Uuid | null = null): Promise<FindKey> {
     for (const kid of kids) {
       if (this.#findKey(kid) || (ledgerId && (await this.findAgentKey(ledgerId, kid)))) continue

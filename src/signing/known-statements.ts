@@ -47,8 +47,8 @@ export class KnownStatements {
   }
 
   /**
-   * Returns the bytes of an envelope if a key of the deployment is known to have signed it, otherwise null. The
-   * caller then need not read it.
+   * Returns the bytes of an envelope, so that the caller need not read it again. null: it is unknown whether a key of
+   * the deployment signed it.
    */
   findEnvelope(leaf: string): Uint8Array | null {
     const known = this.#known.get(leaf)

@@ -16,8 +16,8 @@ export type MasterKey = {
   /** Throws if another key sealed it, or if the bytes or their context were changed. */
   open(sealed: Uint8Array, context: string): Buffer
   /**
-   * Returns 40 bytes that Postgres can check: the key's id (8), and HMAC-SHA256 of the concatenated chunks, under a
-   * key derived from the master key for this purpose.
+   * Returns 40 bytes that Postgres can check: the key's id (8) and an HMAC-SHA256 (32). The HMAC covers the
+   * concatenated chunks. Its key is derived from the master key for this purpose.
    */
   databaseMac(chunks: Iterable<Uint8Array>): Buffer
   /** Keys with which Postgres checks `databaseMac`: two while one master key replaces another. */
@@ -26,8 +26,8 @@ export type MasterKey = {
   mac(text: string, context: string): Buffer
   isMac(mac: Uint8Array, text: string, context: string): boolean
   /**
-   * Makes `seal` and `mac` use the key that sealed this secret: of two master keys, the one that the database uses.
-   * Throws as `open` does.
+   * Makes `seal` and `mac` use the key that sealed this secret. Of two master keys, this is the one that the database
+   * uses. Throws as `open` does.
    */
   followSealed(sealed: Uint8Array, context: string): void
 }

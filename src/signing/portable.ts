@@ -5,8 +5,8 @@ import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import { ProofError } from '../proof/error.ts'
 
 /*
- * Counterpart of native.ts without native modules: for browsers, and for auditors who want code that they can read.
- * 30 to 50 times slower. Tests verify that both make the same bytes and refuse the same input.
+ * Counterpart of native.ts without native modules. It is for browsers, and for auditors who want code that they can
+ * read. 30 to 50 times slower. Tests verify that both make the same bytes and refuse the same input.
  */
 
 export type PortableHashes = {

@@ -2,9 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { SourceError } from './source.ts'
 
 /**
- * Reads the checkpoint notes of a file: one note as text, lines `{"checkpoint":"<note>"}` as at the end of an export,
- * or the one in a bundle's first line. Throws SourceError if there is none, so that a wrong file never counts as a
+ * Reads the checkpoint notes of a file. Throws SourceError if there is none, so that a wrong file never counts as a
  * stored checkpoint.
+ *
+ * The file may be:
+ *
+ * - one note as text;
+ * - lines `{"checkpoint":"<note>"}`, as at the end of an export;
+ * - a bundle, with the note in its first line.
  */
 export async function readCheckpointFile(path: string): Promise<string[]> {
   const text = await readNotes(path)

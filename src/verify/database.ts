@@ -25,8 +25,8 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { TreeCollector } from './tree-collector.ts'
 
 /**
- * A ledger in its own database: every row of every table that is evidence or an index of it, in one snapshot, in the
- * order of the entries. So nothing in memory is larger than a page.
+ * A ledger in its own database. Reads every row of every table that is evidence or an index of it, in one snapshot.
+ * Rows come in the order of the entries, so nothing in memory is larger than a page.
  *
  * `ledger`: its id (`led_…`); null if the database has only one ledger. Needs a login that may read all tables. With
  * a server's own login, idempotency keys are left out and a notice says so.
@@ -132,7 +132,7 @@ async function verifyPeerRows(
 }
 
 /**
- * A stored erased document is no fault of integrity: its entry comes first, and nobody is shown the document. But the
+ * A stored erased document is no fault of integrity: its entry comes first. Nobody is shown the document. But the
  * operator should know.
  */
 function overdueNotice(count: number): string[] {
@@ -157,7 +157,6 @@ async function chooseLedger(snapshot: LedgerSnapshot, ledger: string | null, nam
   throw new SourceError('usage', `${name} holds ${ids.length} ledgers: choose one with --ledger\n  ${shown}`)
 }
 
-/** Returns a published key in the form that verification uses. */
 export function keyHint({ kid, alg, spki, compromisedAt }: AuditedServerKey) {
   return {
     kid: toHex(kid),

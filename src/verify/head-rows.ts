@@ -44,8 +44,8 @@ function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
 }
 
 /**
- * Verifies that a checkpoint exists for the stored tree. The tree grows in full steps; the last, partial step is
- * stored together with a checkpoint.
+ * Verifies that the stored tree is ahead of its newest checkpoint by full steps only. A partial step is stored
+ * together with a checkpoint.
  */
 export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedger): void {
   const ahead = (treeSize ?? 0) - (checkpointSize ?? 0)

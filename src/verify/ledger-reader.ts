@@ -31,8 +31,8 @@ import { type EntryPortion, SourceError } from './source.ts'
 type Beside = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
 
 /**
- * Reads a ledger's tables in parallel, each in the order of the entries: an entry's line as in an export, with every
- * row that claims to come from that entry.
+ * Reads a ledger's tables in parallel, each in the order of the entries. Returns each entry's line as in an export,
+ * with every row that claims to come from that entry.
  */
 export class LedgerReader {
   readonly #client: LedgerSnapshot['client']

@@ -4,7 +4,6 @@ import { SourceError } from './source.ts'
 /** A PEM file of a key has a few hundred. */
 export const PEM_BYTES_MAX = 16 * 1024
 
-/** Reads a small text file as readBytes does. */
 export async function readText(path: string, bytesMax: number): Promise<string> {
   return (await readBytes(path, bytesMax)).toString('utf8')
 }

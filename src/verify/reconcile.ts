@@ -14,8 +14,8 @@ type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' 
   /** Checkpoint notes from outside, of either ledger. */
   readonly checkpoints: readonly string[]
   /**
-   * Refuses findings that rest on a ledger's own claims, and entries that one export received from beyond the end of
-   * the other.
+   * Refuses findings that rest on a ledger's own claims. Also refuses entries that one export received from beyond
+   * the end of the other.
    */
   readonly strict: boolean
 }

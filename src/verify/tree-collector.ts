@@ -6,9 +6,8 @@ import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/tree/merkl
 type Level = { readonly tiles: string[]; growing: Uint8Array[] }
 
 /**
- * Computes the hash tiles that a database must contain for a tree of `treeSize` entries
- * (migrations/0006-checkpoints-and-audits.sql), while a ledger is verified. Stores one hash for each full tile: 1.3
- * MB for ten million entries.
+ * Computes the hash tiles that a database must contain for a tree of `treeSize` entries, while the ledger is verified
+ * (migrations/0006-checkpoints-and-audits.sql). Stores one hash for each full tile: 1.3 MB for ten million entries.
  */
 export class TreeCollector {
   readonly #sha256: Sha256

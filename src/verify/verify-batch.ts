@@ -26,7 +26,7 @@ import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
 
 /**
- * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md), instead of the items and
+ * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). They replace the items and
  * documents of its line. Digests are computed from the stored bytes: bytes that lead to the signed root are the
  * signed ones, so no JSON needs parsing.
  *
@@ -59,7 +59,7 @@ export function verifyStoredBatch(
 }
 
 /**
- * Verifies that the rows are exactly those that the signed number of records fills, and that the line has neither
+ * Verifies that the rows are exactly those that the signed number of records fills. The line must have neither
  * documents nor a received entry.
  */
 function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate }: ParsedStatement): void {

@@ -58,7 +58,6 @@ export type OwnEntry = {
   /** Shown items of a batch; null for other entries. */
   readonly items: readonly BatchItem[] | null
   readonly documents: readonly DocumentLine[]
-  /** Documents of this entry that were erased. */
   readonly erased: readonly ErasedDocument[]
 }
 
@@ -102,7 +101,7 @@ export function verifyBundleLine(
   }
 }
 
-/** Verifies each item by its own path, so that the other items of the batch need not be shown. */
+/** Verifies each item by its own path. So the other items of the batch need not be shown. */
 function verifyPartOfBatch(
   line: BundleLine,
   proofs: NonNullable<BundleLine['itemProofs']>,

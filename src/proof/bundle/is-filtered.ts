@@ -1,5 +1,6 @@
 /**
- * A filter of records: those made by the entries `from` to `to`, both inclusive, that match every given member.
+ * A filter of records. It selects records made by the entries `from` to `to`, both inclusive, that match every given
+ * member.
  *
  * - `agent`: the agent that made the record, that it was made for, or that performs it.
  * - `trace`: 32 hex digits.
@@ -12,7 +13,6 @@ export type BundleFilter = {
   readonly trace?: string | undefined
 }
 
-/** Facts about a record that a filter compares. */
 export type Filtered = {
   readonly type: string
   readonly agents: readonly (string | null | undefined)[]

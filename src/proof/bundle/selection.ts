@@ -52,8 +52,8 @@ export class Selection {
   }
 
   /**
-   * A record of a batch may have another record of the same batch as its parent, so each admitted record also admits
-   * those below it.
+   * Admits the records of an entry. A parent may lie in the same batch, so each admitted record admits those below
+   * it. Throws `parent_absent` or `entry_unrelated` for any other record.
    */
   #admit(made: readonly Made[]): void {
     const below = new Map<string | undefined, Made[]>()

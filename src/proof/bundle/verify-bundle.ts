@@ -48,7 +48,6 @@ export type BundleFindings = {
   /** Number of records of the selection; null for a range. */
   readonly records: number | null
   readonly documents: 'all' | 'withheld'
-  /** Number of erased documents of these entries. */
   readonly erased: number
   readonly treeSize: number
   /** `given`: the caller named the ledger's first envelope key. */
@@ -279,7 +278,7 @@ export class BundleVerifier {
     else if (!isOfRange && travelsWith !== 'all') throw unrelated(entry, 'it is not of the range or record')
   }
 
-  /** A policy with a path lies before the range: it is there only for a statement of the range. */
+  /** A policy with a path lies before the range. It is there only for a statement of the range. */
   #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
     const policy = { leaf: toHex(leaf), says: statement.predicate as unknown as RegistrationPolicy }
     this.#policies.set(policy.leaf, policy.says)
@@ -320,7 +319,7 @@ export class BundleVerifier {
     } else this.#agentKeys.revoke(predicate, seq)
   }
 
-  /** Verifies that every key in the head, and every key that the caller trusts, is one of the ledger's. */
+  /** Verifies that the ledger has every key of the head, and every key that the caller trusts. */
   #verifyKeys(): void {
     const { all } = this.#keys
     for (const { kid } of this.#head.keys)

@@ -32,7 +32,6 @@ export type EntryStep = {
   /** Ids of the records notarized here, 16 bytes each. `digestWords` has the first word of each payload's digest. */
   readonly recordIds: Uint8Array
   readonly digestWords: Uint32Array
-  /** Erased documents of this entry. */
   readonly erased: readonly ErasedDocument[]
   /** null for `record-notarized`: its statement has nothing more, and a ledger may have ten million. */
   readonly statement: ParsedStatement | null
@@ -56,7 +55,6 @@ export type ErasedDocument = {
   readonly erasedBy: number
 }
 
-/** Facts from outside an entry's statement. */
 type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'received'> & {
   /** Agents and types of a batch's items; MAY contain duplicates. */
   readonly actedFor: Iterable<string | undefined>

@@ -49,7 +49,6 @@ export class IdTable {
     return true
   }
 
-  /** Returns the seq and tag that were added with the id, or null. */
   get(ids: Uint8Array, offset = 0): { seq: number; tag: number } | null {
     const at = this.#find(
       wordAt(ids, offset),

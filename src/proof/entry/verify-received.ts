@@ -51,7 +51,7 @@ export function verifyReceived(
 }
 
 /**
- * Returns what the entry states about the received entry, or about the offer that it takes; null if it receives
+ * Returns the claims about the received entry, or about the offer that the step takes. null: the entry receives
  * nothing.
  */
 export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): SaidOfReceived | null {

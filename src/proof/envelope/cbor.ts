@@ -28,8 +28,8 @@ export class BadText {}
 export type CborForm = 'deterministic' | 'loose'
 
 /**
- * Decodes the single item in `bytes`: maps as Map, integers beyond 2^53 - 1 as bigint, an outer tag 18 as Tag18 if
- * `tag18` allows it. Throws `cbor_malformed`; for well-formed CBOR that is not deterministic,
+ * Decodes the single item in `bytes`. Maps become Map, integers beyond 2^53 - 1 bigint, and an outer tag 18 becomes
+ * Tag18 if `tag18` allows it. Throws `cbor_malformed`; for well-formed CBOR that is not deterministic,
  * `cbor_not_deterministic`. Takes linear time.
  */
 export function decodeCbor(

@@ -33,7 +33,6 @@ export function parseSign1(bytes: Uint8Array, form: CborForm): Sign1 {
   return { protectedBytes, unprotected, payload, signature }
 }
 
-/** Returns whether the map has exactly these labels. */
 export function hasExactly(map: CoseMap, labels: readonly number[]): boolean {
   return map.size === labels.length && labels.every((label) => map.has(label))
 }

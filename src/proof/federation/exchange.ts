@@ -109,7 +109,7 @@ export class PeeringExchange {
 export class UnforeseenShare extends Error {}
 
 /**
- * Collects the exchange of a ledger with each of its peers from its verified entries, in order (`onEntry` of
+ * Collects what a ledger exchanges with its peers. The input is its verified entries, in order (`onEntry` of
  * LedgerVerifier). Takes about 500 bytes of memory for each sent entry and 170 for each received one.
  *
  * `sharedLater`: the records that any `record-shared` of the ledger names. With it, memory grows only with what is

@@ -95,8 +95,8 @@ function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
 }
 
 /**
- * Throws if a peering that only `side` has was used: one of its received entries lies within what the other ledger
- * shows. Without such an entry the peering may still be under way.
+ * Throws if a peering that only `side` has was used. It was used if one of its received entries lies within what the
+ * other ledger shows. Otherwise the peering may still be under way.
  */
 function refuseUsed(peering: PeeringExchange, side: LedgerExchange, other: LedgerExchange): void {
   for (const [seq, { at }] of peering.taken) {

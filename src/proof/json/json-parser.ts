@@ -15,7 +15,7 @@ export function parseWithEscapedNames(text: string, depthMax: number): JsonValue
   return new JsonReader(text, depthMax).readText()
 }
 
-/** Returns the index of the quote that ends the string containing `start`, or the text's length if there is none. */
+/** Returns the index of the quote that ends the string around `start`. Returns the text's length if there is none. */
 export function endOfString(text: string, start: number): number {
   let i = start
   for (; i < text.length; i++) {
@@ -76,7 +76,6 @@ export class JsonReader {
     return value
   }
 
-  /** Returns the value of a number literal. */
   protected number(literal: string): JsonValue {
     return Number(literal)
   }

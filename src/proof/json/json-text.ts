@@ -165,9 +165,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/**
- * A number without an exponent and of at most this many characters is always exact: a double has 15 reliable digits.
- */
+/** Longest number without an exponent that needs no check: a double has 15 reliable digits. */
 const SAFE_NUMBER_CHARS = 15
 
 /**
@@ -276,7 +274,6 @@ function refuseBadStrings(value: JsonValue): void {
     throw new ProofError('json_nul', `U+0000 in ${JSON.stringify(nul.slice(0, SHOWN_CHARS_MAX))}`)
 }
 
-/** Yields every string and name in a value. */
 function* stringsOf(value: JsonValue): Generator<string> {
   if (typeof value === 'string') yield value
   else if (Array.isArray(value)) for (const element of value) yield* stringsOf(element)

@@ -6,8 +6,7 @@ import { ENTRY_KINDS } from '../statement/kinds.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
 
 /**
- * Rebuilds from a ledger's entries who may act in it: agents, the keys that belong to them, and the scopes of each
- * key.
+ * Rebuilds from a ledger's entries who may act in it: agents, their keys, and each key's scopes.
  *
  * Without this check a server could sign "agent X did it" for an X that was never registered, or under somebody
  * else's key. A holder of the API's login and the envelope key can write such an entry. Only the order of
@@ -28,7 +27,6 @@ type Key = {
 const SCOPE_ACT = 'agents:act'
 const SCOPE_RECORDS = 'records:write'
 
-/** Members of an entry about its maker. */
 type Acting = Pick<OwnStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs' | 'statement'>
 
 export class LedgerActors {
@@ -36,8 +34,7 @@ export class LedgerActors {
   readonly #keys = new Map<string, Key>()
 
   /**
-   * Throws if the entry's actor, through its key, could not make such an entry at that time, or could not act for
-   * `actedFor`.
+   * Throws if the actor's key did not entitle it to this entry at that time. Also checks the agents that it acts for.
    */
   verifyActor({ kind, actor, key, actedFor, atMs, statement }: Acting): void {
     const entitled = ENTRY_KINDS[kind]
@@ -116,7 +113,7 @@ export class LedgerActors {
 }
 
 /**
- * Returns whether an agent rotates or revokes its own signing key, which needs only the scope to write records. A key
+ * Returns whether an agent rotates or revokes its own signing key. That needs only the scope to write records. A key
  * without an endorsement may be the agent's first, and needs the scope to manage agents.
  */
 function isOfOwnKey(actor: string, statement: Acting['statement']): boolean {

@@ -24,7 +24,6 @@ export type StoredAgentKey = {
  */
 export type PinnedAgents = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Members of an entry about its maker and signer. */
 type Signed = Pick<OwnStep, 'kind' | 'kid' | 'actor' | 'actedFor'>
 
 /**
@@ -48,7 +47,7 @@ export class LedgerAgentKeys {
     this.#pinned = pinned
   }
 
-  /** Throws if an entry makes an agent's key a key of the ledger: a kid must identify which of the two signed. */
+  /** Throws if an entry makes an agent's key a key of the ledger. A kid must identify which of the two signed. */
   refuse(kid: string): void {
     if (this.#ring.get(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
   }
@@ -135,8 +134,8 @@ export class LedgerAgentKeys {
   }
 
   /**
-   * Throws if a pinned agent's new key was neither named by the caller nor endorsed by a trusted key. Otherwise the
-   * key becomes trusted.
+   * Adds a pinned agent's new key to the trusted ones. Throws if the caller neither named it nor trusts a key that
+   * endorses it.
    */
   #trust(agent: string, kid: string, endorsedBy: string | undefined): void {
     const pinned = this.#pinned.get(agent)

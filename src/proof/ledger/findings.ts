@@ -25,8 +25,8 @@ export type LedgerFindings = {
   /** Size of the largest checkpoint of the ledger's own; 0: none. */
   readonly own: number
   /**
-   * Whether that checkpoint covers each entry more than a minute older than the newest one, and the gap behind it is
-   * at most a minute.
+   * Whether that checkpoint reaches the ledger's end. It must cover each entry more than a minute older than the
+   * newest one, and the gap behind it must be at most a minute.
    */
   readonly ownReachesEnd: boolean
   /**

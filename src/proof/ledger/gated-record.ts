@@ -55,7 +55,6 @@ const FINAL: ReadonlySet<string> = new Set(
   RECORD_STATES.filter((state) => !LIFECYCLE.some(({ from }) => from === state)),
 )
 
-/** Returns whether no event can move the record any more. */
 export function isFinal(record: GatedRecord): boolean {
   return FINAL.has(record.state)
 }

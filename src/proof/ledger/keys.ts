@@ -44,7 +44,7 @@ export class LedgerKeys {
     this.#introduce(kid, seq)
   }
 
-  /** Throws if an entry makes a key of the ledger an agent's: a kid must identify which of the two signed. */
+  /** Throws if an entry makes a key of the ledger an agent's. A kid must identify which of the two signed. */
   refuse(kid: string): void {
     if (this.#ring.get(kid))
       throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)

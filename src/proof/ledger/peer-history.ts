@@ -28,9 +28,9 @@ export type PeerKey = NamedKey & {
 const PEER = 'the peer'
 
 /**
- * Received entries of one peering: the other ledger's keys, which of its entries were received, and the state of its
- * records by those. Takes 24 bytes for each entry and each record, in two tables, and an object for each record that
- * can still move.
+ * Received entries of one peering. From them it knows the other ledger's keys, the received seqs and digests, and the
+ * state of the shared records. Takes 24 bytes for each entry and each record, in two tables, and an object for each
+ * record that can still move.
  */
 export class PeerHistory {
   readonly #sha256: Sha256
@@ -82,7 +82,7 @@ export class PeerHistory {
    * becomes current again.
    */
   rotate(next: NamedKey, seq: number): void {
-    // The key of that seq was verified to sign the entry, and endorses the new one if it is current.
+    // The receiving entry was verified with the key of that seq, which endorses the new one if it is current.
     this.#give(next, this.#ring.at(seq).kid, seq)
   }
 

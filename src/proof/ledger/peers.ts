@@ -44,7 +44,6 @@ type Peering = {
   readonly addedSeq: number
   /** Leaf of this ledger's `peer-added`. */
   readonly addedLeaf: string
-  /** Statement of that entry. */
   readonly added: ParsedStatement
   /** Leaf of the other side's `peer-added`; null while it is unknown. */
   counterpart: string | null
@@ -60,8 +59,8 @@ type Peering = {
 const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked', 'server-key-rotated'])
 
 /**
- * The ledgers that a ledger shares records with, rebuilt from its own entries: the records shared with each, the
- * entries received from each, and whether the other ledger signed those (docs/formats/federation.md).
+ * The peers of a ledger, rebuilt from its own entries (docs/formats/federation.md). For each peer: the records shared
+ * with it, the entries received from it, and whether it signed those.
  *
  * A dishonest operator needs no forged entries of its own ledger, because the chain accepts whatever the operator
  * signs. Inventing other ledgers' entries must fail instead: each received envelope is verified with the key that the

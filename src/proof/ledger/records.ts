@@ -46,7 +46,7 @@ export class LedgerRecords {
     return this.#count
   }
 
-  /** Adds records that are terminal at once: 16 bytes of `ids` and the first word of the payload's digest for each. */
+  /** Adds records that are terminal at once. Each has 16 bytes of `ids` and the first word of its payload's digest. */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
     for (let i = 0; i < digestWords.length; i++) add(this.#ids, ids, ID_BYTES * i, seq, digestWords[i]!)
     this.#count += digestWords.length
@@ -117,14 +117,13 @@ export class LedgerRecords {
     add(this.#others, parseIdBytes('cmp', name), 0, seq, digestWord(sha256))
   }
 
-  /** Returns whether the ledger has a record of this name. */
   has(name: string): boolean {
     return this.#ids.get(parseIdBytes('rec', name)) !== null
   }
 
   /**
-   * Throws unless the record is a gated record of this ledger, was created with this payload, and has `party` as its
-   * principal. For a terminal record 32 bits of the digest are compared.
+   * Throws unless the record may be shared by `party`. It must be a gated record of this ledger, with this payload
+   * and with `party` as its principal. For a terminal record 32 bits of the digest are compared.
    */
   verifyShared({ name, sha256 }: Subject, party: string): void {
     const id = parseIdBytes('rec', name)

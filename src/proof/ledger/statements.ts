@@ -25,14 +25,13 @@ export class LedgerStatements {
     this.#providers = providers
   }
 
-  /** Number of registered statements. */
   get count(): number {
     return this.#count
   }
 
   /**
-   * Throws `statement_pair` if the entry behind a statement is not `statement-registered`, or if a
-   * `statement-registered` is not behind a statement.
+   * Throws `statement_pair` unless statements and `statement-registered` entries alternate in pairs. A statement must
+   * be followed by its registration, and a registration must follow a statement.
    */
   verifyTurn({ seq, kind }: Pick<EntryStep, 'seq' | 'kind'>): void {
     if ((this.#open !== null) === (kind === 'statement-registered')) return

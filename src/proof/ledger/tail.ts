@@ -42,8 +42,8 @@ export class LedgerTail {
   }
 
   /**
-   * Whether the first entry behind the ledger's own checkpoint is more than a minute newer than the covered ones.
-   * Either somebody removed what lay between, or the ledger was idle and was read in the second after its next entry.
+   * Whether there is a gap of more than a minute behind what the ledger's own checkpoint covers. Either somebody
+   * removed what lay there, or the ledger was idle and was read in the second after its next entry.
    */
   get hasGapBehindOwn(): boolean {
     const oldest = this.#oldestBehindOwn

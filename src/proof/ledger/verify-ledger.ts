@@ -118,7 +118,6 @@ export class LedgerVerifier {
     }
   }
 
-  /** Verifies and takes the next entry. */
   append(step: EntryStep): void {
     this.#verifyPlace(step)
     if (step.seq === 0) this.#begin(step)
@@ -299,7 +298,10 @@ export class LedgerVerifier {
     }
   }
 
-  /** Verifies the state that the operator signed when it reopened the ledger: it must be the state before the entry. */
+  /**
+   * Verifies that the state in a `ledger-restored` is the state before the entry. The operator signed it when the
+   * ledger was reopened.
+   */
   #verifyRestored(found: { readonly size: number; readonly chain: string }): void {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {
       throw new ProofError(

@@ -48,7 +48,7 @@ export type EntryProof = {
   readonly path: readonly Uint8Array[]
   readonly checkpoint: string
   readonly item: ItemProof | null
-  /** Envelope of the entry that registers the agent's key, if an agent signed this entry; null: the server signed. */
+  /** Envelope of the entry that registers the signing agent's key; null: the server signed. */
   readonly registration: Uint8Array | null
 }
 

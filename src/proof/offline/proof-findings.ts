@@ -44,7 +44,6 @@ export type Signal = {
   readonly validUntil: string | null
 }
 
-/** The caller's inputs besides the proof. */
 type Given = {
   readonly kids: readonly string[]
   readonly noteKey: string | null

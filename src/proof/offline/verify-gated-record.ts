@@ -15,9 +15,9 @@ export type ProvedEntry = Pick<VerifiedProof, 'statement' | 'item' | 'seq'>
 type Said = ParsedStatement['predicate']
 
 /**
- * Verifies the member `gated` of a record against the entry: the terms if the entry created the record, otherwise the
- * step. A record that has moved on since is accepted if it still shows what the entry states. Other steps are not
- * verified. Throws `record_contradicts_proof`, or a document's code.
+ * Verifies the member `gated` of a record against the entry. If the entry created the record, the terms are compared,
+ * otherwise the step. A record that has moved on since is accepted if it still shows what the entry states. Other
+ * steps are not verified. Throws `record_contradicts_proof`, or a document's code.
  *
  * A server that lies about one step may send the proof of another. So the proved step must be shown, and a record in
  * a terminal state must be in the entry's state.

@@ -93,9 +93,9 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
 }
 
 /**
- * Verifies the registration of an agent's key: the server signed that the agent has the key, and the key signed the
- * proof of possession. It shows neither that the agent's earlier keys endorsed the key, nor that it was not revoked
- * later: that needs the whole chain.
+ * Verifies the registration of an agent's key. The server must have signed the registration, and the key its proof of
+ * possession. It shows neither that the agent's earlier keys endorsed the key, nor that it was not revoked later:
+ * that needs the whole chain.
  */
 function verifyRegistration(
   proof: EntryProof,

@@ -65,9 +65,7 @@ export function encodeConsistencyReceipt({
   return encodeSign1(signed, new Map([[VDP, new Map([[CONSISTENCY, [proof]]])]]))
 }
 
-/**
- * Returns the envelope with its receipt in the unprotected header (RFC 9942 §2): one file that can be verified alone.
- */
+/** Returns the envelope with its receipt in the unprotected header (RFC 9942 §2). The file can be verified alone. */
 export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8Array {
   const { protectedBytes, payload, signature } = parseSign1(envelope, 'deterministic')
   const parts = [protectedBytes, new Map([[RECEIPTS, [receipt]]]), payload, signature]
@@ -152,7 +150,7 @@ function encodeLeafPath({ size, index, path }: LeafPath): Uint8Array {
 function parseReceipt(bytes: Uint8Array): ParsedSigned & { readonly unprotected: CoseMap } {
   refuseLong(bytes, RECEIPT_BYTES_MAX)
   const { payload, ...parts } = parseSign1(bytes, 'deterministic')
-  // A verifier might check an attached root instead of the proof's.
+  // An attached root could be verified instead of the root of the proof.
   if (payload !== null) throw structure('an attached payload')
   return { ...parts, header: parseReceiptHeader(parts.protectedBytes) }
 }
@@ -176,7 +174,6 @@ function parseItem(value: unknown): ReceiptItem {
   return { item, at: parseLeafPath(at) }
 }
 
-/** Decodes two numbers and a list of hashes. */
 function parseProof(bytes: Uint8Array, hashesMax: number): [number, number, Uint8Array[]] {
   const value = decodeCbor(bytes, 'deterministic')
   const [first, second, path] = Array.isArray(value) && value.length === 3 ? (value as unknown[]) : []

@@ -4,7 +4,6 @@ import { parseRegisteredStatement, type SignedStatement } from '../scitt/signed-
 import { detachReceipt } from './receipt.ts'
 import { type VerifiedPlace, verifyReceiptOf } from './verify-receipt.ts'
 
-/** The caller's knowledge from elsewhere. */
 export type StatementTrust = {
   /** The ledger's note verifier key. It alone proves that a receipt is from that ledger. */
   readonly noteKey: string
@@ -15,9 +14,9 @@ export type StatementTrust = {
 export type VerifiedTransparentStatement = VerifiedPlace & { readonly statement: SignedStatement }
 
 /**
- * Verifies a Transparent Statement (RFC 9943 §7): a statement of another issuer, with a ledger's receipt in its
- * header, is at that position of a tree of that size in the ledger of the note key. Throws ProofError. That the
- * ledger's policy accepted it is shown by the entry behind it and by an audit.
+ * Verifies a Transparent Statement (RFC 9943 §7): another issuer's statement, with a ledger's receipt in its header.
+ * Returns its position in the ledger of the note key. Throws ProofError. That the ledger's policy accepted it is
+ * shown by the entry behind it and by an audit.
  */
 export function verifyTransparentStatement(
   file: Uint8Array,

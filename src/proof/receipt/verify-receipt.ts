@@ -19,11 +19,10 @@ import {
   type ReceiptItem,
 } from './receipt.ts'
 
-/** The caller's knowledge from elsewhere. */
 export type ReceiptTrust = {
   /** The ledger's note verifier key. It alone proves that a receipt is from that ledger. */
   readonly noteKey: string
-  /** Envelope keys. null: the entry's own signature is not verified, and the note key vouches for its position only. */
+  /** Envelope keys. null: the entry's own signature is not verified, and only the note key vouches for the entry. */
   readonly findKey: FindKey | null
 }
 
@@ -45,8 +44,8 @@ export type VerifiedPlace = {
 }
 
 /**
- * Verifies a statement with its receipt: the entry is at that position of a tree of that size in the ledger of the
- * note key. Throws ProofError.
+ * Verifies a statement with its receipt. Returns the entry and its position in the ledger of the note key. Throws
+ * ProofError.
  */
 export function verifyReceipt(
   file: Uint8Array,
@@ -66,7 +65,7 @@ export function verifyReceipt(
 }
 
 /**
- * Verifies the receipt of any envelope, whatever its content: those bytes are at that position in the ledger of the
+ * Verifies the receipt of an envelope, whatever its content. Returns the position of those bytes in the ledger of the
  * note key. Throws ProofError; `receipt_syntax` if the receipt shows a record of a batch.
  */
 export function verifyReceiptOf(
@@ -81,8 +80,8 @@ export function verifyReceiptOf(
 }
 
 /**
- * Verifies the position of an envelope in the ledger of the note key, and of a batch's record in its batch. The
- * envelope's content is left to the verifier of the whole ledger. Throws ProofError.
+ * Verifies the position of an envelope in the ledger of the note key. A batch's record is verified in its batch too.
+ * The envelope's content is left to the verifier of the whole ledger. Throws ProofError.
  */
 export function verifyReceiptPlace(
   file: Uint8Array,
@@ -114,8 +113,8 @@ function readReceipt(
 }
 
 /**
- * Verifies that the tree of `kept`, a verified checkpoint, is the beginning of the tree that the receipt signs.
- * Returns size and root of the latter. Throws ProofError.
+ * Verifies that the tree of `kept` is the beginning of the tree that the receipt signs. `kept`: a verified
+ * checkpoint. Returns size and root of the receipt's tree. Throws ProofError.
  */
 export function verifyConsistencyReceipt(
   bytes: Uint8Array,

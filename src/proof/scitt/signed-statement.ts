@@ -178,10 +178,10 @@ function contentOf(value: unknown): string {
 }
 
 /**
- * Throws if a statement has the form of an entry's envelope: the same labels, claims and content type, and a kid of
- * the same length. Otherwise its issuer could imitate an entry, and a reader that checks only the receipt's signature
- * would trust it. The order of labels and other values are ignored, because that reader may have another COSE
- * library.
+ * Throws if a statement has the form of an entry's envelope. Such a statement has the same labels, claims and content
+ * type, and a kid of the same length. Otherwise its issuer could imitate an entry, and a reader that checks only the
+ * receipt's signature would trust it. The order of labels and other values are ignored, because that reader may have
+ * another COSE library.
  */
 function refuseEntry(header: CoseMap): void {
   const kid = header.get(KID) as Uint8Array

@@ -20,8 +20,8 @@ export type AgentKeyRegistration = {
 }
 
 /**
- * Returns the bytes that a new key signs to prove possession, and that a current key of the agent signs to endorse
- * it.
+ * Returns the bytes that bind a key to an agent. The new key signs them to prove possession, and a current key of the
+ * agent to endorse it.
  *
  * They name the key, so neither signature can stand for the other, nor for a key of another agent or ledger. They
  * differ from every envelope's signed bytes, which begin with 0x84 (RFC 9052 §4.4).

@@ -21,7 +21,7 @@ export type BatchItem = SignedMembers & {
 }
 
 /**
- * Returns the item's JCS: members in the order of their names, every value quoted, so that no value can imitate a
+ * Returns the item's JCS: members in the order of their names. Every value is quoted, so that no value can imitate a
  * member. Concatenated by hand, because one request makes up to 2,000 of them.
  */
 export function itemBytes(item: BatchItem): string {

@@ -42,7 +42,7 @@ export function refuseFields(
 type KnownMember = { readonly check: Check; readonly isRequired: boolean }
 
 /**
- * Cached, because it is needed for each entry: 1.9 µs for a notarization's members, against 3.2 by `Object.hasOwn`
+ * Cached, because it is needed for each entry. A notarization's members take 1.9 µs, against 3.2 by `Object.hasOwn`
  * for each name.
  */
 const checksOfFields = new WeakMap<Fields, ReadonlyMap<string, KnownMember>>()
@@ -62,7 +62,6 @@ export function isObject(value: JsonValue): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** Returns a check of an object with these members. */
 export function objectOf(required: Fields['required'], optional: Fields['optional'] = {}): Check {
   const fields = { required, optional }
   return described(
@@ -189,7 +188,6 @@ export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
 /** Id of a legal case for a hold: a file number, without personal data. */
 export const CASE_ID = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/
 export const isCaseId = matching(CASE_ID)
-/** Trace id of a traceparent. */
 export const isTraceId = matching(/^[0-9a-f]{32}$/)
 export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
 

@@ -58,8 +58,8 @@ const RECEIVING: ReadonlySet<string | undefined> = new Set(
 )
 
 /**
- * Returns the predicate's members, with those that other columns imply: the received entry, and the offer that the
- * step takes.
+ * Returns the predicate's members, with those that other columns imply. These are the received entry, and the offer
+ * that the step takes.
  */
 function fieldsOf(kind: string, { fields, offered }: KindRule): Fields {
   const all = RECEIVING.has(kind) ? extend(fields, { received: isReceived }) : fields
@@ -106,7 +106,6 @@ export function findKind(predicateType: string): EntryKind | null {
 export type RecordState = StateOf<'record'>
 export const RECORD_STATES: readonly RecordState[] = MACHINES.record.states
 
-/** One transition of a record's state. */
 type Transition = Way & {
   readonly from: RecordState | null
   readonly kind: EntryKind
@@ -142,8 +141,12 @@ export function columnOf<Column extends keyof KindRule>(column: Column) {
 export type StepKind = KindsWith<'party'>
 
 /**
- * Parties of steps: the principal; the performer (if none is named, the agent that activates becomes it); anyone but
- * the performer; or the worker. Verdicts of an `auto` gate are the worker's.
+ * Party of each step.
+ *
+ * - `principal`: the principal. A verdict of an `auto` gate is the worker's.
+ * - `performer`: the performer. If none is named, the agent that activates the record becomes it.
+ * - `other than the performer`: anyone else.
+ * - `worker`: the worker.
  */
 export const STEP_PARTIES = columnOf('party')
 export type StepParty = (typeof STEP_PARTIES)[StepKind]

@@ -46,7 +46,7 @@ export type OtherMember = {
    * migrations/0004-records.sql, named after the member.
    */
   readonly filter: boolean
-  /** Description in the API, in MCP and in the help of the command line, where it is an option of this name. */
+  /** Description in the API, in MCP and in the command line's help, where the member is an option. */
   readonly says: string
   readonly stored?: never
 }
@@ -165,7 +165,6 @@ const CODECS: {
   trace: [(text) => text, (text) => text],
 }
 
-/** Returns the columns of a row or chunk from the signed members. */
 export function columnsOfSigned(signed: SignedMembers): MemberColumns {
   const columns: Record<string, unknown> = {}
   for (const { name, row, as } of STORED_MEMBERS) {

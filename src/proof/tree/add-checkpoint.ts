@@ -7,8 +7,8 @@ import { verifyConsistency } from './merkle.ts'
 import { decodeBase64, type Note, type NoteKey, parseNote } from './note.ts'
 
 /*
- * The request of C2SP tlog-witness, and a witness's decision about it: a function of the request and of what the
- * witness cosigned before.
+ * The request of C2SP tlog-witness, and a witness's decision about it. The decision depends only on the request and
+ * on what the witness cosigned before.
  */
 
 /** An unverified request. `path`: RFC 9162 consistency proof from `oldSize`. */
@@ -61,9 +61,9 @@ export type Judgement =
 type SignedTree = { readonly note: Note; readonly tree: LogTree }
 
 /**
- * Decides a request in the order of C2SP tlog-witness, so that a log gets the same answer from every witness.
- * `findSeen` returns the largest cosigned tree of the log, or null. Reading it, deciding and storing the new tree
- * MUST be one atomic step for each log.
+ * Decides a request in the order of C2SP tlog-witness. So a log gets the same answer from every witness. `findSeen`
+ * returns the largest cosigned tree of the log, or null. Reading it, deciding and storing the new tree MUST be one
+ * atomic step for each log.
  */
 export function judgeCheckpoint(
   body: string,

@@ -154,8 +154,8 @@ export function consistencyRoot(
   let at = size1 - 1
   let last = size2 - 1
   for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
-  // The smaller root is not in the path if the smaller tree is one perfect subtree (at === 0), or if the trees are
-  // equal.
+  // The path lacks the smaller root in two cases: the smaller tree is one perfect subtree (at === 0), or the trees
+  // are equal.
   const isRootKnown = at === 0 || size1 === size2
   const start = isRootKnown ? root1 : path[0]
   if (start === undefined) throw new ProofError('merkle_path', `no hash is too few ${ends}`)
@@ -184,8 +184,8 @@ function refuseOutside(index: number, size: number): void {
 }
 
 /**
- * Stored hashes have the layout of C2SP tlog-tiles: 256 in a tile, and one level of tiles for every 8 levels of the
- * tree.
+ * Stored hashes have the layout of C2SP tlog-tiles: 256 in a tile. There is one level of tiles for every 8 levels of
+ * the tree.
  */
 export const TILE_HASHES = 256
 export const TILE_LEVEL_BITS = 8

@@ -67,9 +67,8 @@ export function consistencyRanges(size1: number, size2: number): LeafRange[] {
 export type SubtreePath = { readonly subtree: LeafRange; readonly beside: readonly LeafRange[] }
 
 /**
- * Returns the perfect subtrees that a tile's first `count` hashes consist of: one for a full tile, at most eight for
- * a partial one. With the path of each, the whole tile is proved. Throws `merkle_range` if the tree does not have the
- * tile.
+ * Returns the perfect subtrees of a tile's first `count` hashes. A full tile is one subtree, a partial tile at most
+ * eight. With the path of each, the whole tile is proved. Throws `merkle_range` if the tree does not have the tile.
  */
 export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, size: number): SubtreePath[] {
   const leaves = TILE_HASHES ** level
@@ -184,7 +183,6 @@ function hashesOf(wanted: TileSlice, read: ReadSlice | undefined): Uint8Array[] 
   return splitHashes(read.hashes.subarray(from * HASH_BYTES, (from + count) * HASH_BYTES))
 }
 
-/** Splits concatenated hashes. */
 export function splitHashes(hashes: Uint8Array): Uint8Array[] {
   return Array.from({ length: hashes.length / HASH_BYTES }, (_, i) =>
     hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),

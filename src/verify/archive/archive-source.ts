@@ -21,7 +21,6 @@ type Archive = {
   readonly place: string
   readonly ledger: string | null
   readonly keyFile: string | null
-  /** Settings of buckets. */
   readonly s3: S3Settings
 }
 

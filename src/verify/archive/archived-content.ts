@@ -267,7 +267,7 @@ async function getObject(
     if (sha256 !== null && sha256Hex(found) !== sha256) throw anotherOne(name)
     return found
   }
-  // If even the checkpoint is missing, the volume is not mounted or the prefix is wrong, and no object is lost.
+  // The checkpoint is missing too, so the volume is not mounted or the prefix is wrong. No object is lost then.
   if ((await read(CHECKPOINT_OBJECT, ARCHIVE_CHECKPOINT_BYTES_MAX)) === null)
     throw archiveUnavailable(
       `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
@@ -280,7 +280,7 @@ function anotherOne(name: string): ArchiveFault {
 }
 
 /**
- * Ends after `msMax`, even if the work ignores the signal, so that a store that does not answer occupies no slot for
+ * Ends after `msMax`, even if the work ignores the signal. So a store that does not answer occupies no slot for
  * longer.
  */
 async function within<T>(msMax: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

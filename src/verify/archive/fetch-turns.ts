@@ -17,7 +17,6 @@ export class FetchTurns {
   readonly #running = new Counts()
   readonly #waiting = new FairQueue<() => void>()
 
-  /** Returns whether the ledger may add a fetch. */
   admits(ledger: string): boolean {
     return this.#all.admits(ledger)
   }

@@ -15,7 +15,6 @@ export const ARCHIVE_SEALS_BYTES_MAX = 1024 * 1024 * 1024
 export const ARCHIVE_KEY_FILE_BYTES_MAX = 256 * 1024 * 1024
 /** Faulty objects that a report names individually. */
 export const ARCHIVE_FAULTS_NAMED_MAX = 100
-/** Concurrent reads. */
 export const ARCHIVE_READS_AT_ONCE = 8
 /** A request for an object fails after this time, its answer included. */
 export const ARCHIVE_REQUEST_MS_MAX = 30_000

@@ -29,7 +29,7 @@ export type PieceContext = {
 export type SealedObjects = { readonly size: number; readonly named: ReadonlyMap<string, ArchiveObject> }
 
 /**
- * Returns lines of an export for a piece's entries; null: an object is missing or faulty, which `objects` has noted.
+ * Returns lines of an export for a piece's entries. null: an object is missing or faulty, which `objects` has noted.
  */
 export async function exportLines(
   seal: SealedObjects,

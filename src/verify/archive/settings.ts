@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 
-/** Location of an archive. */
 export type ArchivePlace =
   | { readonly kind: 'directory'; readonly directory: string }
   | ({ readonly kind: 's3'; readonly bucket: string; readonly prefix: string } & S3Settings)

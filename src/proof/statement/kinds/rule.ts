@@ -5,7 +5,7 @@ import type { DocumentKind } from '../document-subjects.ts'
 import type { KeyUseName } from '../key-uses.ts'
 
 /*
- * A row of the table of kinds: everything about one kind of entry, as plain data and three functions. ../kinds.ts
+ * A row of the table of kinds: everything about one kind of entry. It is plain data and three functions. ../kinds.ts
  * joins the rows.
  */
 
@@ -82,8 +82,13 @@ export type KindRule = {
    */
   readonly receivedBy?: string
   /**
-   * When a bundle includes it, apart from its range: always; with entries signed by its key; with a missing document
-   * that it erased; with a registered statement; or with the entries of its record.
+   * Reason for which a bundle includes the entry, besides its range.
+   *
+   * - `all`: always;
+   * - `signer`: an entry signed by its key;
+   * - `erased document`: a missing document that it erased;
+   * - `statement`: a registered statement;
+   * - `record`: an entry of its record.
    */
   readonly travelsWith?: 'all' | 'signer' | 'erased document' | 'statement' | 'record'
   /** Events derived from it, in this order. A cursor counts them. */
