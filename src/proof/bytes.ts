@@ -2,25 +2,27 @@ import { ProofError } from './error.ts'
 
 /*
  * Encodings, each with exactly one accepted form. If two texts decoded to the same bytes, one could replace the other
- * in an export without anybody noticing.
+ * in an export unnoticed.
  */
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** UTF-8. Lone surrogates become U+FFFD, so `text` MUST have been checked (json-text.ts) or be made by us. */
+/** Encodes UTF-8. Lone surrogates become U+FFFD, so `text` MUST have passed json-text.ts or come from our own code. */
 export function utf8Encode(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** Whether text has more than `bytesMax` bytes in UTF-8. Takes no longer than to encode so many. */
+/**
+ * Returns whether `text` has more than `bytesMax` bytes in UTF-8. The cost is at most that of encoding `bytesMax`
+ * units.
+ */
 export function isLonger(text: string, bytesMax: number): boolean {
-  // A UTF-16 unit has one to three bytes.
   if (text.length > bytesMax) return true
   return text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax
 }
 
-/** Throws `bad_utf8` for anything that is not UTF-8 (RFC 3629). A byte order mark is kept. */
+/** Decodes UTF-8 and leaves a byte order mark in the text. Throws `bad_utf8` (RFC 3629). */
 export function utf8Decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
@@ -29,7 +31,6 @@ export function utf8Decode(bytes: Uint8Array): string {
   }
 }
 
-/** Whether the bytes begin with these characters of ASCII. */
 export function startsWith(bytes: Uint8Array, ascii: string): boolean {
   return equalBytes(bytes.subarray(0, ascii.length), utf8Encode(ascii))
 }
@@ -47,14 +48,15 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Bytes in memory of their own: for whoever keeps them. A few bytes from Postgres, a hash or a signer are a part of 64 KiB that others lie
- * in too (Buffer.poolSize), and would keep all of them: one cache grew by 14 MiB a minute, up to a hundred times its limit.
+ * Returns bytes that own their memory, for long-term storage. A few bytes from Postgres, a hash or a signer are a
+ * view of a shared 64 KiB pool (Buffer.poolSize) and keep the whole pool alive. One cache grew by 14 MiB a minute
+ * because of that, up to a hundred times its limit.
  */
 export function alone(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 
-/** The same of many that are kept together: all in one piece of memory. */
+/** Returns copies of arrays that are stored together, in one buffer of their own. */
 export function aloneTogether(parts: readonly Uint8Array[]): Uint8Array[] {
   const joined = concat(parts)
   let at = 0
@@ -65,14 +67,14 @@ export function aloneTogether(parts: readonly Uint8Array[]): Uint8Array[] {
 }
 
 /**
- * The same of a text: a part of a string (`slice`, `split`, a group of a regular expression) of 13 characters or more keeps the whole string. Lone
- * surrogates become U+FFFD.
+ * Returns a copy of `text` that owns its memory. A substring of 13 characters or more (`slice`, `split`, a regular
+ * expression's group) keeps the whole string alive. Lone surrogates become U+FFFD.
  */
 export function aloneText(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 
-/** Not in constant time: everything that is compared here is public. */
+/** Not in constant time: all compared values are public. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
@@ -82,14 +84,13 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const NO_DIGIT = 255
 
-/** Lower case. */
 export function toHex(bytes: Uint8Array): string {
   let hex = ''
   for (let i = 0; i < bytes.length; i++) hex += HEX_OF_BYTE[bytes[i]!]
   return hex
 }
 
-/** Throws `bad_hex`: upper case is refused too. */
+/** Decodes lower-case hex. Throws `bad_hex`, for upper case too. */
 export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0) throw new ProofError('bad_hex', `${hex.length} characters`)
   const bytes = new Uint8Array(hex.length / 2)
@@ -114,7 +115,6 @@ const NO_VALUE = 64
 const VALUE_OF_BASE64 = valuesOf(BASE64)
 const VALUE_OF_BASE64URL = valuesOf(BASE64URL)
 
-/** RFC 4648 §4, padded. */
 export function toBase64(bytes: Uint8Array): string {
   const digits = encode(bytes, BASE64)
   return digits + '='.repeat((4 - (digits.length % 4)) % 4)
@@ -125,7 +125,7 @@ export function toBase64Url(bytes: Uint8Array): string {
   return encode(bytes, BASE64URL)
 }
 
-/** Throws `bad_base64` for missing padding, stray characters and trailing bits that are not zero. */
+/** Throws `bad_base64` for missing padding, stray characters, and trailing bits that are not zero. */
 export function fromBase64(text: string): Uint8Array {
   if (text.length % 4 !== 0) throw new ProofError('bad_base64', `${text.length} characters`)
   let end = text.length
@@ -134,7 +134,7 @@ export function fromBase64(text: string): Uint8Array {
   return decode(text, end, VALUE_OF_BASE64, 'bad_base64')
 }
 
-/** Throws `bad_base64url` for padding, stray characters and trailing bits that are not zero. */
+/** Throws `bad_base64url` for padding, stray characters, and trailing bits that are not zero. */
 export function fromBase64Url(text: string): Uint8Array {
   return decode(text, text.length, VALUE_OF_BASE64URL, 'bad_base64url')
 }
@@ -158,14 +158,14 @@ function encode(bytes: Uint8Array, alphabet: string): string {
   return text
 }
 
-/** Invalid characters have the value 64, so that one test of a group's bits finds any of them. */
+/** Invalid characters have the value 64, outside the six bits of a digit. */
 function decode(
   text: string,
   end: number,
   values: Uint8Array,
   code: 'bad_base64' | 'bad_base64url',
 ): Uint8Array {
-  const left = end % 4 // one digit too few for a byte is refused with the digit after it, which is not there
+  const left = end % 4 // a single left-over digit is refused below, where the digit after it is missing
   const bytes = new Uint8Array(Math.floor((end * 3) / 4))
   const value = (at: number): number => {
     const char = text.charCodeAt(at)
@@ -197,7 +197,10 @@ function valuesOf(alphabet: string): Uint8Array {
   return values
 }
 
-/** Returns the bytes without a leading byte order mark: RFC 8259 §8.1 lets a reader ignore it, and shells of Windows write it. */
+/**
+ * Returns the bytes without a leading byte order mark. RFC 8259 §8.1 lets a parser ignore it, and Windows shells
+ * write it.
+ */
 export function withoutMark<Bytes extends Uint8Array>(bytes: Bytes): Bytes {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   return hasMark ? (bytes.subarray(3) as Bytes) : bytes

@@ -4,26 +4,29 @@ import { SMALL_ORDER_Y } from './edwards25519.ts'
 import { ProofError } from './error.ts'
 
 /*
- * The Ed25519 points that nobody may use as a key, and no signature as R. A key of small order verifies
- * signatures that nobody made, for many messages at once; two encodings of one point are two names of one key.
+ * Refuses Ed25519 points that must be neither a key nor a signature's R. Under a key of small order, forged
+ * signatures verify for many messages at once. Two encodings of one point would be two names of one key.
  */
 
 const SIGN_BIT = 0x80
 
-/** Whether 32 bytes encode y ≥ 2^255 - 19, which RFC 8032 §5.1.3 refuses, or a point of small order. */
+/**
+ * Returns whether 32 bytes encode a point that must not be used. That is y ≥ 2^255 - 19, which RFC 8032 §5.1.3
+ * refuses, or a point of small order.
+ */
 export function isWeakEd25519Point(point: Uint8Array): boolean {
-  const y = new Uint8Array(point) // not slice(), which makes no copy of a Buffer
+  const y = new Uint8Array(point) // slice() would not copy a Buffer
   y[31]! &= ~SIGN_BIT
   if (y[31] === 0x7f && y[0]! >= 0xed && y.subarray(1, 31).every((byte) => byte === 0xff)) return true
   return SMALL_ORDER_Y.has(toHex(y))
 }
 
-/** The group's order, 2^252 + 27742317777372353535851937790883648493, little-endian as S is. */
+/** The group's order, 2^252 + 27742317777372353535851937790883648493, little-endian like S. */
 const ORDER = fromHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010')
 
 /**
- * Whether a signature may be looked at any further: S below the group's order, and neither R nor the key a weak point.
- * Libraries differ in just these; the equation itself they check alike.
+ * Returns whether S is below the group's order and neither R nor the key is a weak point. Must be true before the
+ * signature is verified: libraries differ in exactly these checks, and agree on the equation.
  */
 export function isStrictEd25519(key: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
@@ -39,7 +42,7 @@ function isBelowOrder(s: Uint8Array): boolean {
   return false
 }
 
-/** Throws `bad_key`. The provider checks with every use that the bytes are a point at all. */
+/** Throws `bad_key` for a weak point. The provider checks at each use that the bytes are a point at all. */
 export function refuseWeakEd25519Point(point: Uint8Array): void {
   if (isWeakEd25519Point(point))
     throw new ProofError('bad_key', 'the key is not canonical, or of small order')

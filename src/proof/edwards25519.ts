@@ -1,6 +1,7 @@
 /*
- * The points of small order of edwards25519 (RFC 8032 §5.1), computed from the curve -x² + y² = 1 + d·x²·y² over the integers modulo p. A typed
- * list can have a wrong digit, and a verifier would then accept signatures that nobody made.
+ * Computes the points of small order of edwards25519 (RFC 8032 §5.1). It uses the curve -x² + y² = 1 + d·x²·y² over
+ * the integers modulo p. A list typed by hand could have a wrong digit, and a verifier would then accept forged
+ * signatures.
  */
 
 const P = 2n ** 255n - 19n
@@ -9,14 +10,17 @@ const SQRT_MINUS_1 = power(2n, (P - 1n) / 4n)
 
 type Point = { readonly x: bigint; readonly y: bigint }
 
-/** y of the eight points of small order: the multiples of one of order 8. 32 bytes in lower-case hex, little-endian, the sign bit cleared. */
+/**
+ * y of the eight points of small order, the multiples of a point of order 8. Each is 32 bytes in lower-case hex,
+ * little-endian, with the sign bit cleared.
+ */
 export const SMALL_ORDER_Y: ReadonlySet<string> = new Set(
   multiplesOf(pointOfOrder8()).map(({ y }) => hexOf(y)),
 )
 
 /**
- * A point whose double has y = 0, and so the order 4: x² + y² = 0, that is x = √-1·y. With that the curve's equation is d·y⁴ + 2·y² - 1 = 0, so y² is
- * (-1 - √(1 + d)) / d; the other root of it is no square.
+ * Returns a point of order 8. Its double has y = 0, and so order 4: x² + y² = 0, that is x = √-1·y. The curve's
+ * equation becomes d·y⁴ + 2·y² - 1 = 0, so y² is (-1 - √(1 + d)) / d. The other root is no square.
  */
 function pointOfOrder8(): Point {
   const y = squareRoot((-1n - squareRoot(1n + D)) * inverse(D))
@@ -38,7 +42,7 @@ function add(a: Point, b: Point): Point {
   }
 }
 
-/** A square root of a square: one of two candidates (RFC 8032 §5.1.3). */
+/** Returns a square root of a square: one of two candidates (RFC 8032 §5.1.3). */
 function squareRoot(square: bigint): bigint {
   const first = power(square, (P + 3n) / 8n)
   return [first, modulo(first * SQRT_MINUS_1)].find((root) => modulo(root * root - square) === 0n)!
@@ -59,7 +63,7 @@ function power(base: bigint, exponent: bigint): bigint {
   return result
 }
 
-/** Inverse modulo P by Euclid's algorithm: ten times as fast as `power(value, P - 2n)`. */
+/** Returns the inverse modulo P by Euclid's algorithm, ten times as fast as `power(value, P - 2n)`. */
 function inverse(value: bigint): bigint {
   let [a, b, x, y] = [modulo(value), P, 1n, 0n]
   while (b > 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y]

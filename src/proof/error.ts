@@ -1,6 +1,6 @@
 /**
- * Why something does not hold, as a code that programs may rely on. The set is closed: a code is added, never
- * renamed. `detail` is for people and may change.
+ * The reason of a failed proof, as a code that programs may rely on. Codes are added, never renamed. `detail` is for
+ * people and may change.
  */
 export type ProofErrorCode =
   // ids and encodings
@@ -14,7 +14,7 @@ export type ProofErrorCode =
   | 'bad_base64url'
   /** Bytes that are not UTF-8. */
   | 'bad_utf8'
-  /** Not an Ed25519 or P-256 public key in the one DER form that is taken, or a key that must not be used. */
+  /** Not an Ed25519 or P-256 public key in the one accepted DER form, or a key that must not be used. */
   | 'bad_key'
   // JSON text
   /** Not JSON (RFC 8259). */
@@ -27,9 +27,9 @@ export type ProofErrorCode =
   | 'json_nul'
   /** A number that a double would change. */
   | 'json_number_lossy'
-  /** Nested deeper than allowed. */
+  /** Nested deeper than the limit. */
   | 'json_depth'
-  /** More names and values than allowed. */
+  /** More names and values than the limit. */
   | 'json_too_costly'
   // envelopes
   /** Longer than 32,768 bytes. */
@@ -40,19 +40,19 @@ export type ProofErrorCode =
   | 'cbor_not_deterministic'
   /** CBOR, but not a COSE_Sign1 under tag 18 with an attached payload. */
   | 'cose_structure'
-  /** The unprotected header holds something. */
+  /** The unprotected header is not empty. */
   | 'cose_unprotected'
   /** The protected header has `crit` (label 2). */
   | 'cose_crit'
   /** The protected header lacks a member, has an unknown one, or one of a wrong type. */
   | 'cose_header'
-  /** An algorithm that is not known. */
+  /** An unknown algorithm. */
   | 'cose_algorithm'
   /** A content type that is not application/vnd.in-toto+json. */
   | 'cose_content_type'
   /** A known algorithm, but not the key's. */
   | 'algorithm_mismatch'
-  /** The kid of an envelope, or the name and key id of a note, are not the key's. */
+  /** The kid of an envelope, or the name and key id of a note, do not belong to the key. */
   | 'kid_mismatch'
   /** The signature does not verify under the key. */
   | 'signature_invalid'
@@ -61,83 +61,83 @@ export type ProofErrorCode =
   | 'statement_structure'
   /** A predicate type that this version does not know. */
   | 'statement_predicate_type'
-  /** Subjects that are not those of the kind. */
+  /** The subjects are not those of the kind. */
   | 'statement_subject'
   /** A member of the predicate is missing, unknown, or not of its format. */
   | 'statement_predicate'
-  // registered statements
-  /** A Signed Statement in the form of an entry's envelope. */
+  // registered statements (RFC 9943)
+  /** A Signed Statement that has the form of an entry's envelope. */
   | 'statement_is_entry'
-  /** The ledger's registration policy does not take a statement of this issuer, or of this content type. */
+  /** The ledger's registration policy accepts no statement of this issuer, or of this content type. */
   | 'policy_refused'
-  /** A registered statement and the entry that registers it do not stand side by side, or contradict each other. */
+  /** A registered statement and its registering entry are not adjacent, or contradict each other. */
   | 'statement_pair'
   // trees and batches
   /** An index outside the tree, or a size that no tree has. */
   | 'merkle_range'
-  /** A path of the wrong length, or that leads to another root. */
+  /** A path that has the wrong length or leads to another root. */
   | 'merkle_path'
   /** An item of a batch with a missing, unknown or ill-formed member. */
   | 'batch_item'
-  /** Stored records of a batch that do not decompress, or are not exactly as many as said. */
+  /** Stored records of a batch that do not decompress, or are more or fewer than stated. */
   | 'chunk_syntax'
   // checkpoints
   /** Not a C2SP signed note. */
   | 'note_syntax'
   /** A signed note whose text is not a checkpoint of a ledger. */
   | 'checkpoint_syntax'
-  /** Not a C2SP verifier key of an Ed25519 key, or its hash is wrong. */
+  /** Not a C2SP verifier key of an Ed25519 key, or a wrong hash in it. */
   | 'verifier_key'
-  /** No signature of the note is by the verifier key. */
+  /** The note has no signature by the verifier key. */
   | 'note_unsigned'
-  /** Fewer witnesses cosigned than were asked for, or more are asked for than are named. */
+  /** Fewer witnesses cosigned than were required, or more are required than are named. */
   | 'witnesses_too_few'
   // one entry of a ledger
-  /** A line of an export that is not as docs/formats/export.md has it. */
+  /** A line of an export that does not match docs/formats/export.md. */
   | 'line_syntax'
-  /** The line's kind, time or leaf is not what its envelope says. */
+  /** The line's kind, time or leaf contradicts its envelope. */
   | 'line_contradicts_envelope'
-  /** The envelope's claims are not what its statement says. */
+  /** The envelope's claims contradict its statement. */
   | 'claims_contradict_statement'
-  /** A document, with its salt, does not have the digest that was signed. */
+  /** A document, with its salt, does not have the signed digest. */
   | 'document_digest'
-  /** A document is missing, or stands where none was signed. */
+  /** A document is missing, or is there although none was signed. */
   | 'document_presence'
-  /** The items of a batch do not have the root or the number that was signed. */
+  /** The items of a batch do not have the signed root or the signed number. */
   | 'batch_contradicts_statement'
   // proofs
-  /** Not a proof or a consistency proof as docs/formats/proofs.md has it. */
+  /** Not a proof or consistency proof of docs/formats/proofs.md. */
   | 'proof_syntax'
-  /** Members of a proof contradict each other, or what was signed. */
+  /** Members of a proof contradict each other, or the signed entry. */
   | 'proof_contradicts_entry'
-  /** A checkpoint that was kept is of another size than the proof's, and no consistency proof joins the two. */
+  /** A stored checkpoint has another size than the proof's, and no consistency proof joins the two. */
   | 'consistency_missing'
-  /** Not a receipt, or not a statement with one, as docs/formats/receipts.md has it. */
+  /** Not a receipt, or a statement with one, of docs/formats/receipts.md. */
   | 'receipt_syntax'
-  /** A record, as a server shows it, is not the one that the proof is of. */
+  /** A record from a server is not the record of the proof. */
   | 'record_contradicts_proof'
   // bundles
-  /** A line of a bundle that is not as docs/formats/bundles.md has it. */
+  /** A line of a bundle that does not match docs/formats/bundles.md. */
   | 'bundle_syntax'
-  /** A bundle without its last line, or without entries that it says it holds. */
+  /** A bundle without its last line, or without entries that it promises. */
   | 'bundle_incomplete'
-  /** An entry of a bundle that does not belong to what the bundle is of. */
+  /** An entry that does not belong in the bundle. */
   | 'entry_unrelated'
-  /** A record of a run whose parent is not in it. */
+  /** A record of a run whose parent is not in the run. */
   | 'parent_absent'
-  /** A checkpoint that does not cover an entry. */
+  /** A checkpoint too small to cover an entry. */
   | 'checkpoint_too_old'
-  // an entry that received another ledger's
-  /** The received envelope is missing, stands where none belongs, or is not what the entry says of it. */
+  // an entry that receives another ledger's
+  /** The received envelope is missing, is there although none belongs, or contradicts the receiving entry. */
   | 'received_mismatch'
-  /** A step is not the one that was offered. */
+  /** A step differs from the offer that it takes. */
   | 'offer_mismatch'
-  /** It shares nothing with this peer. */
+  /** The entry shares nothing with this peer. */
   | 'not_shared'
   // a ledger as a whole
-  /** A seq is missing, doubled or out of order. */
+  /** A seq is missing, duplicated or out of order. */
   | 'seq_not_dense'
-  /** The chain hash is not the one that follows from what went before. */
+  /** The chain hash does not follow from the one before. */
   | 'chain_broken'
   /** The same envelope twice in one chain. */
   | 'duplicate_envelope'
@@ -149,67 +149,67 @@ export type ProofErrorCode =
   | 'ledger_foreign'
   /** The definition of the ledger is not what its entry signs. */
   | 'definition_mismatch'
-  /** A key outside the stretch of the chain that is its own. */
+  /** A key is used outside the range of the chain in which it is valid. */
   | 'key_not_current'
-  /** A key whose bytes nobody gave. */
+  /** A key that the caller did not provide. */
   | 'key_unknown'
-  /** A compromised key signed entries that no checkpoint from outside covers. */
+  /** A compromised key signed entries that no outside checkpoint covers. */
   | 'key_compromised'
-  /** The key that was given to be trusted signs nothing here. */
+  /** A key that the caller trusts signs nothing here. */
   | 'trusted_key_absent'
-  /** An agent that was not registered before. */
+  /** An agent that no earlier entry registers. */
   | 'agent_not_registered'
-  /** An agent that was disabled before. */
+  /** An agent that an earlier entry disabled. */
   | 'agent_disabled'
-  /** An API key that was not created before. */
+  /** An API key that no earlier entry creates. */
   | 'key_not_created'
   /** An API key that was revoked or had expired. */
   | 'key_not_valid'
   /** An API key that belongs to another agent. */
   | 'key_of_another_agent'
-  /** A key of an agent that comes without the signatures that it needs, or is one too many. */
+  /** An agent's key without the required signatures, or beyond the limit of keys. */
   | 'agent_key_refused'
-  /** The server signed in the name of an agent that signs for itself. */
+  /** The server signed for an agent that signs for itself. */
   | 'agent_signature_missing'
-  /** An actor that may not do this. */
+  /** An actor that may not make this entry. */
   | 'actor_not_entitled'
-  /** A subject that no earlier entry made. */
+  /** A subject that no earlier entry introduces. */
   | 'subject_unknown'
-  /** A type that was not registered before, or with another digest. */
+  /** A type that no earlier entry registers, or that was registered with another digest. */
   | 'type_unknown'
   /** `previous` is not the record's last leaf. */
   | 'previous_mismatch'
   /** `version` is not the record's next one. */
   | 'version_mismatch'
-  /** The record's state does not allow this event. */
+  /** The record's state does not allow this step. */
   | 'transition_refused'
-  /** A document is gone and no entry says so. */
+  /** A document is missing and no entry erased it. */
   | 'erasure_unexplained'
-  /** A document was erased while a hold was on it. */
+  /** A document was erased while under a hold. */
   | 'erasure_held'
-  /** An erasure of something that the named entry does not digest. */
+  /** An erasure of a document that the named entry does not digest. */
   | 'erasure_of_nothing'
-  /** A peering that no earlier entry made, or with another handshake. */
+  /** A peering that no earlier entry introduces, or with another handshake. */
   | 'peer_unknown'
-  /** A peering that was suspended or revoked before, or has not begun. */
+  /** A peering that is not active yet, or was suspended or revoked. */
   | 'peer_not_active'
-  /** Both sides do not say the same of their peering. */
+  /** The two sides contradict each other about their peering. */
   | 'handshake_mismatch'
   /** The same entry of another ledger twice. */
   | 'received_twice'
-  /** Another ledger moves a record whose home is this one. */
+  /** Another ledger moves a record whose home is this ledger. */
   | 'not_home'
-  /** An offer was taken or refused before. */
+  /** An offer that was already taken or refused. */
   | 'offer_answered_twice'
   /** Time runs backwards by more than clocks may differ. */
   | 'time_out_of_order'
-  /** A checkpoint or a receipt names a size that the chain has not reached. */
+  /** A checkpoint or receipt has a size that the chain has not reached. */
   | 'checkpoint_beyond_chain'
   /** A checkpoint of the right size has another root or chain hash. */
   | 'checkpoint_mismatch'
-  /** A receipt is of an entry, or of a tree, that the ledger does not have there. */
+  /** A receipt of an entry, or of a tree, that the ledger does not have at that position. */
   | 'receipt_mismatch'
-  /** Entries that are no longer new stand behind the last checkpoint, where anybody could have thinned them. */
+  /** Entries behind the last checkpoint are no longer new, so anybody could have removed some of them. */
   | 'checkpoint_missing_tail'
   /** A checkpoint of another ledger. */
   | 'checkpoint_foreign'
@@ -217,13 +217,13 @@ export type ProofErrorCode =
   | 'columns_contradict_entries'
   /** An export without its first or last line. */
   | 'export_incomplete'
-  /** An object of an archive is missing, or not as docs/formats/archive.md has it. */
+  /** An object of an archive is missing, or does not match docs/formats/archive.md. */
   | 'archive_object'
 
-/** Something that should have been proved was not. Thrown by every `parse…` and `verify…` of this directory. */
+/** A proof failed. Thrown by every `parse…` and `verify…` function of src/proof. */
 export class ProofError extends Error {
   readonly code: ProofErrorCode
-  /** Finding, for people. Without the code; may quote the input, so escape it where it is shown. */
+  /** The finding, for people, without the code. It may quote the input, so escape it before display. */
   readonly detail: string
 
   constructor(code: ProofErrorCode, detail: string) {

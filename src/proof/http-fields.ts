@@ -1,15 +1,18 @@
 /**
- * Readers of HTTP fields that are lists, dates or tags (RFC 9110 §5.5 to §5.6): the server, the connector and the SDK
- * use these and no others. Pure. None of them throws: a sender may put anything into a field.
+ * Parsers of HTTP fields that are lists, dates or tags (RFC 9110 §5.5 to §5.6). The server, the connector and the SDK
+ * use only these. They never throw: a sender may put anything into a field.
  */
 
-/** A field as a library gives it: one text, one text for each line, or nothing. */
+/** A field as a library returns it: one text, one text for each line, or nothing. */
 export type FieldValue = string | readonly string[] | null | undefined
 
 /** An entity tag (RFC 9110 §8.8.3): `opaque` is the text between the quotes. */
 export type EntityTag = { readonly weak: boolean; readonly opaque: string }
 
-/** The elements of a list (RFC 9110 §5.6.1). A comma within a quoted string is part of its element; empty elements are left out. */
+/**
+ * Returns the elements of a list (RFC 9110 §5.6.1). A comma within a quoted string is part of its element. Empty
+ * elements are left out.
+ */
 export function listOf(value: FieldValue): string[] {
   return linesOf(value)
     .flatMap(elementsOf)
@@ -17,7 +20,7 @@ export function listOf(value: FieldValue): string[] {
     .filter((element) => element !== '')
 }
 
-/** One pass over the line: a regular expression for quoted strings takes quadratic time where quotes do not end. */
+/** Splits in one pass. A regular expression for quoted strings takes quadratic time on quotes that do not end. */
 function elementsOf(line: string): string[] {
   const elements: string[] = []
   let start = 0
@@ -34,14 +37,17 @@ function elementsOf(line: string): string[] {
   return [...elements, line.slice(start)]
 }
 
-/** Type and subtype of Content-Type, without parameters and in lower case (RFC 9110 §8.3.1). Empty: there is no such field. */
+/**
+ * Returns type and subtype of Content-Type, without parameters, in lower case (RFC 9110 §8.3.1). Empty if the field
+ * is absent.
+ */
 export function mediaTypeOf(value: string | null | undefined): string {
   return trimSpaces((value ?? '').split(';', 1)[0]!).toLowerCase()
 }
 
 /**
- * Weight from 0 to 1 that Accept gives a media type (RFC 9110 §12.5.1): 0 is not accepted. The most specific range counts; an absent field
- * accepts all. Parameters other than `q` are ignored.
+ * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means not accepted. The most
+ * specific range counts. An absent field accepts everything. Parameters other than `q` are ignored.
  */
 export function acceptWeightOf(value: FieldValue, type: string): number {
   const ranges = listOf(value).map((range) => ({ range: mediaTypeOf(range), weight: weightOf(range) }))
@@ -54,13 +60,16 @@ export function acceptWeightOf(value: FieldValue, type: string): number {
   return 0
 }
 
-/** Weight of a range; 1 if `q` is absent or invalid. */
+/** Returns the weight of a range; 1 if `q` is absent or invalid. */
 function weightOf(range: string): number {
   const [, weight] = /;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*(?:;|$)/i.exec(range) ?? []
   return weight === undefined ? 1 : Number(weight)
 }
 
-/** Directives of Cache-Control (RFC 9111 §5.2), by name in lower case. The argument is without quotes; null: none. */
+/**
+ * Returns the directives of Cache-Control (RFC 9111 §5.2), by lower-case name. Arguments are unquoted; null: no
+ * argument.
+ */
 export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string | null> {
   const directives = new Map<string, string | null>()
   for (const element of listOf(value)) {
@@ -71,14 +80,20 @@ export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string
   return directives
 }
 
-/** Content codings in the order in which they were applied (RFC 9110 §8.4): in lower case, `x-gzip` as `gzip`, without `identity`. */
+/**
+ * Returns content codings in the order of their application (RFC 9110 §8.4): in lower case, `x-gzip` as `gzip`,
+ * without `identity`.
+ */
 export function contentCodingsOf(value: FieldValue): string[] {
   return listOf(value)
     .map((coding) => coding.toLowerCase().replace(/^x-(?=gzip$|compress$)/, ''))
     .filter((coding) => coding !== 'identity')
 }
 
-/** The tags of If-Match or If-None-Match (RFC 9110 §13.1). `any`: the field is `*`. null: there is no such field. Elements that are no tags are left out. */
+/**
+ * Returns the tags of If-Match or If-None-Match (RFC 9110 §13.1). `any`: the field is `*`. null: the field is absent.
+ * Elements that are no tags are left out.
+ */
 export function entityTagsOf(value: FieldValue): readonly EntityTag[] | 'any' | null {
   if (value === null || value === undefined) return null
   const elements = tagElementsOf(value)
@@ -89,15 +104,18 @@ export function entityTagsOf(value: FieldValue): readonly EntityTag[] | 'any' | 
   })
 }
 
-/** Weak comparison (RFC 9110 §8.8.3.2), which If-None-Match asks for: whether a tag of the field has this opaque text. */
+/**
+ * Returns whether a tag of the field has this opaque text, by weak comparison (RFC 9110 §8.8.3.2), which
+ * If-None-Match requires.
+ */
 export function noneMatchHits(value: FieldValue, opaque: string): boolean {
   const tags = entityTagsOf(value)
   return tags === 'any' || (tags?.some((tag) => tag.opaque === opaque) ?? false)
 }
 
 /**
- * Milliseconds to wait by Retry-After (RFC 9110 §10.2.3): 0 or more, and at most `RETRY_AFTER_MS_MAX`. null: the field is
- * absent or not understood. The longest wait of several lines counts.
+ * Returns the wait in milliseconds that Retry-After asks for (RFC 9110 §10.2.3), 0 to `RETRY_AFTER_MS_MAX`. null: the
+ * field is absent or invalid. Of several lines the longest wait counts.
  */
 export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null {
   const waits = linesOf(value)
@@ -110,14 +128,16 @@ export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null 
 /** Longest wait that `retryAfterMsOf` returns. Callers wait for less: each has a limit of its own. */
 export const RETRY_AFTER_MS_MAX = 365 * 24 * 60 * 60 * 1000
 
-/** Milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). null: not a date. */
+/**
+ * Returns the milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). null: not a date.
+ */
 export function httpDateMsOf(text: string, nowMs: number): number | null {
   const match = IMF_FIXDATE.exec(text) ?? RFC_850_DATE.exec(text) ?? ASCTIME_DATE.exec(text)
   if (!match) return null
   const { day, month, year, hour, minute, second } = match.groups as Record<string, string>
   const monthIndex = MONTHS.indexOf(month!)
   const fullYear = year!.length === 2 ? centuryOf(Number(year), nowMs) : Number(year)
-  // A leap second is the second before it: Date knows none.
+  // A leap second becomes the second before it, because Date has no leap seconds.
   const at = new Date(0)
   at.setUTCFullYear(fullYear, monthIndex, Number(day))
   at.setUTCHours(Number(hour), Number(minute), Math.min(59, Number(second)))
@@ -131,13 +151,13 @@ export function httpDateMsOf(text: string, nowMs: number): number | null {
 }
 
 function waitOf(text: string, nowMs: number): number | null {
-  // Fractions are no delay-seconds; servers send them all the same, and their meaning is plain.
+  // A fraction is not a valid delay-seconds, but servers send it and its meaning is clear.
   if (/^\d+(?:\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000)
   const atMs = httpDateMsOf(text, nowMs)
   return atMs === null ? null : Math.max(0, atMs - nowMs)
 }
 
-/** RFC 9110 §5.6.7: a year of two digits that seems to be more than 50 years ahead is in the past. */
+/** RFC 9110 §5.6.7: a two-digit year that seems more than 50 years ahead is in the past. */
 function centuryOf(twoDigits: number, nowMs: number): number {
   const now = new Date(nowMs).getUTCFullYear()
   const year = now - (now % 100) + twoDigits
@@ -161,7 +181,7 @@ const ASCTIME_DATE = new RegExp(
 
 const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 
-/** As `listOf`, but a backslash in an entity tag is only a backslash (RFC 9110 §8.8.3). */
+/** Splits like `listOf`, but takes a backslash in an entity tag literally (RFC 9110 §8.8.3). */
 function tagElementsOf(value: FieldValue): string[] {
   return linesOf(value).flatMap((line) => [...line.matchAll(/(?:W\/)?"[^"]*"|[^\s,]+/g)].map(([tag]) => tag))
 }
@@ -176,7 +196,10 @@ function unquote(text: string): string {
   return /^".*"$/s.test(trimmed) ? trimmed.slice(1, -1).replace(/\\(.)/gs, '$1') : trimmed
 }
 
-/** Optional white space of HTTP is spaces and tabs (RFC 9110 §5.6.3). A regular expression takes quadratic time for spaces within the text. */
+/**
+ * Trims the optional white space of HTTP, spaces and tabs (RFC 9110 §5.6.3). A regular expression takes quadratic
+ * time on spaces within the text.
+ */
 function trimSpaces(text: string): string {
   let [start, end] = [0, text.length]
   while (start < end && isSpace(text[start])) start++

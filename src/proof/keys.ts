@@ -3,7 +3,7 @@ import { HASH_BYTES, type PublicKey, type Sha256, type SignatureAlgorithm } from
 import { refuseWeakEd25519Point } from './ed25519-points.ts'
 import { ProofError } from './error.ts'
 
-/** DER has one form of each key, so a fixed prefix is a complete parser. RFC 8410 §4; RFC 5480 §2. */
+/** DER has exactly one form of each key, so a fixed prefix is a complete parser. RFC 8410 §4; RFC 5480 §2. */
 const FORMS = {
   EdDSA: { prefix: fromHex('302a300506032b6570032100'), rawBytes: 32 },
   ES256: { prefix: fromHex('3059301306072a8648ce3d020106082a8648ce3d030107034200'), rawBytes: 65 },
@@ -12,9 +12,9 @@ const FORMS = {
 const UNCOMPRESSED = 0x04
 
 /**
- * Throws `bad_key` for another form of DER, another curve, a compressed point, and Ed25519 keys that are not
- * canonical or of small order (under which one signature can fit many messages). The provider checks with every use
- * that a P-256 point lies on its curve.
+ * Parses a DER public key. Throws `bad_key` for another form of DER, another curve, a compressed point, and Ed25519
+ * keys that are not canonical or of small order (under which one signature can fit many messages). The provider
+ * checks at each use that a P-256 point lies on its curve.
  */
 export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): PublicKey {
   const { prefix, rawBytes } = FORMS[alg]
@@ -26,7 +26,7 @@ export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): Publi
   return { alg, spki, raw }
 }
 
-/** DER of a raw key; see PublicKey. Throws `bad_key` as parsePublicKey does. */
+/** Encodes a raw key (see PublicKey) as DER. Throws `bad_key` as parsePublicKey does. */
 export function spkiOf(alg: SignatureAlgorithm, raw: Uint8Array): Uint8Array {
   const { prefix, rawBytes } = FORMS[alg]
   if (raw.length !== rawBytes) throw new ProofError('bad_key', `${raw.length} bytes instead of ${rawBytes}`)
@@ -39,12 +39,12 @@ function refuseWeak(alg: SignatureAlgorithm, raw: Uint8Array): void {
   else if (raw[0] !== UNCOMPRESSED) throw new ProofError('bad_key', 'not an uncompressed point')
 }
 
-/** COSE_Key maps in deterministic CBOR, around the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
+/** Deterministic CBOR of COSE_Key maps around the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
 const OKP_HEAD = fromHex('a3010120062158' + '20')
 const EC2_HEAD = fromHex('a40102200121' + '5820')
 const EC2_Y = fromHex('22' + '5820')
 
-/** RFC 9679 COSE key thumbprint with SHA-256: the kid of our envelopes. 32 bytes. */
+/** Returns the RFC 9679 COSE key thumbprint with SHA-256, 32 bytes. It is the kid of our envelopes. */
 export function keyThumbprint(sha256: Sha256, key: PublicKey): Uint8Array {
   if (key.alg === 'EdDSA') return sha256(concat([OKP_HEAD, key.raw]))
   const x = key.raw.subarray(1, 1 + HASH_BYTES)

@@ -1,29 +1,29 @@
 /*
- * Every limit of the verifiers, as docs/formats/rules.md lists them. python/src/tallystick/verify/limits.py has the same names and values;
- * test/proof/limits.test.ts compares the three. Lengths of text are bytes of UTF-8.
+ * All limits of the verifiers, as docs/formats/rules.md lists them. python/src/tallystick/verify/limits.py has the
+ * same names and values; test/proof/limits.test.ts compares the three. Lengths of text are UTF-8 bytes.
  */
 
-/** The largest integer that a double holds exactly: a size, a seq, a time in seconds. */
+/** The largest integer that a double represents exactly: a size, a seq, a time in seconds. */
 export const INTEGER_MAX: number = Number.MAX_SAFE_INTEGER
 
 // Text
 /** Names that people choose. Any 256 code points fit. */
 export const TEXT_BYTES_MAX = 1_024
 export const URL_BYTES_MAX = 2_048
-/** Label 260 of a registered statement: where the content lies. */
+/** Label 260 of a registered statement: the location of its content. */
 export const LOCATION_BYTES_MAX = 1_024
 
 // JSON text
-/** Arrays and objects that may lie in each other. */
+/** Nesting of arrays and objects. */
 export const JSON_DEPTH_MAX = 64
-/** The shortest form of a double never has more significant digits. */
+/** The shortest form of a double has at most this many significant digits. */
 export const JSON_DIGITS_MAX = 17
 
 // Envelopes
 export const ENVELOPE_BYTES_MAX = 32_768
-/** Arrays, maps and tags that may lie in each other in CBOR … */
+/** Nesting of arrays, maps and tags in CBOR. */
 export const CBOR_LEVELS_MAX = 8
-/** … and items in all: each member of a map is two. */
+/** CBOR items in total; each member of a map is two. */
 export const CBOR_ITEMS_MAX = 1_024
 export const KID_BYTES_MAX = 64
 
@@ -41,86 +41,93 @@ export const ISSUER_KEYS_MAX = 8
 export const CONTENT_TYPES_MAX = 32
 /** A hundred years. */
 export const RETENTION_DAYS_MAX = 36_500
-/** Records that one hold names. */
+/** Records that one hold may name. */
 export const HOLD_RECORDS_MAX = 500
-/** Erasures that one `subject-erased` names: 17 characters each at most, so that they fit an entry. */
+/** Erasures that one `subject-erased` may name. Each takes at most 17 characters, so all fit into an entry. */
 export const SUBJECT_ERASED_MAX = 1_000
-/** Current keys of an agent at a time. */
+/** Current keys that an agent may have at one time. */
 export const AGENT_KEYS_MAX = 8
 
 // Notes
-/** Sixteen signatures of 5 kB, which verifiers must take (C2SP signed-note), have 107 kB in base64; and room for their names. */
+/**
+ * Sixteen signatures of 5 kB, which verifiers must accept (C2SP signed-note), have 107 kB in base64. The rest is room
+ * for their names.
+ */
 export const NOTE_BYTES_MAX = 131_072
 export const NOTE_SIGNATURES_MAX = 64
-/** Seconds since 1970 of a cosignature (C2SP tlog-cosignature). */
+/** Largest time of a cosignature, in seconds since 1970 (C2SP tlog-cosignature). */
 export const COSIGNATURE_SECONDS_MAX = 9_223_372_036_854_775_807n
-/** Hashes of the consistency proof that a witness is sent (C2SP tlog-witness). */
+/** Hashes of the consistency proof in a request to a witness (C2SP tlog-witness). */
 export const WITNESS_PATH_MAX = 63
-/** Request to a witness: a line for each hash, of 45 bytes, and a note. */
+/** A request to a witness: one line of 45 bytes for each hash, and a note. */
 export const ADD_CHECKPOINT_BYTES_MAX: number = NOTE_BYTES_MAX + WITNESS_PATH_MAX * 45 + 64
-/** Level of a tile (C2SP tlog-tiles). */
+/** Highest level of a tile (C2SP tlog-tiles). */
 export const TILE_LEVEL_MAX = 63
 
 // Proofs and receipts
-/** A tree of 2^53 leaves has 53 levels … */
+/** A tree of 2^53 leaves has 53 levels. */
 export const INCLUSION_PATH_MAX = 53
-/** … and a consistency proof one hash more. */
+/** One hash more than an inclusion path. */
 export const CONSISTENCY_PATH_MAX = 54
-/** Two envelopes in base64 have 87,384 bytes, a note 131,072, the two paths 7,300; and room. */
+/** Two envelopes in base64 have 87,384 bytes, a note 131,072, the two paths 7,300. The rest is reserve. */
 export const PROOF_BYTES_MAX = 262_144
-/** keys[…] and item.item: three objects and arrays lie in each other; nothing else may. */
+/** `keys[…]` and `item.item` nest three objects and arrays; nothing else may. */
 export const PROOF_DEPTH_MAX = 4
 export const PROOF_KEYS_MAX = 16
 /**
- * Payload, evidence and values of 64 KiB each, and 28 KiB of metadata, references, tolerances, reasons and ids, with every character
- * escaped (six times as long), and room.
+ * Payload, evidence and values of 64 KiB each, and 28 KiB of other members, with every character escaped (six times
+ * as long). The other members are metadata, references, tolerances, reasons and ids. The rest is reserve.
  */
 export const RECORD_BYTES_MAX = 1_572_864
-/** Two paths of 53 and 11 hashes, an item of 600 bytes, a header of 2,000; and room. */
+/** Two paths of 53 and 11 hashes, an item of 600 bytes, a header of 2,000. The rest is reserve. */
 export const RECEIPT_BYTES_MAX = 8_192
 /** A statement with its receipt. */
 export const RECEIPT_FILE_BYTES_MAX: number = ENVELOPE_BYTES_MAX + RECEIPT_BYTES_MAX
 
 // Lines of exports and bundles
 export const SALT_BYTES = 16
-/** A batch's documents have at most 18 MiB: a body of 4 MiB can be full of `1e20`, which has 21 digits in canonical form. */
+/**
+ * A batch's documents have at most 18 MiB. A body of 4 MiB can consist of `1e20`, which has 21 digits in canonical
+ * form.
+ */
 export const LINE_BYTES_MAX: number = 32 * 1024 * 1024
-/** A document has at most 32 levels (docs/formats/documents.md); a line holds it three levels down. */
+/** A document has at most 32 levels (docs/formats/documents.md), and starts three levels down in a line. */
 export const LINE_DEPTH_MAX = 35
 /** The first line of an export or bundle has the keys: 300 KiB for BUNDLE_KEYS_MAX. The first or the last line also has a note of up to 128 KiB. */
 export const END_LINE_BYTES_MAX: number = 1024 * 1024
-/** Objects and arrays of of.range.left lie in each other; nothing else may. */
+/** Nesting of of.range.left; nothing else may be nested deeper. */
 export const BUNDLE_FIRST_LINE_DEPTH_MAX = 4
-/** Keys of one ledger: a rotation a month for 80 years. */
+/** Keys of one ledger: a monthly rotation for 80 years. */
 export const BUNDLE_KEYS_MAX = 1_024
 
 // Archives
-/** Entries of a piece: 12 bits of a document's place. */
+/** Entries of a piece: their index takes 12 bits of a document's position. */
 export const ARCHIVE_PIECE_ENTRIES_MAX = 4_096
-/** Documents of an entry: the other 12 bits. */
+/** Documents of an entry: their index takes the other 12 bits. */
 export const ARCHIVE_ENTRY_DOCUMENTS_MAX = 4_096
 export const ARCHIVE_SEAL_DEPTH_MAX = 3
 export const ARCHIVE_KEY_FILE_DEPTH_MAX = 3
 
 // A ledger as a whole
 /**
- * How long after its revocation, expiry or its agent's disabling a key may still appear, by `recordedAt`: servers cache
- * keys for at most 5 s, a request may take 40 s from its authentication to its signature, and two clocks may each be
- * 30 s off the database's. An honest ledger must never be refused, so some is added.
+ * How long a key may still appear after its revocation, its expiry or the disabling of its agent, by `recordedAt`.
+ * Servers cache keys for at most 5 s, a request may take 40 s from authentication to signature, and two clocks may
+ * each be 30 s off the database's. A reserve is added, because an honest ledger must never be refused.
  */
 export const KEY_LINGER_MS_MAX = 120_000
-/** `recordedAt` may be this far off the database's clock, and that one decides about deadlines. */
+/** How far `recordedAt` may be off the database's clock, which decides about deadlines. */
 export const CLOCK_SKEW_MS_MAX = 30_000
 /**
- * How much older than the newest entry an entry without a covering checkpoint may be. A ledger gets a checkpoint about a second after it has
- * grown, so such entries differ by about a second, plus the difference between the clocks of its servers.
+ * How much older than the newest entry an entry without a covering checkpoint may be. A ledger gets a checkpoint
+ * about a second after it has grown. So such entries differ by about a second, plus the difference between the clocks
+ * of its servers.
  */
 export const TAIL_AGE_MS_MAX = 60_000
 
 // Memory and speed: no verdict depends on these
-/** Names of members whose canonical form is remembered: bounded, so that invented names cost only a little memory, once … */
+/** Member names whose canonical form is cached. The limit bounds the memory that invented names can take. */
 export const QUOTED_NAMES_MAX = 4_096
-/** … and only short ones. */
+/** Longer names are not cached. */
 export const QUOTED_NAME_CHARS_MAX = 64
-/** Signers of lines that a verifier remembers. */
+/** Line signers that a verifier caches. */
 export const SIGNERS_KNOWN_MAX = 1_000

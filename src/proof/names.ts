@@ -1,25 +1,37 @@
 import { isLonger } from './bytes.ts'
 import { TEXT_BYTES_MAX, URL_BYTES_MAX } from './limits.ts'
 
-/* Text, names of note keys, origins and URLs (docs/formats/rules.md): one function each, for all who take or make them. */
+/*
+ * Checks of text, names of note keys, origins and URLs (docs/formats/rules.md): one function each, for producers and
+ * verifiers alike.
+ */
 
-/** Controls below U+0020, White_Space of Unicode (JavaScript's `\s` has U+FEFF besides, and lacks U+0085), and plus. */
+/**
+ * Controls below U+0020, Unicode White_Space, and plus. JavaScript's `\s` does not fit: it has U+FEFF and lacks
+ * U+0085.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const BARRED = /[\u0000-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+]/
 
-/** Whether a key of a note may have this name (C2SP signed-note): not empty, no white space, no control below U+0020, no plus. */
+/**
+ * Returns whether a note key may have this name (C2SP signed-note). It must not be empty, nor contain white space,
+ * controls below U+0020 or a plus.
+ */
 export function isKeyName(name: string): boolean {
   return name !== '' && !BARRED.test(name) && name.isWellFormed()
 }
 
 const CONTROL = /\p{Cc}/u
 
-/** Whether it is text of a signed object: 1 to TEXT_BYTES_MAX bytes, without control characters. */
+/** Returns whether `text` is allowed in a signed object: 1 to TEXT_BYTES_MAX bytes, without control characters. */
 export function isPlainText(text: string): boolean {
   return text !== '' && !CONTROL.test(text) && !isLonger(text, TEXT_BYTES_MAX)
 }
 
-/** Whether it is `<host>/<ledger>`, text, and the name of a note key. `ledger`: its id. The host is not looked at, but it is there. */
+/**
+ * Returns whether `origin` is `<host>/<ledger>`, plain text, and a valid key name. `ledger`: the ledger's id. The
+ * host must not be empty and is not checked further.
+ */
 export function isOrigin(origin: string, ledger: string): boolean {
   const host = origin.slice(0, -ledger.length - 1)
   return (
@@ -33,7 +45,10 @@ export function isOrigin(origin: string, ledger: string): boolean {
 
 export const HTTP_URL: RegExp = /^https?:\/\/[!-~]+$/
 
-/** Whether it is the URL of a peer in the form that a chain holds. Whether it may be called is another question. */
+/**
+ * Returns whether `text` is a peer's URL in the form that a chain allows. Whether it may be called is decided
+ * elsewhere.
+ */
 export function isHttpUrl(text: string): boolean {
   return HTTP_URL.test(text) && !isLonger(text, URL_BYTES_MAX)
 }

@@ -2,26 +2,26 @@ import { concat, fromHex, toHex } from './bytes.ts'
 import { SIGNATURE_BYTES } from './crypto.ts'
 
 /*
- * ECDSA has two signatures for each message: beside (r, s), (r, n - s) is as good, and anybody can make the one of the
- * other, without a key. The envelope around it would be another one, of another leaf, and as genuine as the first: so
- * one of the two counts, the lower.
+ * ECDSA has two valid signatures for each message: (r, s) and (r, n - s). Anybody can compute one from the other
+ * without a key. The envelope around the second would have another leaf and be as genuine as the first. So only the
+ * lower s is accepted.
  */
 
-/** Half of the order of P-256, rounded down; big-endian as s is. */
+/** Half of the order of P-256, rounded down; big-endian like s. */
 const HALF_ORDER = fromHex('7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8')
 
 const ORDER = BigInt('0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551')
 
-/** The one of the two signatures that providers take, for those of signers that do not choose it. `signature`: r ‖ s. */
+/** Returns the accepted one of the two signatures, for signers that may produce either. `signature`: r ‖ s. */
 export function lowS(signature: Uint8Array): Uint8Array {
   if (signature.length !== SIGNATURE_BYTES || hasLowS(signature)) return signature
   const half = HALF_ORDER.length
   const s = BigInt(`0x${toHex(signature.subarray(half))}`)
-  if (s >= ORDER) return signature // no signature at all: the provider refuses it
+  if (s >= ORDER) return signature // not a signature: the provider refuses it
   return concat([signature.subarray(0, half), fromHex((ORDER - s).toString(16).padStart(2 * half, '0'))])
 }
 
-/** Whether s of r ‖ s is the lower of the two. A provider finds out the rest. */
+/** Returns whether s of r ‖ s is the lower of the two. The provider verifies the rest. */
 export function hasLowS(signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
   for (const [i, limit] of HALF_ORDER.entries()) {

@@ -6,31 +6,33 @@ export const HIDDEN_CLASS = String.raw`\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_
 const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]`, 'gu')
 
 /**
- * Quotes a foreign text for a line that scripts read: as a JSON string, so that the text cannot imitate the rest of the line. Hidden characters
- * are escaped.
+ * Quotes a foreign text for a line that scripts parse. The result is a JSON string, so that the text cannot imitate
+ * the rest of the line. Hidden characters are escaped.
  */
 export function quoted(text: string): string {
   return escapeHidden(JSON.stringify(text))
 }
 
-/** Escapes the hidden characters of a JSON text. Its value does not change. */
+/** Escapes the hidden characters of a JSON text. Its parsed value stays the same. */
 export function escapeHidden(json: string): string {
   return json.replaceAll(HIDDEN, (char) =>
     char.replaceAll(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 }
 
-/** Replaces each hidden character by a mark such as `⟨U+202E⟩`, for messages. `sdk/plain.ts` is for pages and terminals, and keeps emoji. */
+/**
+ * Replaces each hidden character by a mark such as `⟨U+202E⟩`, for messages. `sdk/plain.ts` is the counterpart for
+ * pages and terminals, which leaves emoji unchanged.
+ */
 export function marked(text: string): string {
   return text.replaceAll(HIDDEN, (char) => `⟨${codeOf(char)}⟩`)
 }
 
-/** Code of a character: `U+202E`. */
+/** Returns the code of a character, such as `U+202E`. */
 export function codeOf(char: string): string {
   return `U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** Whether a text has hidden characters. */
 export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) >= 0
 }

@@ -2,18 +2,18 @@ import type { Uuid } from '../proof/ids.ts'
 import { type MacKey, makeRowMac, type RowMac } from './row-mac.ts'
 import { toHex } from './text-of-bytes.ts'
 
-/** How far a ledger's entries were verified as they came, and what the next one must continue. */
+/** How far a ledger's entries were verified as they were appended, and what the next entry must continue. */
 export type CursorPlace = {
   readonly nextSeq: number
   readonly chain: Uint8Array
   readonly envelopeKid: Uint8Array
-  /** Digest of the keys by which agents sign, as the entries before left them (LedgerAgentKeys); null: there was never one. */
+  /** Digest of the agents' signing keys after the verified entries (LedgerAgentKeys); null: there were none. */
   readonly agentKeys: Uint8Array | null
 }
 
 /**
- * Authenticates the follower's cursors: money moves below them, and the worker's database login can write their rows. An older
- * row of the same ledger verifies as well; it only has entries verified twice.
+ * Authenticates the audit follower's cursors. Money moves only below them, and the worker's database login can write
+ * their rows. An older row of the same ledger has a valid MAC too, but only makes entries be verified twice.
  */
 export type CursorMac = RowMac<CursorPlace & { readonly ledgerId: Uuid }>
 

@@ -2,19 +2,21 @@ import { hash } from 'node:crypto'
 import { ARCHIVE_ENTRY_DOCUMENTS_MAX, ARCHIVE_PIECE_ENTRIES_MAX } from '../proof/limits.ts'
 
 /*
- * Keys of the documents of one piece of an archive (docs/formats/archive.md): the leaves of a binary tree of secrets, in which each
- * secret gives those of its two children, and none gives its parent's (Goldreich, Goldwasser, Micali 1986). To destroy one key, the
- * secrets on the way to it are replaced by those beside the way: all other keys can still be computed, and this one by nobody.
+ * Keys of the documents of one archive piece (docs/formats/archive.md).
+ *
+ * They are the leaves of a binary tree of secrets. Each secret determines its two children, and no child determines
+ * its parent (Goldreich, Goldwasser, Micali 1986). To destroy one key, the secrets on the path to it are replaced by
+ * their siblings: all other keys can still be computed, and this one by nobody.
  */
 
 export const KEY_TREE_DEPTH = 24
 export const DOCUMENT_KEY_BYTES = 32
-/** Depth, the first place below it, secret. */
+/** Depth, first position below the node, secret. */
 const NODE_BYTES = 1 + 4 + DOCUMENT_KEY_BYTES
 
 type Node = { readonly depth: number; readonly first: number; readonly secret: Uint8Array }
 
-/** Place of a document in its piece. Throws RangeError where no piece has such a place. */
+/** Returns a document's position in its piece. Throws RangeError if no piece has such a position. */
 export function documentPlace(entryOffset: number, item: number): number {
   if (
     entryOffset < 0 ||
@@ -26,10 +28,13 @@ export function documentPlace(entryOffset: number, item: number): number {
   return entryOffset * ARCHIVE_ENTRY_DOCUMENTS_MAX + item
 }
 
-/** Secrets from which the keys that are left can be computed. */
+/** Secrets that determine the remaining keys. */
 export class DocumentKeys {
   #nodes: readonly Node[]
-  /** Secrets on the way to the key that was asked for last: places come in order, so that most of the next way is the same. */
+  /**
+   * Secrets on the path to the last requested key. Positions are requested in order, so most of the next path is the
+   * same.
+   */
   #way: Node[] = []
 
   private constructor(nodes: readonly Node[]) {
@@ -41,7 +46,7 @@ export class DocumentKeys {
     return new DocumentKeys([{ depth: 0, first: 0, secret }])
   }
 
-  /** Throws RangeError where `packed` are no secrets. */
+  /** Throws RangeError if `packed` are no secrets. */
   static unpack(packed: Uint8Array): DocumentKeys {
     const bytes = Buffer.from(packed)
     if (bytes.length % NODE_BYTES !== 0) throw new RangeError(`${bytes.length} bytes are no document keys`)
@@ -65,7 +70,7 @@ export class DocumentKeys {
     )
   }
 
-  /** null: it was destroyed. */
+  /** Returns a document's key, or null if it was destroyed. */
   find(place: number): Uint8Array | null {
     while (this.#way.length > 0 && !holds(this.#way.at(-1)!, place)) this.#way.pop()
     let node = this.#way.at(-1) ?? this.#nodes.find((one) => holds(one, place))
@@ -78,7 +83,7 @@ export class DocumentKeys {
     return node.secret
   }
 
-  /** Takes over one key that was destroyed here and not in `other`. False where no key can be computed after it. */
+  /** Takes one key from `other` if it was destroyed here. Returns false if the key is missing afterwards. */
   adopt(place: number, other: DocumentKeys | undefined): boolean {
     if (this.find(place) !== null) return true
     const secret = other?.find(place)
@@ -88,7 +93,7 @@ export class DocumentKeys {
     return true
   }
 
-  /** False where it was destroyed before. */
+  /** Destroys a key. Returns false if it was destroyed before. */
   destroy(place: number): boolean {
     const at = this.#nodes.findIndex((node) => holds(node, place))
     if (at < 0) return false
@@ -107,7 +112,7 @@ function holds({ depth, first }: Node, place: number): boolean {
   return place >= first && place < first + placesBelow(depth)
 }
 
-/** HMAC-SHA256 of one byte, 0 to the left and 1 to the right, under the secret above. */
+/** Derives a child: HMAC-SHA256 of one byte under the parent's secret, 0 for the left child and 1 for the right. */
 function childTowards({ depth, first, secret }: Node, place: number): Node {
   const half = placesBelow(depth) / 2
   const side = place >= first + half ? 1 : 0
@@ -116,7 +121,10 @@ function childTowards({ depth, first, secret }: Node, place: number): Node {
 
 const BLOCK_BYTES = 64
 
-/** HMAC-SHA256 (RFC 2104 §2) by two whole hashes: 2.5 µs, where `createHmac` takes 15. A document has two on average. */
+/**
+ * HMAC-SHA256 (RFC 2104 §2) from two one-shot hashes: 2.5 µs, against 15 by `createHmac`. A document needs two on
+ * average.
+ */
 function hmacOfByte(key: Uint8Array, byte: number): Buffer {
   const inner = Buffer.alloc(BLOCK_BYTES + 1, 0x36)
   const outer = Buffer.alloc(BLOCK_BYTES, 0x5c)

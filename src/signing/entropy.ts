@@ -4,19 +4,18 @@ import { type Uuid, uuidOfBytes } from '../proof/ids.ts'
 const POOL_BYTES = 4096
 
 export type Entropy = {
-  /** 16 fresh random bytes. */
+  /** Returns 16 fresh random bytes. */
   bytes16(): Uint8Array
-  /** A UUIDv7 (RFC 9562 §5.7). */
   uuidv7(nowMs: number): Uuid
 }
 
-/** Random bytes from a pool: filling 16 bytes costs 5.0 µs, filling 4,096 costs 6.2. */
+/** Returns random bytes from a pool, because filling 16 bytes takes 5.0 µs and filling 4,096 takes 6.2. */
 export function makeEntropy(): Entropy {
   let pool = new Uint8Array(POOL_BYTES)
   let used = POOL_BYTES
   function bytes16(): Uint8Array {
     if (used === POOL_BYTES) {
-      // A new pool each time, because the bytes handed out stay their owner's.
+      // A new pool each time, because the callers own the returned bytes.
       pool = randomFillSync(new Uint8Array(POOL_BYTES))
       used = 0
     }

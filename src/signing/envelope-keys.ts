@@ -14,22 +14,21 @@ import { KnownStatements } from './known-statements.ts'
 import { AGENT_KEYS_KNOWN_MAX } from './limits.ts'
 import { nativeProviders } from './native.ts'
 
-/** An agent's key, and whose it is. */
 type AgentKey = KnownKey & { readonly agent: NonNullable<KnownKey['agent']> }
 
 type Load = {
-  /** The deployment's own keys. */
+  /** Reads the deployment's own keys. */
   readonly findKey: () => Promise<FindKey>
-  /** The entry by which an agent of the ledger has registered the kid (lower-case hex); null: none has. */
+  /** Returns the entry by which an agent of the ledger registered the kid (lower-case hex); null: none. */
   readonly findRegistration: (ledgerId: Uuid, kid: string) => Promise<SignedLine | null>
 }
 
 /**
- * Public keys that sign envelopes: the deployment's, read when one is asked for that is not known yet, after a rotation; and those that
- * agents have registered.
+ * Public keys that sign envelopes: the deployment's, and those that agents registered. The deployment's keys are read
+ * again when an unknown kid is requested, as after a rotation.
  */
 export class EnvelopeKeys {
-  /** Statements that these keys are known to have signed. */
+  /** Statements known to be signed by these keys. */
   readonly known = new KnownStatements()
   readonly #load: Load
   readonly #agentKeys = new Map<string, AgentKey>()
@@ -39,7 +38,7 @@ export class EnvelopeKeys {
     this.#load = load
   }
 
-  /** Knows all of `kids` (lower-case hex) that the deployment has, and agents of the ledger. */
+  /** Returns a FindKey for `kids` (lower-case hex). It finds those of the deployment and of the ledger's agents. */
   async finderFor(kids: Iterable<string>, ledgerId: Uuid | null = null): Promise<FindKey> {
     for (const kid of kids) {
       if (this.#findKey(kid) || (ledgerId && (await this.findAgentKey(ledgerId, kid)))) continue
@@ -52,9 +51,11 @@ export class EnvelopeKeys {
   }
 
   /**
-   * A key that an agent of the ledger has registered; null: none has. Not whether it was revoked, which the place in the chain decides.
-   * The row is an index that the database's owner can write; believed is the entry that it names, which the server signed. Throws
-   * ProofError where it did not.
+   * Returns a key that an agent of the ledger registered, or null. Whether it was revoked depends on the position in
+   * the chain and is not checked.
+   *
+   * The row is only an index, which the database's owner can write. What counts is the entry that it names, signed by
+   * the server. Throws ProofError if that entry does not verify or registers another key.
    */
   async findAgentKey(ledgerId: Uuid, kid: string): Promise<AgentKey | null> {
     const id = `${ledgerId} ${kid}`

@@ -6,8 +6,8 @@ import { KNOWN_STATEMENTS_BYTES_MAX } from './limits.ts'
 import { nativeProviders } from './native.ts'
 
 /**
- * `statement`: null where nobody has read it yet. `isSigned`: whether it was verified that a key of the deployment
- * signed these bytes.
+ * `statement`: null if the envelope was not parsed yet. `isSigned`: whether a key of the deployment was verified to
+ * have signed these bytes.
  */
 type Known = {
   readonly envelope: Uint8Array
@@ -16,44 +16,51 @@ type Known = {
 }
 
 /**
- * Knowledge of this process about envelopes, by leaf. A leaf commits to every byte, so an envelope that was parsed or verified
- * once need not be again: a step of a gated record is read three times within a second, at 16 µs, and the signatures of two
- * are verified before a verdict, at 60; a leaf costs 1.5.
+ * Cache of this process about envelopes, by leaf. A leaf commits to every byte, so an envelope that was parsed or
+ * verified once need not be again. A step of a gated record is parsed three times within a second, at 16 µs, and two
+ * signatures are verified before a verdict, at 60 µs each. A leaf takes 1.5 µs.
  *
- * The owner of the database decides which bytes are asked for, and cannot have others taken for them. A signed entry says
- * nothing about its place: the caller compares, each time, which entry it is and whether it is the newest.
+ * The owner of the database chooses the bytes that are looked up, but cannot make the cache accept other bytes for
+ * them. A signed entry does not prove its position: the caller must compare, each time, which entry it is and whether
+ * it is the newest.
  *
- * The oldest knowledge goes first, because the steps of a record follow each other closely.
+ * The oldest knowledge is dropped first, because the steps of a record follow each other closely.
  */
 export class KnownStatements {
   readonly #known = new Map<string, Known>()
   #bytes = 0
 
-  /** Throws what parseEnvelope and parseStatement throw. Nothing is said of its signature. */
+  /**
+   * Returns the parsed statement of an envelope, without verifying its signature. Throws as parseEnvelope and
+   * parseStatement do.
+   */
   read(envelope: Uint8Array): ParsedStatement {
     return this.#read(leafOf(envelope), envelope)
   }
 
   /**
-   * null where it is not known that a key of the deployment signed the envelope; `leaf`: the envelope's, lower-case
-   * hex.
+   * Returns the statement if a key of the deployment is known to have signed the envelope, otherwise null. `leaf`:
+   * the envelope's, lower-case hex.
    */
   findSigned(leaf: string, envelope: Uint8Array): ParsedStatement | null {
     return this.#known.get(leaf)?.isSigned ? this.#read(leaf, envelope) : null
   }
 
-  /** The bytes of an envelope that a key of the deployment signed, if that is known: so they need not be read again. */
+  /**
+   * Returns the bytes of an envelope, so that the caller need not read it again. null: it is unknown whether a key of
+   * the deployment signed it.
+   */
   findEnvelope(leaf: string): Uint8Array | null {
     const known = this.#known.get(leaf)
     return known?.isSigned ? known.envelope : null
   }
 
-  /** Parsed statement of an envelope whose signature was not verified; null: none. */
+  /** Returns the parsed statement of an envelope, whose signature may be unverified; null: unknown. */
   findRead(leaf: string): ParsedStatement | null {
     return this.#known.get(leaf)?.statement ?? null
   }
 
-  /** `statement`: null of an envelope that this process has signed itself, or that another thread of it has verified. */
+  /** Adds a signed envelope. `statement`: null if this process signed it itself, or another thread verified it. */
   addSigned(leaf: string, envelope: Uint8Array, statement: ParsedStatement | null): void {
     this.#set(leaf, { envelope, statement: statement ?? this.findRead(leaf), isSigned: true })
   }
@@ -79,7 +86,7 @@ export class KnownStatements {
   }
 }
 
-/** Lower-case hex. */
+/** Returns the leaf in lower-case hex. */
 export function leafOf(envelope: Uint8Array): string {
   return toHex(leafHash(nativeProviders.sha256, envelope))
 }

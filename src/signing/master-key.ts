@@ -7,36 +7,39 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
-/** Seals private keys at rest, and authenticates rows that grant something. `context` binds a sealed secret to its place, so that rows can't be swapped. */
+/**
+ * Seals private keys at rest, and authenticates rows that grant something. `context` binds a sealed secret to its
+ * row, so that rows cannot be exchanged.
+ */
 export type MasterKey = {
   seal(secret: Uint8Array, context: string): Buffer
-  /** Throws when the key is another one, or the bytes or their context were changed. */
+  /** Throws if another key sealed it, or if the bytes or their context were changed. */
   open(sealed: Uint8Array, context: string): Buffer
   /**
-   * 40 bytes that Postgres can check: which key it is (8), and HMAC-SHA256 under a key of its own, derived from this one, over the
-   * chunks one after another.
+   * Returns 40 bytes that Postgres can check: the key's id (8) and an HMAC-SHA256 (32). The HMAC covers the
+   * concatenated chunks. Its key is derived from the master key for this purpose.
    */
   databaseMac(chunks: Iterable<Uint8Array>): Buffer
-  /** Keys that Postgres checks `databaseMac` with: two while one master key replaces another. */
+  /** Keys with which Postgres checks `databaseMac`: two while one master key replaces another. */
   databaseKeys(): DatabaseKey[]
-  /** 32 bytes: HMAC-SHA256 under a key of its own, derived from this one. */
+  /** Returns 32 bytes: HMAC-SHA256 under a key derived from the master key for this purpose. */
   mac(text: string, context: string): Buffer
   isMac(mac: Uint8Array, text: string, context: string): boolean
   /**
-   * From now on `seal` and `mac` use the key that sealed this: the one of two master keys that the database says is in
-   * use. Throws as `open` does.
+   * Makes `seal` and `mac` use the key that sealed this secret. Of two master keys, this is the one that the database
+   * uses. Throws as `open` does.
    */
   followSealed(sealed: Uint8Array, context: string): void
 }
 
-/** HMAC-SHA256's key as Postgres needs it, which can hash but has no HMAC: its two padded blocks (RFC 2104 §2). */
+/** HMAC-SHA256 key for Postgres, which can hash but has no HMAC: its two padded blocks (RFC 2104 §2). */
 export type DatabaseKey = { readonly id: Buffer; readonly innerPad: Buffer; readonly outerPad: Buffer }
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const SHA256_BLOCK_BYTES = 64
 
-/** AES-256-GCM; sealed = nonce ‖ tag ‖ ciphertext. `key`: 32 bytes. */
+/** Returns a master key for AES-256-GCM; sealed = nonce ‖ tag ‖ ciphertext. `key`: 32 bytes. */
 export function makeMasterKey(key: Uint8Array): MasterKey {
   const macKey = Buffer.from(hkdfSync('sha256', key, '', 'tallystick mac', 32))
   const databaseKey = Buffer.from(hkdfSync('sha256', key, '', 'tallystick database mac', 32))
@@ -91,7 +94,7 @@ function pad(key: Buffer, byte: number): Buffer {
   return block
 }
 
-/** Names a key without telling anything about it: 8 bytes. */
+/** Returns 8 bytes that identify a key and reveal nothing about it. */
 export function masterKeyId(key: Uint8Array): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', 'tallystick master key id', 8))
 }

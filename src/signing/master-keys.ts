@@ -1,11 +1,13 @@
 import { type MasterKey, makeMasterKey } from './master-key.ts'
 
 /**
- * The master key, and the one before it where it is being replaced (docs/secrets.md): both open, and one of them seals.
+ * Returns the master key, with the previous one while it is being replaced (docs/secrets.md). Both open, and one of
+ * them seals.
  *
- * Processes learn of the new key one after another, and one that does not know it yet must be able to open what the others seal. So
- * they go on with the previous key until the database says otherwise: `npm run op -- rotate-master-key` seals the server keys anew, in the
- * transaction that seals everything anew, and every later read follows (`followSealed`).
+ * Processes receive the new key one after another, and a process without it must be able to open what the others
+ * seal. So they use the previous key until the database switches. `npm run op -- rotate-master-key` seals everything
+ * again in one transaction, the server keys included, and every later read of those switches the process
+ * (`followSealed`).
  */
 export function makeMasterKeys(current: Uint8Array, previous: Uint8Array | null): MasterKey {
   if (previous === null) return makeMasterKey(current)

@@ -2,7 +2,7 @@ import type { ProofProviders, PublicKey, Sha256 } from '../proof/crypto.ts'
 import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
-/** Functions used of Node's module, which Bun and Deno have as well. */
+/** The functions of Node's module that are used here. Bun and Deno have them too. */
 export type NodeCrypto = {
   /** Since Node 20.12. */
   hash?(algorithm: string, data: Uint8Array, encoding: 'buffer'): Uint8Array
@@ -13,7 +13,7 @@ export type NodeCrypto = {
 
 type Process = { getBuiltinModule?(name: string): unknown }
 
-/** Without an import, which would keep the library out of browsers. Since Node 20.16. */
+/** Finds the module without an import, which would make the library unusable in browsers. Since Node 20.16. */
 export function findNodeCrypto(): NodeCrypto | null {
   const { process } = globalThis as { process?: Process }
   return (process?.getBuiltinModule?.('crypto') as NodeCrypto | undefined) ?? null
@@ -32,13 +32,16 @@ export function makeNodeProviders(node: NodeCrypto): ProofProviders {
       const keyObject = findKey(key)
       if (keyObject === null) return false
       if (key.alg === 'EdDSA') return node.verify(null, message, keyObject, signature)
-      // r ‖ s, as COSE has it (RFC 9053 §2.1), not DER.
+      // COSE's form of a signature, r ‖ s (RFC 9053 §2.1), not DER.
       return node.verify('sha256', message, { key: keyObject, dsaEncoding: 'ieee-p1363' }, signature)
     },
   }
 }
 
-/** null: bytes that are no point of the curve, so nothing can be signed with that key. */
+/**
+ * Finds the key object of a public key. It is null if the bytes are no point of the curve: nothing can be signed with
+ * that key.
+ */
 function makeFindKeyObject(node: NodeCrypto): (key: PublicKey) => object | null {
   const known = new WeakMap<PublicKey, object | null>()
   const make = ({ spki }: PublicKey) => {

@@ -6,12 +6,13 @@ import { makeEd25519Signer, nativeProviders } from './native.ts'
 type Peering = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /**
- * Keys by which a ledger cosigns the checkpoints of its peers. Each peering has one of its own, so that a state for each peering is enough:
- * a peer that takes the origin of another one gets no cosignature that counts for that.
+ * Keys with which a ledger cosigns the checkpoints of its peers. Each peering has its own key, so one stored state
+ * for each peering is enough. A peer that uses another peer's origin gets no cosignature that counts for that other
+ * peer.
  */
 export type PeerWitnessKeys = { of(peering: Peering): Signer }
 
-/** Made of the master key, so that all servers have the same, and none is stored. */
+/** Derives the keys from the master key, so that all servers have the same keys and none is stored. */
 export function makePeerWitnessKeys(masterKey: Pick<MasterKey, 'mac'>): PeerWitnessKeys {
   return {
     of({ ledgerId, peerId }) {

@@ -5,8 +5,8 @@ import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import { ProofError } from '../proof/error.ts'
 
 /*
- * The same as native.ts where there are no native modules: browsers, and auditors that want to check a ledger with code
- * that a reader can follow. 30 to 50 times slower. Tests hold the two to the same bytes and the same refusals.
+ * Counterpart of native.ts without native modules. It is for browsers, and for auditors who want code that they can
+ * read. 30 to 50 times slower. Tests verify that both make the same bytes and refuse the same input.
  */
 
 export type PortableHashes = {
@@ -14,7 +14,7 @@ export type PortableHashes = {
   readonly sha512: (data: Uint8Array) => Uint8Array
 }
 
-/** ES256 needs an implementation of its own; without one, keys of ES256 are refused as `cose_algorithm`. */
+/** Without `verifyEs256`, keys of ES256 are refused as `cose_algorithm`. */
 export function makePortableProviders(
   hashes: PortableHashes,
   verifyEs256: VerifySignature = refuseEs256,
@@ -33,11 +33,11 @@ function refuseEs256(): never {
 }
 
 /**
- * RFC 8032 §5.1.7 with the equation that has no cofactor: R and [S]B - [k]A are compared as bytes.
+ * Verifies Ed25519 (RFC 8032 §5.1.7) by the equation without cofactor: R and [S]B - [k]A are compared as bytes.
  *
- * Not noble's own verify: even with `zip215: false` that multiplies by the cofactor, and so takes signatures under
- * keys and with R that have a part of small order, which libsodium and OpenSSL refuse. Anybody who owns such a key could
- * make entries that are genuine to one verifier and forged to another.
+ * Not noble's own verify: even with `zip215: false` it multiplies by the cofactor. So it accepts keys and R with a
+ * component of small order, which libsodium and OpenSSL refuse. The owner of such a key could make entries that are
+ * genuine to one verifier and forged to another.
  */
 function verifyEd25519(
   sha512: PortableHashes['sha512'],
@@ -56,7 +56,7 @@ function verifyEd25519(
 
 const ORDER = Point.CURVE().n
 
-/** null for bytes that are no point of the curve. */
+/** Returns null if the bytes are no point of the curve. */
 function findPoint(bytes: Uint8Array): Point | null {
   try {
     return Point.fromBytes(bytes)

@@ -1,15 +1,18 @@
 import type { MasterKey } from './master-key.ts'
 
-/** Authenticates rows: they come from a database that others can write to. */
+/** Authenticates rows of a database that others can write to. */
 export type RowMac<Row> = {
   of(row: Row): Buffer
-  /** Whether a process that has the master key made the row as it is; null: a row that has no MAC. */
+  /** Returns whether a process with the master key made exactly this row. `mac` null: the row has none. */
   isOf(row: Row, mac: Uint8Array | null): boolean
 }
 
 export type MacKey = Pick<MasterKey, 'mac' | 'isMac'>
 
-/** `context`: table of the rows, so that the MAC of one is no other's. `textOf`: all that anybody goes by, in one form. */
+/**
+ * `context`: the rows' table, so that a MAC is valid for one table only. `textOf` returns everything in the row that
+ * code relies on, in one form.
+ */
 export function makeRowMac<Row>(
   masterKey: MacKey,
   context: string,

@@ -5,7 +5,7 @@ import { nativeProviders } from './native.ts'
 
 type SignedEntry = { readonly envelope: Uint8Array; readonly leaf: Uint8Array }
 
-/** Signs a statement, and hashes the envelope into its leaf (docs/formats/envelopes.md). */
+/** Signs a statement. Returns the envelope and its leaf (docs/formats/envelopes.md). */
 export function signEntry(
   signer: Signer,
   about: { issuer: string; subject: string; recordedAtMs: number },

@@ -2,35 +2,41 @@ import type { Signer } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { toHex } from './text-of-bytes.ts'
 
-/** A ledger, and the key that its entries were signed with when somebody last looked: lower-case hex. */
+/** A ledger, and the key that signed its entries when the caller last read it: lower-case hex. */
 export type SignedLedger = {
   readonly ledgerId: Uuid
   readonly envelopeKid: string
-  /** Told after each append. `size`: of the ledger right after the newest entry that was appended for this request; null: none was. */
+  /**
+   * Set after each append. `size`: the ledger's size after the newest entry of this request; null: none was appended.
+   */
   readonly written?: { size: number | null }
 }
 
 type Deps = {
-  /** The deployment's envelope keys that sign somewhere, oldest first. */
+  /** Reads the deployment's envelope keys that sign for any ledger, oldest first. */
   readonly loadSigners: () => Promise<Signer[]>
-  /** The kid (hex) that the ledger's next entry must be signed with; null where there is no such ledger. */
+  /** Returns the kid (hex) that must sign the ledger's next entry; null if the ledger does not exist. */
   readonly findEnvelopeKid: (ledgerId: Uuid) => Promise<string | null>
   readonly now: () => number
 }
 
-/** Age of a caller's knowledge of a ledger's key (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts), and a bit more. */
+/**
+ * Maximum age of a caller's knowledge of a ledger's key (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts), plus a
+ * reserve.
+ */
 const MOVED_MS_MAX = 10_000
 
 /**
- * The envelope keys of the deployment: which one signs for which ledger.
+ * The envelope keys of the deployment, and which one signs for which ledger.
  *
- * While keys are rotated, ledgers move to the new one by one, each at the entry that says so. A server that has not heard
- * of that signs with the old key; `append_entries` finds the entry stale, and `signerAfterStale` looks.
+ * During a rotation, ledgers move to the new key one by one, each with an entry that says so. A server that does not
+ * know yet signs with the old key. `append_entries` then finds the entry stale, and `signerAfterStale` reads the
+ * current key.
  */
 export class Signers {
   readonly #deps: Deps
   readonly #signers = new Map<string, Signer>()
-  /** Ledgers that were found to have moved, for as long as callers may still name their old key. */
+  /** Ledgers found to have moved, for as long as callers may still name their old key. */
   readonly #moved = new Map<Uuid, { signer: Promise<Signer>; atMs: number }>()
   #newest: Signer | null = null
   #loading: Promise<Signer> | null = null
@@ -39,7 +45,7 @@ export class Signers {
     this.#deps = deps
   }
 
-  /** Reads the keys anew, and returns the newest: new ledgers begin with it. */
+  /** Reads the keys again. Returns the newest, with which new ledgers begin. */
   async load(): Promise<Signer> {
     for (const signer of await this.#deps.loadSigners()) {
       const kid = toHex(signer.kid)
@@ -50,7 +56,7 @@ export class Signers {
     return this.#newest
   }
 
-  /** A promise only where something must be looked up. */
+  /** Returns the ledger's signer. A promise only if the key must be read. */
   signerOf(ledger: SignedLedger): Signer | Promise<Signer> {
     if (this.#moved.size > 0) {
       const moved = this.#moved.get(ledger.ledgerId)
@@ -59,7 +65,7 @@ export class Signers {
     return this.#signers.get(ledger.envelopeKid) ?? this.#loadUntilKnown(ledger.envelopeKid)
   }
 
-  /** After an entry of the ledger was found stale: with the key that it has now. Many at once look once. */
+  /** Returns the ledger's current signer after an entry was found stale. Concurrent calls share one read. */
   signerAfterStale({ ledgerId }: SignedLedger, staleKid: Uint8Array): Promise<Signer> {
     const nowMs = this.#deps.now()
     for (const [other, { atMs }] of this.#moved) {
@@ -86,7 +92,7 @@ export class Signers {
     return signer
   }
 
-  /** Thousands of ledgers may come upon the new key at the same moment: they share one load, unless it began too early. */
+  /** Thousands of ledgers may need the new key at the same moment. They share one load, unless it began too early. */
   async #loadUntilKnown(kid: string): Promise<Signer> {
     this.#loading ??= this.load().finally(() => {
       this.#loading = null

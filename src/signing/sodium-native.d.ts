@@ -1,4 +1,7 @@
-/** Functions used of sodium-native, which has no types of its own. Arguments MUST be Uint8Arrays of the exact length. */
+/**
+ * The functions of sodium-native that are used here; the package has no types. Arguments MUST be Uint8Arrays of the
+ * exact length.
+ */
 declare module 'sodium-native' {
   const sodium: {
     readonly crypto_sign_PUBLICKEYBYTES: number
@@ -6,7 +9,7 @@ declare module 'sodium-native' {
     crypto_sign_seed_keypair(publicKey: Uint8Array, secretKey: Uint8Array, seed: Uint8Array): void
     crypto_sign_detached(signature: Uint8Array, message: Uint8Array, secretKey: Uint8Array): void
     crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean
-    /** Memory that is never swapped out, and wiped when it is freed. */
+    /** Allocates memory that is never swapped out and is wiped when it is freed. */
     sodium_malloc(bytes: number): Buffer
   }
   export default sodium

@@ -1,6 +1,6 @@
 import { ProofError } from '../proof/error.ts'
 
-/** Like those of src/proof/bytes.ts, which must be portable; Node's own take a tenth of the time. */
+/** Counterparts of src/proof/bytes.ts, which must be portable. Node's own functions take a tenth of the time. */
 export function toHex(bytes: Uint8Array): string {
   return view(bytes).toString('hex')
 }
@@ -9,14 +9,13 @@ export function toBase64(bytes: Uint8Array): string {
   return view(bytes).toString('base64')
 }
 
-/** Throws ProofError `bad_base64` for any text but the one that toBase64 makes of the bytes. */
+/** Decodes canonical base64. Throws ProofError `bad_base64` for any text that toBase64 would not write. */
 export function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.toString('base64') !== text) throw new ProofError('bad_base64', 'not as bytes are written in it')
   return bytes
 }
 
-/** Without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
   return view(bytes).toString('base64url')
 }

@@ -2,8 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { SourceError } from './source.ts'
 
 /**
- * The checkpoint notes of a file: one note as text; lines `{"checkpoint":"<note>"}`, which is what an export ends with; or that of
- * a bundle, in its first line. Throws SourceError where there is none, so that a mistaken file never counts as a kept checkpoint.
+ * Reads the checkpoint notes of a file. Throws SourceError if there is none, so that a wrong file never counts as a
+ * stored checkpoint.
+ *
+ * The file may be:
+ *
+ * - one note as text;
+ * - lines `{"checkpoint":"<note>"}`, as at the end of an export;
+ * - a bundle, with the note in its first line.
  */
 export async function readCheckpointFile(path: string): Promise<string[]> {
   const text = await readNotes(path)
@@ -13,7 +19,7 @@ export async function readCheckpointFile(path: string): Promise<string[]> {
   return notes
 }
 
-/** Throws SourceError, whose cause is the fault of the file system. */
+/** Throws SourceError, whose cause is the file system's error. */
 export async function readNotes(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
@@ -23,7 +29,7 @@ export async function readNotes(path: string): Promise<string> {
   }
 }
 
-/** Lines of an export or a bundle that hold no checkpoint are passed over: the whole file may be given. */
+/** Returns the notes in lines of an export or bundle. Other lines are ignored, so the whole file may be passed. */
 export function lineNotes(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     if (!line.startsWith('{"checkpoint":') && !line.startsWith('{"bundle":')) return []

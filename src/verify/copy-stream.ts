@@ -2,8 +2,9 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Writes the pieces to a stream, and leaves it open. Returns when all are written. Throws errors of the pieces unchanged, and errors
- * of the stream through `localFault`, so that a full disk is not blamed on the server that sent the pieces.
+ * Writes the pieces to a stream and leaves it open. Returns when all are written. Throws errors of `pieces`
+ * unchanged, and errors of the stream through `localFault`, so that a full disk is not blamed on the server that sent
+ * the pieces.
  */
 export async function copyStream(
   pieces: AsyncIterable<Uint8Array | string>,
@@ -28,7 +29,10 @@ export async function copyStream(
   }
 }
 
-/** Returns when everything is written. Throws the error of the stream, also an earlier one, after which it calls no callback. */
+/**
+ * Returns when everything is written. Throws the stream's error. An earlier error is checked first, because the
+ * stream calls no callback after it.
+ */
 function written(to: Writable): Promise<void> {
   return new Promise((done, fail) => {
     if (to.errored) return fail(to.errored)

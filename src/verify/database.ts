@@ -25,11 +25,11 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { TreeCollector } from './tree-collector.ts'
 
 /**
- * A ledger in its own database: every row of every table that is evidence, or an index of it, in one snapshot, in
- * the order of the entries, so that nothing is larger in memory than a page.
+ * A ledger in its own database. Reads every row of every table that is evidence or an index of it, in one snapshot.
+ * Rows come in the order of the entries, so nothing in memory is larger than a page.
  *
- * `ledger`: which one (`led_…`); null where the database has only one. Needs a login that may read all tables; with a
- * server's own, idempotency keys are left out, and a notice says so.
+ * `ledger`: its id (`led_…`); null if the database has only one ledger. Needs a login that may read all tables. With
+ * a server's own login, idempotency keys are left out and a notice says so.
  */
 export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSource {
   const { host, pathname } = new URL(typeof from === 'string' ? from : from.url)
@@ -48,15 +48,15 @@ export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSour
   }
 }
 
-/** The same on a connection whose transaction is the caller's, with what it has not committed yet. */
+/** Does what `database` does on the caller's connection and transaction, uncommitted changes included. */
 export function databaseOf(client: LedgerSnapshot['client'], ledger: string, name: string): LedgerSource {
   const snapshot = { client, close: async () => {} }
   return { name, open: () => translated(name, () => openLedger(snapshot, ledger, name)) }
 }
 
-/** Entries, and records of batches. */
+/** Entries and records of batches below which a ledger counts as small. */
 const SMALL_MAX = 2_000
-/** The worker takes a document away within seconds. */
+/** A worker removes an erased document within seconds. */
 const ERASURE_OVERDUE_MS = 10 * 60_000
 
 async function openLedger(
@@ -113,7 +113,7 @@ async function isSmall(client: LedgerSnapshot['client'], ledgerId: Uuid, size: n
   return size < SMALL_MAX && size + (await countItems(client, ledgerId)) < SMALL_MAX
 }
 
-/** Verifies rows about other ledgers, except the rows of entries. */
+/** Verifies rows about other ledgers, except those that belong to an entry. */
 async function verifyPeerRows(
   reader: LedgerReader,
   { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uuid; sha256: Sha256 },
@@ -131,7 +131,10 @@ async function verifyPeerRows(
     verifyReceivedType(type, peers, sha256)
 }
 
-/** No fault of integrity: the entry comes first, and nobody is shown the document. But somebody should look. */
+/**
+ * A stored erased document is no fault of integrity: its entry comes first. Nobody is shown the document. But the
+ * operator should know.
+ */
 function overdueNotice(count: number): string[] {
   if (count === 0) return []
   return [
@@ -154,7 +157,6 @@ async function chooseLedger(snapshot: LedgerSnapshot, ledger: string | null, nam
   throw new SourceError('usage', `${name} holds ${ids.length} ledgers: choose one with --ledger\n  ${shown}`)
 }
 
-/** A published key, as verification takes it. */
 export function keyHint({ kid, alg, spki, compromisedAt }: AuditedServerKey) {
   return {
     kid: toHex(kid),

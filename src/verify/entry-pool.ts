@@ -6,19 +6,25 @@ import {
   type PortionTask,
 } from './verify-portion.ts'
 
-/** Checks entries one by one, many at a time. Answers come in any order; each promise is its own portion's. */
+/**
+ * Verifies entries individually, in parallel. Results may settle in any order; each promise belongs to its own
+ * portion.
+ */
 export type EntryPool = {
-  /** Portions to hand over before waiting for the first: keeps every worker busy, and memory bounded. */
+  /**
+   * Number of portions to start before waiting for the first result. Large enough to occupy every worker, and small
+   * enough to bound memory.
+   */
   readonly portionsInFlightMax: number
   run(task: PortionTask): Promise<PortionResult>
   close(): Promise<void>
 }
 
 const PORTIONS_IN_FLIGHT_PER_WORKER = 3
-/** Beside this file, in the sources as well as in the package of the command line, where both are JavaScript. */
+/** Next to this file, both in the sources and in the command line's package, where both are JavaScript. */
 const ENTRY_WORKER = new URL(`./entry-worker${import.meta.url.slice(-3)}`, import.meta.url)
 
-/** `threads` ≤ 1: in this thread. */
+/** With `threads` ≤ 1, verifies in this thread. */
 export async function openEntryPool(context: EntryContext, threads: number): Promise<EntryPool> {
   return threads <= 1 ? inProcess(context) : openEntryThreads(context, threads)
 }
@@ -32,7 +38,7 @@ async function inProcess(context: EntryContext): Promise<EntryPool> {
   }
 }
 
-/** Even one thread is another one: this thread serves others meanwhile. */
+/** Always starts other threads, even for one: the calling thread serves requests meanwhile. */
 export function openEntryThreads(context: EntryContext, threads: number): EntryPool {
   const members = Array.from({ length: threads }, () => openMember(context))
   return {
@@ -44,13 +50,13 @@ export function openEntryThreads(context: EntryContext, threads: number): EntryP
   }
 }
 
-/** One worker thread: answers come in the order of the questions. */
+/** Starts one worker thread, which answers tasks in order. */
 function openMember(context: EntryContext) {
   const worker = new Worker(ENTRY_WORKER, { workerData: context })
   const waiting: { resolve: (result: PortionResult) => void; reject: (error: Error) => void }[] = []
   let failure: Error | null = null
   worker.on('message', (result: PortionResult) => waiting.shift()!.resolve(result))
-  // A worker that is gone must not leave its portions unanswered: verification would hang, or worse, skip them.
+  // If a worker ends, its portions must fail. Otherwise verification would hang, or skip them.
   const fail = (error: Error) => {
     failure ??= error
     for (const portion of waiting.splice(0)) portion.reject(failure)
@@ -71,7 +77,7 @@ function openMember(context: EntryContext) {
   }
 }
 
-/** Handed over, not copied: each MUST be of the task alone. */
+/** Buffers to transfer, not copy. Each MUST belong to the task alone. */
 function buffersOf({ lines, rows }: PortionTask): ArrayBuffer[] {
   const bytes = rows ? [lines, rows.columns, rows.contents] : [lines]
   return bytes.map(({ buffer }) => buffer as ArrayBuffer)

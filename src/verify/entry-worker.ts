@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { threadCpuMs } from './thread-cpu.ts'
 import { type EntryContext, makePortionVerifier, type PortionTask } from './verify-portion.ts'
 
-/** One thread of the pool: checks portions of entries, each by itself, and answers in order. */
+/** A thread of the pool: verifies entries individually, and answers tasks in order. */
 const port = parentPort!
 const verifyPortion = await makePortionVerifier(workerData as EntryContext)
 

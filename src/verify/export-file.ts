@@ -15,14 +15,17 @@ import { loadProviders } from './providers.ts'
 import { type EntryPortion, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 /**
- * Bytes of lines handed to one worker at a time; a longer line goes alone. From 16 to 256 KiB the CPU time of an
- * entry is the same within 3 %, the memory is not (227 to 310 MB with two threads); 1 MiB costs 5 % more of both.
+ * Size of a portion for a worker; a longer line is a portion of its own. From 16 to 256 KiB an entry's CPU time is
+ * the same within 3 %, but memory grows from 227 to 310 MB with two threads. 1 MiB takes 5 % more of both.
  */
 const PORTION_BYTES = 64 * 1024
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 const NEWLINE = 0x0a
 
-/** An export (docs/formats/export.md): `{"export":1,…}`, a line for each entry, `{"checkpoint":…}`. Ends are read first. */
+/**
+ * An export (docs/formats/export.md): `{"export":1,…}`, one line for each entry, `{"checkpoint":…}`. First and last
+ * line are read first.
+ */
 export function exportFile(path: string, name = path): LedgerSource {
   return {
     name,
@@ -82,7 +85,7 @@ async function openExport(file: FileHandle, path: string, name: string): Promise
   }
 }
 
-/** The first line; `end` is the offset after its newline. */
+/** Reads the first line. `end`: offset after its newline. */
 async function readHead(file: FileHandle, size: number): Promise<{ line: Uint8Array; end: number }> {
   const bytes = await readUpTo(file, 0, Math.min(size, END_LINE_BYTES_MAX + 1))
   const end = bytes.indexOf(NEWLINE)
@@ -91,7 +94,7 @@ async function readHead(file: FileHandle, size: number): Promise<{ line: Uint8Ar
 
 const NOTHING = new Uint8Array(0)
 
-/** The last line, found from the end; `start` is its offset. A file may end with a newline or without. */
+/** Reads the last line from the end. `start`: its offset. The file may end with or without a newline. */
 async function readTail(
   file: FileHandle,
   from: number,
@@ -116,14 +119,14 @@ async function readUpTo(file: FileHandle, position: number, length: number): Pro
   return bytes.subarray(0, filled)
 }
 
-/** Throws SourceError for another file. */
+/** Throws SourceError for any other file. */
 function readExportHead(line: Uint8Array, name: string): ExportHead {
   const head = parseExportHead(line)
   if (head === null) throw new SourceError('not_a_ledger', `${name} is ${NO_EXPORT}`)
   return head
 }
 
-/** Says which file it is that is cut off. */
+/** Adds the file's name to the error. */
 function readExportTail(line: Uint8Array, name: string): string | null {
   try {
     return parseExportTail(line)
@@ -133,7 +136,6 @@ function readExportTail(line: Uint8Array, name: string): string | null {
   }
 }
 
-/** Throws SourceError. */
 async function* bytesOf(file: FileHandle, path: string, from: number, to: number): AsyncGenerator<Buffer> {
   if (from === to) return
   try {
@@ -149,7 +151,7 @@ async function* bytesOf(file: FileHandle, path: string, from: number, to: number
   }
 }
 
-/** Whole lines, about PORTION_BYTES at a time. */
+/** Yields whole lines, about PORTION_BYTES at a time. */
 async function* readPortions(
   stream: AsyncIterable<Buffer>,
   checkpoints: readonly string[],
@@ -161,7 +163,7 @@ async function* readPortions(
   for await (const bytes of stream) {
     const cut = bytes.lastIndexOf(NEWLINE) + 1
     if (cut > 0) {
-      // In a buffer of its own, because it is handed over to a worker thread.
+      // A buffer of its own, because it is transferred to a worker thread.
       const lines = concat([...rest, bytes.subarray(0, cut)])
       progress += lines.length
       yield { lines, checkpoints: notes, rows: null, progress }

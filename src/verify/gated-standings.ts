@@ -6,8 +6,8 @@ import type { OnGated } from '../proof/ledger/records.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 
 /**
- * Rows of gated records against the records as a verifier has rebuilt them: each at its last entry, where the verifier has come to
- * what the row says. Rows are read ahead of the verifier by a few portions, and no more are held.
+ * Compares rows of gated records with the records that a verifier rebuilds, at each record's last entry. Rows are
+ * read a few portions ahead of the verifier, and only those are in memory.
  */
 export class GatedStandings {
   readonly #rows = new Map<number, GatedColumns>()
@@ -18,12 +18,12 @@ export class GatedStandings {
     this.#sha256 = sha256
   }
 
-  /** How many rows stand where an entry of theirs is. */
+  /** Number of rows that belong to an entry. */
   get count(): number {
     return this.#count
   }
 
-  /** The rows of the record that the entry at `seq` is about: one, as verifyGatedColumns finds. */
+  /** Adds the rows of the record at `seq`. verifyGatedColumns checks that there is exactly one. */
   expect(seq: number, rows: readonly GatedColumns[]): void {
     const row = rows.find(({ lastSeq }) => lastSeq === seq)
     if (!row) return

@@ -7,7 +7,7 @@ import type { LedgerSummary } from '../proof/ledger/findings.ts'
 import { TREE_ENTRIES_PER_STEP } from './limits.ts'
 import type { TreeCollector } from './tree-collector.ts'
 
-/** The rows of which there is one for each ledger, against what the entries came to. */
+/** Verifies the single rows of a ledger against its verified entries. Throws `columns_contradict_entries`. */
 export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
   if (row.size === null || row.size !== summary.size) {
     const detail = `chain_heads.size is ${row.size}, there are ${summary.size} entries`
@@ -25,12 +25,15 @@ export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: Tre
   }
 }
 
-/** Entries behind the head were verified like all others before. */
+/** Entries behind the head have been verified like all others at this point. */
 const HEAD_BEHIND =
   'those behind the head are signed and continue the chain: they were written while a trigger was off, and are no forgery. ' +
   '`operate mend-head` takes them in (docs/runbooks/ledger-fault.md)'
 
-/** Frozen, moving and moved are what the operator says, in no entry; restored is what a closure explains. */
+/**
+ * Verifies `closed`. The operator sets frozen, moving and moved without an entry. `restored` needs a closure that
+ * awaits acknowledgement.
+ */
 function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
   const isKnown = closed === null || ['frozen', 'restored', 'moving', 'moved'].includes(closed)
   if (!isKnown || (closed === 'restored') !== awaitsAcknowledgement) {
@@ -40,7 +43,10 @@ function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
   }
 }
 
-/** The tree grows step by step up to the head, where a checkpoint is published in the same transaction. */
+/**
+ * Verifies that the stored tree is ahead of its newest checkpoint by full steps only. A partial step is stored
+ * together with a checkpoint.
+ */
 export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedger): void {
   const ahead = (treeSize ?? 0) - (checkpointSize ?? 0)
   if (ahead % TREE_ENTRIES_PER_STEP !== 0) {
@@ -48,7 +54,7 @@ export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedg
   }
 }
 
-/** Each key is the one that its kid is the thumbprint of, and the ledger's note key is there. */
+/** Verifies that each kid is its key's thumbprint, and that the ledger's note key exists. */
 export function verifyServerKeys(
   keys: readonly AuditedServerKey[],
   { noteKid }: AuditedLedger,

@@ -1,4 +1,7 @@
-/** Whether the month has it: to Date.parse 31 June is 1 July. Throws RangeError where `day` is not of the form 2027-03-31. */
+/**
+ * Returns whether the month has that day; Date.parse turns 31 June into 1 July. Throws RangeError if `day` does not
+ * have the form 2027-03-31.
+ */
 export function isDay(day: string): boolean {
   return new Date(Date.parse(day)).toISOString().startsWith(day)
 }

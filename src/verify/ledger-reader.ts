@@ -27,12 +27,12 @@ import { PeerStandings } from './peer-standings.ts'
 import { PortionBuilder } from './portion-builder.ts'
 import { type EntryPortion, SourceError } from './source.ts'
 
-/** Rows beside an entry. */
+/** Rows that belong to an entry. */
 type Beside = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
 
 /**
- * Reads a ledger's tables side by side, each in the order of the entries: an entry's line as an export has it, and
- * beside it every row that says it comes from that entry.
+ * Reads a ledger's tables in parallel, each in the order of the entries. Returns each entry's line as in an export,
+ * with every row that claims to come from that entry.
  */
 export class LedgerReader {
   readonly #client: LedgerSnapshot['client']
@@ -43,7 +43,7 @@ export class LedgerReader {
   readonly #tables: LedgerTables
   readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
-  /** Standings of a whole ledger: code that rebuilds its records MUST compare them. */
+  /** Rows of gated records, for a whole ledger. Code that rebuilds the records MUST compare them. */
   readonly standings: GatedStandings
   readonly peerStandings = new PeerStandings()
 
@@ -51,7 +51,10 @@ export class LedgerReader {
     { client }: Pick<LedgerSnapshot, 'client'>,
     ledgerId: Uuid,
     row: AuditedLedger,
-    /** `range`: just these entries, without checkpoints. `onEntry` hears of each as it is read, before it is verified. */
+    /**
+     * `range`: only these entries, without checkpoints. `onEntry` is called for each entry when it is read, before it
+     * is verified.
+     */
     options: {
       sha256: Sha256
       mayReadKeys: boolean
@@ -78,7 +81,7 @@ export class LedgerReader {
         if (portion.isFull) yield portion.build()
       }
     } catch (error) {
-      // A fault of an entry is reported after the entries before it were verified.
+      // Entries before a faulty one are verified first, and then the fault is reported.
       yield portion.build()
       throw error
     }
@@ -104,11 +107,11 @@ export class LedgerReader {
     )
     const contents = chunks.map(({ content }) => content)
     portion.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
-    // An entry that is in no portion is verified by nobody.
+    // Called only for entries that are in a portion and so will be verified.
     this.#onEntry(entry)
   }
 
-  /** Throws where a row is left that no entry explains. */
+  /** Throws if a row belongs to no entry. */
   async #finish(): Promise<void> {
     for (const rows of [this.#tables.checkpoints, ...Object.values(this.#tables.beside)]) await rows.finish()
     if (this.#isWhole) await this.#verifyCounts()
@@ -143,7 +146,10 @@ export class LedgerReader {
     }
   }
 
-  /** Each record's own were compared; there must be no others, by which one would be found or stand where it does not. */
+  /**
+   * Compares the tables' row counts with the rows of all records. An additional row could make a search find a record
+   * that it should not.
+   */
   async #verifyCounts(): Promise<void> {
     const found = {
       record_references: this.#referencesFound,
@@ -175,14 +181,16 @@ function needsZstd(): SourceError {
   )
 }
 
-/** A name that no document has could not even be shown. */
+/** Refuses unknown names, because such a document could never be shown. */
 function asNamed(row: AuditedDocument): EntryDocumentRow {
   const { document } = row
   if (document === 'evidence' || document === 'values' || document === 'reason') return { ...row, document }
   throw contradiction(`documents.document is ${JSON.stringify(document)} at seq ${row.seq}`)
 }
 
-/** Checks that the row repeats its note. LedgerVerifier checks that the note is signed, and agrees with the tree. */
+/**
+ * Verifies that the row repeats its note. LedgerVerifier verifies the note's signature and compares it with the tree.
+ */
 function verifyCheckpointRow(row: AuditedCheckpoint): void {
   const { size, root, chain } = parseCheckpoint(row.note).checkpoint
   if (size !== row.size || !equalBytes(root, row.root) || !equalBytes(chain, row.chain)) {

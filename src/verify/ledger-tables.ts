@@ -18,16 +18,15 @@ import { ProofError } from '../proof/error.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
-/** Entries whose envelopes are held whole: 8 MiB. */
+/** Entries whose envelopes may be in memory together: 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
 
-/** Rows of each table, taken entry by entry. */
 type Beside = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<Name>> }
 
-/** A ledger's entries, and the rows of every table beside them by the entry that explains them. */
+/** A ledger's entries, and the rows of every other table in the order of their entries. */
 export type LedgerTables = ReturnType<typeof openTables>
 
-/** `range`: just these entries, without checkpoints; null: the whole ledger. */
+/** `range`: only these entries, without checkpoints; null: the whole ledger. */
 export function openTables(
   { client }: Pick<LedgerSnapshot, 'client'>,
   ledgerId: Uuid,
@@ -86,8 +85,8 @@ export function openTables(
 }
 
 /**
- * Throws where an entry is there twice, before it is given, because a reader that takes the first one would not ask for
- * it again.
+ * Yields entries. Throws if one occurs twice, before the first of the two is yielded: a reader that takes the first
+ * would not ask for the second.
  */
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
   let held: AuditedEntry | null = null
@@ -99,7 +98,7 @@ async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<
   if (held) yield held
 }
 
-/** The same rows. Throws ProofError `archive_object` where the archive has lost or changed what lies there. */
+/** Yields the same rows. Throws ProofError `archive_object` if the archive has lost or changed their content. */
 async function* withArchiveFaults<T>(rows: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* rows
@@ -111,7 +110,7 @@ async function* withArchiveFaults<T>(rows: AsyncIterable<T>): AsyncGenerator<T> 
 
 async function* none(): AsyncGenerator<never> {}
 
-/** A checkpoint is compared after the last entry that it covers. */
+/** Adds the last entry that the checkpoint covers. The checkpoint is compared after that entry. */
 async function* withLastSeq(
   rows: AsyncIterable<AuditedCheckpoint>,
 ): AsyncGenerator<AuditedCheckpoint & { seq: number }> {

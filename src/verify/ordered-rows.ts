@@ -1,7 +1,7 @@
 import { contradiction } from '../db/evidence/contradiction.ts'
 import type { ProofError } from '../proof/error.ts'
 
-/** Rows of one table in the order of the entries that explain them, taken entry by entry. */
+/** Rows of one table, read in the order of their entries. */
 export class OrderedRows<T extends { seq: number }> {
   readonly #table: string
   readonly #rows: AsyncIterator<T>
@@ -13,12 +13,12 @@ export class OrderedRows<T extends { seq: number }> {
     this.#rows = rows[Symbol.asyncIterator]()
   }
 
-  /** Whether the entry at `seq` has none, as far as is known without waiting. */
+  /** Returns whether the entry at `seq` certainly has no rows. False if that is not known without waiting. */
   isBehind(seq: number): boolean {
     return this.#started && (this.#next === null || this.#next.seq > seq)
   }
 
-  /** The rows of the entry at `seq`. Throws if a row before it was nobody's: no entry explains it. */
+  /** Returns the rows of the entry at `seq`. Throws if an earlier row was not taken, because no entry explains it. */
   async take(seq: number): Promise<T[]> {
     if (!this.#started) await this.#advance()
     const taken: T[] = []
@@ -30,7 +30,7 @@ export class OrderedRows<T extends { seq: number }> {
     return taken
   }
 
-  /** Throws if there is a row left. */
+  /** Throws if a row is left. */
   async finish(): Promise<void> {
     if (!this.#started) await this.#advance()
     if (this.#next) throw this.#unexplained(this.#next)

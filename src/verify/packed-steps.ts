@@ -3,14 +3,14 @@ import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { ID_BYTES } from '../proof/ids.ts'
 
 /**
- * Steps on their way from a worker thread: all their bytes in two buffers that are handed over, not copied. A
- * small Uint8Array inside each object would cost more to clone than the chain's hashes cost to compute.
+ * Steps on their way from a worker thread, with all their bytes in two buffers that are transferred, not copied.
+ * Cloning small Uint8Arrays in each object would take longer than computing the chain's hashes.
  */
 export type PackedSteps = {
   readonly steps: readonly PackedStep[]
-  /** For each step: leaf (32), chain (32), 16 for each record. */
+  /** For each step: leaf (32), chain (32), and 16 for each record. */
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** For each record one. */
+  /** One for each record. */
   readonly words: Uint32Array<ArrayBuffer>
 }
 

@@ -8,7 +8,7 @@ export function parseKid(text: string): string {
   throw new SourceError('usage', '--key takes a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
 }
 
-/** `--agent-key AGENT=KID`, as the SDK takes it. */
+/** Parses `--agent-key AGENT=KID` into the SDK's form. Throws SourceError. */
 export function parseAgentKeys(texts: readonly string[] = []): Record<string, string[]> | undefined {
   if (texts.length === 0) return undefined
   const keys: Record<string, string[]> = {}
@@ -31,7 +31,10 @@ function parseTime(text: string): number {
   return Number.isNaN(ms) || isDay(text.slice(0, 10)) ? ms : Number.NaN
 }
 
-/** `--compromised KID[=TIME]`. One that is not understood would be passed over, and what it signed believed. */
+/**
+ * Parses `--compromised KID[=TIME]`. Throws SourceError for a malformed one: if it were ignored, the key's entries
+ * would be trusted.
+ */
 export function parseCompromised(texts: readonly string[] = []): CompromisedKeys {
   return new Map(
     texts.map((text) => {

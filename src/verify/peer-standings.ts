@@ -9,8 +9,8 @@ import type { OnOffer } from '../proof/ledger/offers.ts'
 import type { OnRemote } from '../proof/ledger/peers.ts'
 
 /**
- * Rows of what came from other ledgers against that as a verifier has rebuilt it, as GatedStandings does for records of the
- * ledger. An offer's row is held until its answer has come.
+ * Compares rows about other ledgers with the state that a verifier rebuilds, as GatedStandings does for records of
+ * the ledger. An offer's row is stored until the answer is received.
  */
 export class PeerStandings {
   readonly #remote = new Map<number, RemoteColumns>()
@@ -18,12 +18,12 @@ export class PeerStandings {
   #records = 0
   #shares = 0
 
-  /** How many rows the tables have, if there are no others than those of entries. */
+  /** Number of rows that each table must have. */
   get counts() {
     return { remote_records: this.#records, shared_records: this.#shares }
   }
 
-  /** The rows of the entry at `seq`. */
+  /** Adds the rows of the entry at `seq`. */
   expect(
     seq: number,
     { received, offers, shares }: Pick<EntryColumns, 'received' | 'offers' | 'shares'>,
@@ -57,7 +57,7 @@ export class PeerStandings {
     compareRows<Partial<OfferColumns>>('offers', [row], [{ state, code, decidedSeq: at }])
   }
 
-  /** An unanswered offer is pending. */
+  /** Compares the remaining offers, which must be pending. */
   finish(): void {
     for (const row of this.#offers.values())
       compareRows<Partial<OfferColumns>>(
@@ -68,7 +68,7 @@ export class PeerStandings {
   }
 }
 
-/** null for what is no JSON. */
+/** Returns null if the text is not JSON. */
 function canonicalJson(text: string): string | null {
   try {
     return canonicalize(JSON.parse(text) as JsonValue)

@@ -2,7 +2,7 @@ import type { EntryColumns } from '../db/evidence/tables.ts'
 import { concat } from '../proof/bytes.ts'
 import type { EntryPortion } from './source.ts'
 
-/** Bytes of lines and of chunks, and entries, handed over at a time. */
+/** Maximum size of a portion: bytes of lines and chunks, and number of entries. */
 const PORTION_BYTES = 256 * 1024
 const PORTION_ENTRIES = 512
 
@@ -11,12 +11,12 @@ type Line = {
   readonly columns: EntryColumns
   /** Contents of `columns.chunks`. */
   readonly contents: readonly Uint8Array[]
-  /** Checkpoints that the entry reaches. */
+  /** Checkpoints whose size the entry reaches. */
   readonly notes: readonly string[]
   readonly progress: number
 }
 
-/** Lines, their columns and the checkpoints on the way. Once built, it begins anew. */
+/** Collects lines with their columns and checkpoints. `build` returns them and empties the builder. */
 export class PortionBuilder {
   #lines: string[] = []
   #columns: string[] = []

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { SourceError } from './source.ts'
 
-/** As translated, for rows. */
+/** Does for rows what `translated` does for a promise. */
 export async function* translatedRows<T>(name: string, rows: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* rows
@@ -12,7 +12,7 @@ export async function* translatedRows<T>(name: string, rows: AsyncIterable<T>): 
   }
 }
 
-/** Does `work`. An error of Postgres or the network in it becomes a SourceError that names the database. */
+/** Runs `work`. An error of Postgres or the network becomes a SourceError that names the database. */
 export async function translated<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -21,7 +21,9 @@ export async function translated<T>(name: string, work: () => Promise<T>): Promi
   }
 }
 
-/** Translates an error of Postgres or the network to what the user can do about it. Never shows the URL's password. */
+/**
+ * Translates an error of Postgres or the network into what the user can do about it. Never shows the URL's password.
+ */
 function translate(name: string, error: unknown): unknown {
   if (error instanceof ProofError || error instanceof SourceError) return error
   if (error instanceof ApiError)
@@ -34,7 +36,7 @@ function translate(name: string, error: unknown): unknown {
     return new SourceError('denied', `${name} refuses the login`, options)
   if (code === '42501')
     return new SourceError('denied', `${name}: this login may not read all of it (${message})`, options)
-  // A pooler's, such as `unsupported startup parameter: statement_timeout`.
+  // From a pooler, such as `unsupported startup parameter: statement_timeout`.
   if (code === '08P01')
     return new SourceError(
       'unavailable',

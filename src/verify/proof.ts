@@ -9,7 +9,7 @@ import { quoted } from '../proof/quoted.ts'
 import type { WitnessPolicy } from '../proof/tree/cosignature.ts'
 import { loadProviders } from './providers.ts'
 
-/** Contents of files, and what the user knows from elsewhere. */
+/** Contents of files, and the user's knowledge from elsewhere. */
 type ProofInput = {
   readonly proof: Uint8Array
   readonly record: Uint8Array | null
@@ -21,7 +21,7 @@ type ProofInput = {
   readonly witnesses?: WitnessPolicy | undefined
 }
 
-/** Findings about a proof, and what they rest on (docs/cli.md). */
+/** Findings about a proof, and the evidence for them (docs/cli.md). */
 export type ProofReport = ({ readonly ok: true } & ProofFindings) | ProofFailure
 
 type ProofFailure = {
@@ -31,7 +31,7 @@ type ProofFailure = {
   readonly notices: readonly string[]
 }
 
-/** Whether the proof holds; a fault of the proof is a finding, not an error. */
+/** Verifies a proof. A fault of the proof is a finding, not an error. */
 export async function checkProof(input: ProofInput): Promise<ProofReport> {
   const { notice, ...providers } = await loadProviders()
   const notices = notice === null ? [] : [notice]
@@ -51,7 +51,10 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
   }
 }
 
-/** Applies `--strict`: drops every finding that rests on the proof's own word. Witnesses that were given speak for the checkpoint. */
+/**
+ * Applies `--strict`: turns every finding that rests on the proof's own claims into a failure. Given witnesses vouch
+ * for the checkpoint.
+ */
 export function strictly(report: ProofReport, witnesses?: WitnessPolicy): ProofReport {
   if (!report.ok) return report
   const { notices } = report
@@ -72,7 +75,7 @@ export function strictly(report: ProofReport, witnesses?: WitnessPolicy): ProofR
   return report
 }
 
-/** The last line (docs/cli.md). Stable: scripts read it. */
+/** Formats the last line (docs/cli.md). Stable, because scripts parse it. */
 export function formatProofReport(report: ProofReport): string {
   if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { ledger, seq, kind, subject, recordedAt, keys, noteKey, checkpoint, covered, treeSize } = report

@@ -1,17 +1,16 @@
 import { createReadStream } from 'node:fs'
 import { SourceError } from './source.ts'
 
-/** A PEM file of a key has some hundred. */
+/** A PEM file of a key has a few hundred. */
 export const PEM_BYTES_MAX = 16 * 1024
 
-/** A small text file, as readBytes reads it. */
 export async function readText(path: string, bytesMax: number): Promise<string> {
   return (await readBytes(path, bytesMax)).toString('utf8')
 }
 
 /**
- * A small file. No more than `bytesMax` and one byte is read: the parser refuses a longer file for its length, and
- * a file without an end must not fill the memory.
+ * Reads a small file, at most `bytesMax` + 1 bytes. The parser then refuses a longer file for its length, and a file
+ * without an end cannot fill the memory. Throws SourceError.
  */
 export async function readBytes(path: string, bytesMax: number): Promise<Buffer> {
   const pieces: Buffer[] = []

@@ -9,15 +9,18 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
 
 type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' | 'compromised'> & {
-  /** First envelope keys that are known from elsewhere, of either ledger: each MUST be one of the two. */
+  /** First envelope keys known from elsewhere. Each MUST be the first key of one of the two ledgers. */
   readonly kids: readonly string[]
-  /** Checkpoint notes kept outside, of either. */
+  /** Checkpoint notes from outside, of either ledger. */
   readonly checkpoints: readonly string[]
-  /** Refuses what rests on a ledger's own word, and what one export holds from beyond the end of the other. */
+  /**
+   * Refuses findings that rest on a ledger's own claims. Also refuses entries that one export received from beyond
+   * the end of the other.
+   */
   readonly strict: boolean
 }
 
-/** `seq`: an entry of `ledger`; null if it is about no entry. */
+/** `seq`: an entry of `ledger`; null: it concerns no single entry. */
 type ReconcileFailure = {
   readonly code: string
   readonly ledger: string | null
@@ -25,14 +28,14 @@ type ReconcileFailure = {
   readonly reason: string
 }
 
-/** Findings about each ledger by itself, and about both. `counts`: null if either could not be verified. */
+/** Findings about each ledger, and about both. `counts`: null if either could not be verified. */
 type ReconcileReport = {
   readonly ok: boolean
   readonly counts: ReconcileCounts | null
-  /** The weaker of the two. */
+  /** The weaker trust of the two. */
   readonly keys: KeyTrust
   readonly failure: ReconcileFailure | null
-  /** Those that were verified, in the order given. */
+  /** Reports of the verified ledgers, in the order given. */
   readonly ledgers: readonly VerifyReport[]
 }
 
@@ -40,8 +43,8 @@ type Pair<T> = readonly [T, T]
 type Looked = { readonly opened: OpenLedger; readonly sharedLater: ReadonlySet<string> }
 
 /**
- * Verifies two ledgers, one after the other, and compares what each says that it exchanged with the other
- * (docs/formats/federation.md). Throws SourceError where one can't be read, or both are the same.
+ * Verifies two ledgers, one after the other, and compares what each claims to have exchanged with the other
+ * (docs/formats/federation.md). Throws SourceError if one cannot be read, or if both are the same ledger.
  */
 export async function reconcileLedgers(
   sources: Pair<LedgerSource>,
@@ -58,7 +61,10 @@ export async function reconcileLedgers(
   }
 }
 
-/** Opened once: standard input can't be opened again. */
+/**
+ * Opens a source, once, because standard input cannot be opened again, and finds its later shares. Returns a
+ * ProofError instead of throwing it.
+ */
 async function look(source: LedgerSource): Promise<Looked | ProofError> {
   try {
     const opened = await source.open()
@@ -103,7 +109,7 @@ async function verifyBoth(
     })
     exchanges.push(exchange)
     ledgers.push(report)
-    // The comparison covers signed contents only: an auditor who may not see documents can make it too.
+    // The comparison covers signed contents only, so an auditor without access to documents can make it too.
     const { failure, ledger } = options.strict ? strictly({ ...report, documents: 'all' }) : report
     if (failure)
       return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)
@@ -145,7 +151,7 @@ async function verifySide(
   }
 }
 
-/** A checkpoint's first line is its origin, which ends with the ledger. */
+/** Returns whether a note is the ledger's. Its first line is its origin, which ends with the ledger's id. */
 function isOf(note: string, ledger: string): boolean {
   return note.slice(0, note.indexOf('\n')).endsWith(`/${ledger}`)
 }
@@ -183,7 +189,7 @@ function weaker(ledgers: readonly VerifyReport[]): KeyTrust {
   return TRUST.find((trust) => ledgers.some(({ keys }) => keys === trust))!
 }
 
-/** The last line (docs/cli.md). Stable: scripts read it. */
+/** Formats the last line (docs/cli.md). Stable, because scripts parse it. */
 export function formatReconciliation({ counts, failure, keys }: ReconcileReport): string {
   if (failure) {
     const { ledger, seq, code, reason } = failure

@@ -1,7 +1,7 @@
 import type { LedgerFindings } from '../proof/ledger/findings.ts'
 import { quoted } from '../proof/quoted.ts'
 
-/** Findings of a verification, and what they rest on (docs/cli.md). */
+/** Findings of a verification, and the evidence for them (docs/cli.md). */
 export type VerifyReport = Findings & Outcome
 
 type Outcome =
@@ -14,10 +14,10 @@ export function outcomeOf(failure: VerifyFailure | null): Outcome {
 
 type Findings = LedgerFindings & { readonly source: string; readonly notices: readonly string[] }
 
-/** `seq` is null where the finding is about the ledger as a whole. */
+/** `seq`: null if the finding concerns the whole ledger. */
 export type VerifyFailure = { readonly seq: number | null; readonly code: string; readonly reason: string }
 
-/** The last line (docs/cli.md). Stable: scripts read it. */
+/** Formats the last line (docs/cli.md). Stable, because scripts parse it. */
 export function formatReport(report: VerifyReport): string {
   const { failure } = report
   if (failure) {
@@ -39,7 +39,10 @@ export function formatReport(report: VerifyReport): string {
   return `INTEGRITY_OK ${parts.join(' ')}${report.entries === 0 ? ' (the ledger is empty)' : ''}`
 }
 
-/** Applies `--strict`: drops every finding that rests on the ledger's own word. Witnesses that were given speak for its checkpoints. */
+/**
+ * Applies `--strict`: turns every finding that rests on the ledger's own claims into a failure. Given witnesses vouch
+ * for its checkpoints.
+ */
 export function strictly(report: VerifyReport): VerifyReport {
   return { ...report, ...outcomeOf(report.failure ?? strictFailure(report)) }
 }

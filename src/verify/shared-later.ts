@@ -9,8 +9,8 @@ const KIND = Buffer.from('"record-shared"')
 const NEWLINE = 0x0a
 
 /**
- * The records that some entry shares after their creation, found without verifying anything. So the entries that are
- * worth remembering are known before they go by. LedgerExchange finds the shares that this misses.
+ * Finds the records that any `record-shared` names, without verification. So LedgerExchange knows beforehand which
+ * entries it must store, and detects shares that were missed here.
  */
 export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> {
   const records = new Set<string>()
@@ -26,7 +26,7 @@ export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> 
   return records
 }
 
-/** null where the line is none of an entry, or of another one: it is for verification to say so. */
+/** Returns the shared record of a line, or null. A malformed line is left to the verification. */
 function recordOf(line: Uint8Array): string | null {
   try {
     const { kind, predicate } = parseStatement(

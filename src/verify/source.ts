@@ -11,72 +11,72 @@ import type { PortionRows } from './verify-portion.ts'
 /**
  * Source of a ledger for verification: an export (file, stdin, running server) or a database.
  *
- * A source MUST give every entry it has, in order of seq, and MUST NOT judge them: it is the suspect. It throws `SourceError`
- * if it cannot read on, and only then.
+ * A source MUST return every entry it has, in order of seq, and MUST NOT judge them, because the source is what is
+ * verified. It throws `SourceError` only if it cannot read on.
  */
 export type LedgerSource = {
-  /** For messages: a file name, a URL without secrets. */
+  /** For messages: a file name, or a URL without secrets. */
   readonly name: string
   open(): Promise<OpenLedger>
 }
 
 export type OpenLedger = {
-  /** The ledger id (`led_…`) that the source says it is about. The chain's first entry decides. */
+  /** The ledger id (`led_…`) that the source claims. The chain's first entry decides. */
   readonly ledger: string
   /**
-   * Keys by which envelopes may be checked. Hints: a kid is the thumbprint of its key, so a false one is found,
-   * and which kid may sign when is rebuilt from the chain.
+   * Envelope keys. Hints: a kid is its key's thumbprint, so a false key is detected. Which kid may sign when is
+   * rebuilt from the chain.
    */
   readonly keys: readonly KeyHint[]
-  /** How much there is, for progress only. `unit` is what `EntryPortion.progress` counts. */
+  /** Total of `EntryPortion.progress`, for progress only. */
   readonly total: number
   /** Whether starting threads (about 100 ms each) would take longer than they save. */
   readonly isSmall: boolean
-  /** By default 'all'. A source that withholds them MUST say so in `notices`. */
+  /** Default: 'all'. A source that withholds documents MUST say so in `notices`. */
   readonly documents?: DocumentsShown
-  /** Remarks for the user, such as parts that could not be looked at. Read when all was verified. */
+  /** Notices for the user, such as content that could not be verified. Read after the verification. */
   readonly notices?: readonly string[]
-  /** Throws ProofError where the source contradicts itself at the place that it has reached. */
+  /** Throws ProofError if the source contradicts itself at its current position. */
   portions(): AsyncIterable<EntryPortion>
-  /** Called as the ledger is verified, in order. */
+  /** Called in order, while the ledger is verified. */
   readonly observer?: LedgerObserver
-  /** Whether portions have rows of a database beside their lines. Default: no. */
+  /** Whether portions have database rows. Default: false. */
   readonly hasRows?: boolean
   close(): Promise<void>
 }
 
-/** Compares what a source holds beside its entries. */
+/** Compares what a source has besides entries. */
 type LedgerObserver = {
-  /** Each perfect subtree of the Merkle tree, as it is completed. */
+  /** Called for each perfect subtree of the Merkle tree when it is complete. */
   node(level: number, index: number, hash: Uint8Array): void
-  /** Each event of a gated record, with the record after it. Throws ProofError. */
+  /** Called for each event of a gated record, with the state after it. Throws ProofError. */
   readonly gated: OnGated
-  /** The same of records of other ledgers, as their events came. */
+  /** Called for each received event of another ledger's record, with the state after it. Throws ProofError. */
   readonly remote: OnRemote
-  /** Each offer that was answered. Throws ProofError. */
+  /** Called for each answered offer. Throws ProofError. */
   readonly offer: OnOffer
-  /** Each erasure: when it was signed, and whether its document is still there. */
+  /** Called for each erasure, with its time and whether the document is still stored. */
   erasure(atMs: number, isStored: boolean): void
-  /** Each entry that was verified, with the tree after it. */
+  /** Called for each verified entry, with the tree after it. */
   appended(step: EntryStep, frontier: Frontier): void
-  /** After the last. Throws ProofError. */
+  /** Called after the last entry. Throws ProofError. */
   finish(summary: LedgerSummary, peerings: Iterable<PeeringStanding>): Promise<void>
 }
 
-/** A stretch of entries, in order, as whole lines of an export (docs/formats/export.md). */
+/** A range of entries, in order, as whole lines of an export (docs/formats/export.md). */
 export type EntryPortion = {
   readonly lines: Uint8Array
-  /** The ledger's own checkpoint notes that are compared when their size is reached; ascending. */
+  /** The ledger's own checkpoint notes, ascending. Each is compared when its size is reached. */
   readonly checkpoints: readonly string[]
-  /** Rows of a database beside the lines, which are compared with the statements. */
+  /** Database rows, which are compared with the statements. */
   readonly rows: PortionRows | null
-  /** Out of `OpenLedger.total`. */
+  /** Part of `OpenLedger.total`. */
   readonly progress: number
 }
 
 type SourceErrorKind = 'usage' | 'unavailable' | 'io' | 'denied' | 'not_a_ledger'
 
-/** Reading failed: says nothing about the ledger's integrity. The message is for the user, without secrets. */
+/** Reading failed, which says nothing about the ledger's integrity. The message is for the user and has no secrets. */
 export class SourceError extends Error {
   readonly kind: SourceErrorKind
 
@@ -87,7 +87,7 @@ export class SourceError extends Error {
   }
 }
 
-/** Without user name, password and query: a URL may hold secrets. */
+/** Returns a URL without user name, password and query, which may be secret. */
 export function displayUrl(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + (pathname === '/' ? '' : pathname)

@@ -9,13 +9,13 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 const MIB = 1024 * 1024
 
 export type SpoolOptions = {
-  /** How long the export may be; more than that is taken for one without end. */
+  /** Maximum length of the export. A longer one counts as endless. */
   readonly mibMax?: number | undefined
 }
 
 /**
- * An export that comes as a stream, kept in a file of the temporary directory (TMPDIR) while it is verified: its
- * checkpoint is the last line, and must be known before the entries that it covers go by.
+ * Returns a streamed export as a source. It is stored in a file of the temporary directory (TMPDIR) while it is
+ * verified: its checkpoint is the last line, and must be known before the entries that it covers.
  */
 export function spooledExport(
   name: string,
@@ -46,7 +46,7 @@ async function spool(stream: AsyncIterable<Uint8Array>, to: Spool): Promise<void
   const { name, path } = to
   const { bavail, bsize } = await local(() => statfs(tmpdir()))
   const freeBytes = bavail * bsize * EXPORT_SPOOL_SHARE_OF_FREE_MAX
-  // 0600: an export holds documents.
+  // 0600, because an export contains documents.
   const file = await local(() => open(path, 'wx', 0o600))
   const written = file.createWriteStream({ autoClose: false })
   try {
@@ -55,13 +55,16 @@ async function spool(stream: AsyncIterable<Uint8Array>, to: Spool): Promise<void
       error.code === 'ENOSPC' ? noSpace(name) : localFault(error),
     )
   } finally {
-    // Otherwise a stream that failed keeps the file from closing.
+    // A failed stream would prevent the file from closing.
     written.destroy()
     await file.close()
   }
 }
 
-/** A server that never ends its answer gets no further. Throws SourceError, for errors of the stream too. */
+/**
+ * Yields the stream up to the limits, so that an endless answer is cut off. Throws SourceError, also for errors of
+ * the stream.
+ */
 async function* bounded(
   stream: AsyncIterable<Uint8Array>,
   { name, mibMax }: Spool,
@@ -87,7 +90,7 @@ async function* bounded(
   }
 }
 
-/** An error of this machine's temporary directory, whatever is spooled. */
+/** Returns an error about this machine's temporary directory. */
 function localFault({ code }: NodeJS.ErrnoException): SourceError {
   return new SourceError(
     'io',

@@ -6,8 +6,8 @@ import { toHex } from '../proof/bytes.ts'
 import type { EntryStep } from '../proof/entry/entry-step.ts'
 
 /**
- * Verifies the row of a registered statement, and that by which searches find it. Its id, author and time are those of the entry behind it, whose own row is
- * compared with what it signs. Throws `columns_contradict_entries`.
+ * Verifies the rows of a registered statement: its own, and the one that searches use. Id, author and time are those
+ * of the entry behind it, whose own row is compared with its statement. Throws `columns_contradict_entries`.
  */
 export function verifyStatementColumns({ leaf, registered }: EntryStep, columns: EntryColumns): void {
   const { registration, subjectId, actorId, keyId, recordedAtUs, statements, hasSigner, ...others } = columns

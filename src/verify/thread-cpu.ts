@@ -1,4 +1,4 @@
-/** CPU that this thread has taken so far, in ms. 0 where Node does not know it: the command line runs on Node 20 too. */
+/** Returns this thread's CPU time so far, in ms. 0 if Node does not report it: the command line runs on Node 20 too. */
 export function threadCpuMs(): number {
   const { threadCpuUsage } = process as { threadCpuUsage?: () => { user: number; system: number } }
   if (!threadCpuUsage) return 0

@@ -6,14 +6,14 @@ import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/tree/merkl
 type Level = { readonly tiles: string[]; growing: Uint8Array[] }
 
 /**
- * The hash tiles that a database must hold for a tree of `treeSize` entries (migrations/0006-checkpoints-and-audits.sql), as they come
- * about while a ledger is verified. Keeps one hash for each full tile: 1.3 MB for ten million entries.
+ * Computes the hash tiles that a database must contain for a tree of `treeSize` entries, while the ledger is verified
+ * (migrations/0006-checkpoints-and-audits.sql). Stores one hash for each full tile: 1.3 MB for ten million entries.
  */
 export class TreeCollector {
   readonly #sha256: Sha256
   readonly #treeSize: number
   readonly #levels: Level[] = []
-  /** The packed frontier at `treeSize`, when the ledger has been that large. */
+  /** The packed frontier at `treeSize`; null until the ledger reaches that size. */
   frontier: Uint8Array | null = null
 
   constructor(sha256: Sha256, treeSize: number) {
@@ -22,14 +22,14 @@ export class TreeCollector {
     if (treeSize === 0) this.frontier = new Uint8Array(0)
   }
 
-  /** For each perfect subtree, as LedgerVerifier tells of it. */
+  /** Takes each perfect subtree (`onNode` of LedgerVerifier). */
   node(level: number, index: number, hash: Uint8Array): void {
     if (level % TILE_LEVEL_BITS === 0 && (index + 1) * 2 ** level <= this.#treeSize) {
       this.#add(level / TILE_LEVEL_BITS, hash)
     }
   }
 
-  /** For each entry, with the frontier after it. */
+  /** Takes each entry's leaf, with the frontier after it. */
   leaf(leaf: Uint8Array, frontier: Frontier): void {
     if (frontier.size <= this.#treeSize) this.#add(0, leaf)
     if (frontier.size === this.#treeSize) this.frontier = concat(frontier.hashes)
@@ -62,7 +62,7 @@ export class TreeCollector {
     if (!missing.done) throw contradiction(`tree_tiles: the tile at ${missing.value.name} is missing`)
   }
 
-  /** A tile of leaves is stored when it is full; those above grow hash by hash. */
+  /** Yields the expected tiles. A tile of leaves is stored only when it is full; tiles above grow hash by hash. */
   *#expected(): Generator<{ name: string; digest: string }> {
     for (const [level, { tiles, growing }] of this.#levels.entries()) {
       for (const [index, digest] of tiles.entries()) yield { name: `level ${level}, index ${index}`, digest }

@@ -26,11 +26,12 @@ import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
 
 /**
- * Verifies the entry of a batch with the rows that hold its records (docs/formats/chunks.md), instead of the items and documents of its
- * line. The digests are those of the stored bytes, so that bytes which lead to the signed root are what was signed, and no JSON is
- * read. Throws ProofError, whatever the rows hold. `contents`: of the rows, one after another.
+ * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). They replace the items and
+ * documents of its line. Digests are computed from the stored bytes: bytes that lead to the signed root are the
+ * signed ones, so no JSON needs parsing.
  *
- * A full batch is 160 MiB at most when it is decompressed: chunks are taken one by one.
+ * `contents`: the rows' contents, concatenated. Throws ProofError, whatever the rows contain. A full batch has at
+ * most 160 MiB when decompressed, so chunks are processed one by one.
  */
 export function verifyStoredBatch(
   line: EntryLine,
@@ -57,7 +58,10 @@ export function verifyStoredBatch(
   return { step, envelope, statement, items: null }
 }
 
-/** The rows are those that the signed number of records fills, and there is nothing else beside the entry. */
+/**
+ * Verifies that the rows are exactly those that the signed number of records fills. The line must have neither
+ * documents nor a received entry.
+ */
 function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate }: ParsedStatement): void {
   if (line.documents.length > 0 || line.received !== undefined)
     throw new ProofError('document_presence', 'something lies beside a batch that is none of its records')
@@ -74,7 +78,7 @@ function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate 
   }
 }
 
-/** `keys`: those by which a search finds the chunk. */
+/** Verifies the keys by which searches find the chunk. */
 function verifyKeys(
   keys: string,
   { chunk }: ChunkColumns,
@@ -86,7 +90,9 @@ function verifyKeys(
   if (signed.join(' ') !== expected) throw contradiction(`batch_keys: not those of what chunk ${chunk} holds`)
 }
 
-/** Whether a key says of a record that is there, and not erased, which person it is about. Labels are unsigned, as metadata is. */
+/**
+ * Returns whether a key names the person of an existing, not erased record. Such labels are unsigned, as metadata is.
+ */
 function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
   if (key.length !== PERSON_KEY_HEX || !key.startsWith(PERSON_KEY_START)) return false
   const record = records[Number.parseInt(key.slice(-2), 16)]
@@ -96,7 +102,7 @@ function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
 const PERSON_KEY_START = '53'
 const PERSON_KEY_HEX = 36
 
-/** Facts that an entry's verification needs of the records of its batch, as they come: 84 bytes of each. */
+/** Collects what the entry's verification needs of its records: 84 bytes each. */
 class FoundRecords {
   readonly actor: Uuid
   readonly leaves: Uint8Array[] = []
@@ -130,7 +136,7 @@ class FoundRecords {
     }
   }
 
-  /** The next chunk. Throws `batch_item` if one of its records is none that an item could describe. */
+  /** Adds the next chunk. Throws `batch_item` if no valid item could describe one of its records. */
   add({ erasedSeq }: ChunkColumns, records: readonly ChunkRecord[]): void {
     const erasedBefore = this.#erased.length
     for (const record of records) this.#addRecord(record)
@@ -160,7 +166,7 @@ class FoundRecords {
       this.#erased.push({ subject: item.record, sha256: item.digest, erasedBy: erasedSeq })
   }
 
-  /** Each type and trace once. */
+  /** Checks each distinct type and trace once. */
   #verifyMembers({ type, occurredAtMs, traceparent, otherMembers, document }: ChunkRecord): void {
     if (!this.#types.has(type) && !isTypeName(type)) throw refused('type')
     this.#types.add(type)
@@ -183,7 +189,7 @@ class FoundRecords {
   }
 }
 
-/** Searches find the record by each, so they must be some. */
+/** Throws unless the bytes are valid references. Searches find the record by each of them. */
 function verifyReferences(bytes: Uint8Array): void {
   try {
     if (isReferences(JSON.parse(Buffer.from(bytes).toString('utf8')))) return
@@ -191,7 +197,7 @@ function verifyReferences(bytes: Uint8Array): void {
   throw refused('references')
 }
 
-/** Each is a member of an item, in its form. */
+/** Throws unless each is a known member in its form. */
 function verifyOthers(members: OtherMembers): void {
   for (const [name, text] of Object.entries(members) as [OtherName, string][])
     if (!OTHERS.get(name)?.test(text)) throw refused(name)

@@ -15,28 +15,27 @@ import type { EntryPortion, LedgerSource, OpenLedger } from './source.ts'
 import type { PortionResult } from './verify-portion.ts'
 
 export type VerifyOptions = LedgerTrust & {
-  /** Checkpoint notes kept outside: the ledger must extend each. */
+  /** Checkpoint notes from outside: the ledger must extend each. */
   readonly checkpoints?: readonly string[]
-  /** Statements with their receipts, kept outside: the ledger must have those entries, and extend those trees. */
+  /** Statements with receipts, from outside: the ledger must have those entries and extend those trees. */
   readonly receipts?: readonly Uint8Array[]
-  /** Keys that others say are compromised: a source can leave out its own word for it. */
+  /** Compromised keys known from elsewhere, because a source can leave out its own list. */
   readonly compromised?: CompromisedKeys
   /** Agents whose keys are known from elsewhere. */
   readonly pinnedAgents?: PinnedAgents | undefined
-  /** `noticed`: entries that should have a checkpoint by now are a notice (LedgerVerifierOptions). */
+  /** `noticed`: late entries without a checkpoint are a notice instead of a failure (LedgerVerifierOptions). */
   readonly lateTail?: 'refused' | 'noticed'
-  /** Threads besides this one; ≤ 1: none. By default one for each core where the source is large enough. */
+  /** Number of threads besides this one; ≤ 1: none. Default: one for each core if the source is large enough. */
   readonly threads?: number
-  /** Called now and then, with a part of `total` (of the source's own unit). */
+  /** Called from time to time, with a part of `total` (in the source's unit). */
   readonly onProgress?: (progress: { entries: number; done: number; total: number }) => void
-  /** Called for each entry that was verified, in order. */
+  /** Called for each verified entry, in order. */
   readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
- * Verifies everything that a source holds (docs/formats/export.md): each entry by itself, in parallel; then all of
- * them in order. The first entry that is refused ends it, and is named in the report. Throws SourceError when
- * the source cannot be read.
+ * Verifies everything in a source (docs/formats/export.md): each entry on its own, in parallel; then all of them in
+ * order. Stops at the first refused entry, which the report names. Throws SourceError if the source cannot be read.
  */
 export async function verifyLedger(source: LedgerSource, options: VerifyOptions = {}): Promise<VerifyReport> {
   const opened = await source.open().catch(proofErrorOrThrow)
@@ -55,7 +54,7 @@ export async function verifyLedger(source: LedgerSource, options: VerifyOptions 
   }
 }
 
-/** Report on a source that is refused before its first entry. */
+/** Returns the report on a source that is refused before its first entry. */
 function unreadReport(name: string, { code, detail }: ProofError): VerifyReport {
   return {
     ok: false,
@@ -120,7 +119,7 @@ async function verifyOpened(
   }
 }
 
-/** Observations that are no findings, but may become some on a closer look. */
+/** Returns notices: observations that are no findings, but may need attention. */
 function noticesOf({ lateTail, summary }: LedgerVerifier, { compromised }: VerifyOptions): string[] {
   const unused = [...(compromised?.keys() ?? [])].filter((kid) => !summary.kids.has(kid))
   return [
@@ -133,7 +132,7 @@ type Verification = {
   readonly opened: OpenLedger
   readonly pool: EntryPool
   readonly verifier: LedgerVerifier
-  /** Those that were verified so far. */
+  /** Erasures of the entries verified so far. */
   readonly erasures: Erasure[]
   readonly options: VerifyOptions
 }
@@ -158,7 +157,7 @@ async function findFailure(verification: Verification): Promise<VerifyFailure | 
   return null
 }
 
-/** Back-pressure: the source is read no further than the pool's workers are behind. */
+/** Verifies all portions. Reads the source only `portionsInFlightMax` portions ahead of the results. */
 async function verifyPortions(verification: Verification): Promise<void> {
   const { opened, pool, verifier, options } = verification
   const inFlight: { portion: EntryPortion; result: Promise<PortionResult> }[] = []
@@ -169,7 +168,7 @@ async function verifyPortions(verification: Verification): Promise<void> {
   }
   const failure = await eachUntilFailure(opened.portions(), async (portion) => {
     const result = pool.run({ lines: portion.lines, rows: portion.rows })
-    // It is awaited when its turn comes; until then a failed thread must not end the process.
+    // The result is awaited later; until then a failed thread must not end the process.
     result.catch(() => {})
     inFlight.push({ portion, result })
     if (inFlight.length >= pool.portionsInFlightMax) await settleFirst()
@@ -178,7 +177,10 @@ async function verifyPortions(verification: Verification): Promise<void> {
   if (failure) throw failure
 }
 
-/** A fault of the source further on does not hide a fault of the entries before it. */
+/**
+ * Calls `work` for each portion. Returns an error of the source instead of throwing it, so that a fault of earlier
+ * entries is reported first.
+ */
 async function eachUntilFailure(
   portions: AsyncIterable<EntryPortion>,
   work: (portion: EntryPortion) => Promise<void>,

@@ -14,33 +14,36 @@ import { loadProviders } from './providers.ts'
 import { verifyStatementColumns } from './statement-columns.ts'
 import { verifyStoredBatch } from './verify-batch.ts'
 
-/** Facts that a thread needs before the first portion. */
+/** What a thread needs before the first portion. */
 export type EntryContext = {
   readonly keys: readonly KeyHint[]
   readonly documents: DocumentsShown
-  /** false: no portion has rows, and nothing of the database is loaded, nor its driver. Default: true. */
+  /** false: no portion has rows, and neither the database code nor its driver is loaded. Default: true. */
   readonly hasRows?: boolean
 }
 
-/** A stretch of whole lines, and the rows of a database beside them. */
+/** A range of whole lines, and their database rows. */
 export type PortionTask = { readonly lines: Uint8Array; readonly rows: PortionRows | null }
 
 export type PortionRows = {
-  /** A line of JSON for each line (EntryColumns). */
+  /** One line of JSON (EntryColumns) for each entry line. */
   readonly columns: Uint8Array
   /** Contents of all chunks of batches, in order. */
   readonly contents: Uint8Array
 }
 
-/** The entries up to the first that was refused, and why that one was. */
+/** The entries before the first refused one, and that one's error. */
 export type PortionResult = {
   readonly packed: PackedSteps
   readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
-  /** CPU that it took in a thread, where Node can say it (24). */
+  /** CPU time in a thread, if Node reports it (24). */
   readonly cpuMs?: number
 }
 
-/** Verifies entries each by itself. Stateless: portions may come in any order, on any thread. */
+/**
+ * Returns a function that verifies entries individually. It is stateless: portions may come in any order, on any
+ * thread.
+ */
 export async function makePortionVerifier(
   context: EntryContext,
 ): Promise<(task: PortionTask) => PortionResult> {
@@ -72,7 +75,10 @@ export async function makePortionVerifier(
   }
 }
 
-/** The rows of each line, which MUST be asked for in order, and the contents of its chunks. */
+/**
+ * Returns a function that reads a line's columns and the contents of its chunks. It MUST be called for the lines in
+ * order.
+ */
 function rowReader({ columns, contents }: PortionRows): (index: number) => [EntryColumns, Uint8Array] {
   const lines = utf8Decode(columns).split('\n')
   let at = 0

@@ -19,18 +19,23 @@ import { type EntryKind, STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import type { BundleLine } from './bundle-lines.ts'
 
-/** An entry of a bundle that was verified by itself. BundleVerifier takes them in order. */
+/** A bundle's entry, verified on its own. Input of BundleVerifier, which takes entries in order. */
 export type BundleEntry = OwnEntry | StatementEntry
 
 /**
- * The same, when BundleVerifier has taken it. `signedBy`: by the keys that the entries before it name; null of a statement, whose issuer is
- * judged with the entry behind it, if at all.
+ * An entry that BundleVerifier has accepted.
+ *
+ * `signedBy` is decided by the keys that earlier entries introduce. It is null for a statement: its issuer is
+ * verified with the entry behind it, if at all.
  */
 export type VerifiedBundleEntry =
   | (OwnEntry & { readonly signedBy: 'agent' | 'server' })
   | (StatementEntry & { readonly signedBy: null })
 
-/** A statement that somebody else signed, which is an entry itself. Its kind and time are held to the entry behind it. */
+/**
+ * A statement signed by somebody else, which is an entry itself. BundleVerifier compares its kind and time with the
+ * entry behind it.
+ */
 export type StatementEntry = {
   readonly kind: typeof STATEMENT
   readonly seq: number
@@ -43,23 +48,20 @@ export type StatementEntry = {
 export type OwnEntry = {
   readonly kind: EntryKind
   readonly seq: number
-  /** Lower-case hex. */
   readonly kid: string
-  /** Whether the line has a `signer`: BundleVerifier compares. */
+  /** Whether the line has a `signer`. BundleVerifier checks that it should. */
   readonly hasSigner: boolean
   readonly issuer: string
   readonly leaf: Uint8Array
   readonly path: readonly Uint8Array[] | null
   readonly statement: ParsedStatement
-  /** Items of a batch that are shown; otherwise null. */
+  /** Shown items of a batch; null for other entries. */
   readonly items: readonly BatchItem[] | null
-  /** Documents of this entry, in order. */
   readonly documents: readonly DocumentLine[]
-  /** Those that are gone. */
   readonly erased: readonly ErasedDocument[]
 }
 
-/** Verifies all of a bundle's line that needs no other line. Order does not matter. Throws ProofError. */
+/** Verifies everything about a bundle line that needs no other line. Lines may come in any order. Throws ProofError. */
 export function verifyBundleLine(
   line: BundleLine,
   findKey: FindKey,
@@ -99,7 +101,7 @@ export function verifyBundleLine(
   }
 }
 
-/** Each item by its own path, so that the others of the batch need not be shown. */
+/** Verifies each item by its own path. So the other items of the batch need not be shown. */
 function verifyPartOfBatch(
   line: BundleLine,
   proofs: NonNullable<BundleLine['itemProofs']>,

@@ -34,13 +34,17 @@ import {
 import type { BundleFilter } from './is-filtered.ts'
 
 /*
- * Lines of a bundle (docs/formats/bundles.md). All of it is under an attacker's control; every member must be there and no other,
- * because what nobody looks at could be changed.
+ * Parsers of a bundle's lines (docs/formats/bundles.md). An attacker controls the whole file. Unknown members are
+ * refused, because a member that no check reads could be changed unnoticed.
  */
 
 /**
- * Contents of a bundle. The tree proves that no entry of a `range` was left out, and none added. A `record` with all of its entries and
- * a `run`, a record with those below it by `parent`, are selections, as is a `selection` of a range by a filter: there may be more than is shown.
+ * Contents of a bundle.
+ *
+ * - `range`: the tree proves that no entry was left out or added.
+ * - `record`: one record with all of its entries. A selection: there may be more than is shown.
+ * - `run`: a record with those below it by `parent`. A selection too.
+ * - `selection`: records of a range that match a filter. A selection too.
  */
 export type BundleOf =
   | { readonly record: string }
@@ -48,13 +52,11 @@ export type BundleOf =
   | { readonly range: BundleRange }
   | { readonly selection: BundleFilter }
 
-/** Entries `from` to `to`, both inclusive. */
 export type BundleRange = {
   readonly from: number
   readonly to: number
-  /** Roots of the perfect subtrees before `from`, largest first. */
   readonly left: readonly Uint8Array[]
-  /** The hashes of the path of entry `to` that lie behind it, from the leaf up. */
+  /** Those hashes of the inclusion path of entry `to` that lie behind it, from the leaf up. */
   readonly right: readonly Uint8Array[]
 }
 
@@ -64,18 +66,17 @@ export type BundleHead = {
   readonly ledger: string
   readonly of: BundleOf
   readonly documents: DocumentsShown
-  /** Hints: the chain names the keys, and a kid is its key's thumbprint. */
+  /** Hints only: the chain names the keys, and a kid is its key's thumbprint. */
   readonly keys: readonly KeyHint[]
-  /** A signed note. */
   readonly checkpoint: string
 }
 
-/** An entry, with the path that proves its place. Entries of a range have none: the tree proves all of them together. */
+/** An entry with its inclusion path. Entries of a range have no path: the tree proves all of them together. */
 export type BundleLine = Omit<EntryLine, 'chain' | 'items'> & {
   readonly path: readonly Uint8Array[] | null
-  /** Items of a batch in a range; otherwise null. */
+  /** Items of a batch inside the range; otherwise null. */
   readonly items: readonly JsonValue[] | null
-  /** Items that are shown of a batch outside a range; otherwise null. `item` of each is not checked here. */
+  /** Shown items of a batch outside the range; otherwise null. The member `item` of each is not checked here. */
   readonly itemProofs: readonly ItemProof[] | null
 }
 
@@ -137,7 +138,7 @@ const PROVED: Fields = {
   optional: { ...LINE_OPTIONAL, ...orNull({ items: listOf(isItemProof, BATCH_ITEMS_MAX) }) },
 }
 
-/** The first line. Throws `bundle_syntax`, or a code of the JSON text check or of the encodings. */
+/** Parses the first line. Throws `bundle_syntax`, or a code of the JSON text check or of the encodings. */
 export function parseBundleHead(text: string): BundleHead {
   if (isLonger(text, END_LINE_BYTES_MAX))
     throw new ProofError('bundle_syntax', `its first line has more than ${END_LINE_BYTES_MAX} bytes`)
@@ -156,7 +157,7 @@ export function parseBundleHead(text: string): BundleHead {
 
 function parseOf(of: BundleOf): BundleOf {
   if ('selection' in of) {
-    // Reports name the members in this order, whatever the order in the file.
+    // Reports list the members in this order, whatever their order in the file.
     const said = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)
     const named = said.filter(([, member]) => member !== null && member !== undefined)
     return { selection: Object.fromEntries(named) as unknown as BundleFilter }
@@ -170,7 +171,7 @@ export function completenessOf(of: BundleOf): Completeness {
   return 'range' in of ? 'complete' : 'selection'
 }
 
-/** One of the lines between the first and the last. Throws as parseBundleHead does. */
+/** Parses a line between the first and the last. Throws as parseBundleHead does. */
 export function parseBundleLine(text: string, of: BundleOf): BundleLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
   const isInRange = 'range' in of && isBetween(line, of.range)
@@ -195,8 +196,8 @@ function isBetween(line: JsonValue, { from, to }: BundleRange): boolean {
 }
 
 /**
- * Returns the number of lines before the last one, as the last line says. Throws `bundle_incomplete` for any fault of that line: a bundle that was
- * cut off has no such line, and may end within a character.
+ * Parses the last line: returns the number of lines before it. Throws `bundle_incomplete` for any fault of that line,
+ * because a bundle that was cut off has no such line and may end within a character.
  */
 export function parseBundleEnd(bytes: Uint8Array): number {
   const refusal = new ProofError('bundle_incomplete', 'cut off: its last line is not {"entries":…}')

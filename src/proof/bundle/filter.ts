@@ -8,8 +8,9 @@ import type { OwnEntry } from './bundle-entry.ts'
 import { type BundleFilter, type Filtered, isFiltered } from './is-filtered.ts'
 
 /**
- * The records of a filter. Each matches it, and of a gated one every step up to the last that is shown is there. Nothing says that all that match are
- * shown: whoever made the file may have left some out.
+ * Verifies the records of a filtered selection. Each record matches the filter, and a gated record has every step up
+ * to the last one shown. Nothing proves that all matching records are shown: the maker of the file may have left some
+ * out.
  */
 export class FilteredRecords {
   readonly #filter: BundleFilter
@@ -25,7 +26,7 @@ export class FilteredRecords {
     return this.#count
   }
 
-  /** The next entry about a record. Throws `entry_unrelated`, and what a ledger's records throw. */
+  /** Verifies the next entry about a record. Throws `entry_unrelated`, and what LedgerRecords throws. */
   take(entry: OwnEntry): void {
     const { statement, seq, leaf, items } = entry
     const { kind, actor, onBehalfOf, predicate, subjects } = statement
@@ -52,7 +53,7 @@ export class FilteredRecords {
     else this.#notarize(name, sha256, seq)
   }
 
-  /** A filter may match nothing. */
+  /** Accepts an empty selection: a filter may match nothing. */
   finish(): void {}
 
   #admit(record: string, facts: Filtered): void {

@@ -1,6 +1,9 @@
 /**
- * Records that a case file is of: those that were made by the entries `from` to `to`, both inclusive, and match all that is said. `agent`: who
- * made it, for whom, or who performs it; `trace`: 32 hex digits.
+ * A filter of records. It selects records made by the entries `from` to `to`, both inclusive, that match every given
+ * member.
+ *
+ * - `agent`: the agent that made the record, that it was made for, or that performs it.
+ * - `trace`: 32 hex digits.
  */
 export type BundleFilter = {
   readonly from: number
@@ -10,7 +13,6 @@ export type BundleFilter = {
   readonly trace?: string | undefined
 }
 
-/** Facts about a record that a filter looks at. */
 export type Filtered = {
   readonly type: string
   readonly agents: readonly (string | null | undefined)[]

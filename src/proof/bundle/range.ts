@@ -6,9 +6,11 @@ import { inclusionRanges } from '../tree/tree-ranges.ts'
 import type { BundleRange } from './bundle-lines.ts'
 
 /**
- * A range of entries under a signed root. The perfect subtrees before it and its leaves give those before its last leaf, which are just
- * the hashes of that leaf's path that lie before it; with the others the path leads to the root. So no leaf can be left out, added or
- * exchanged, and neither can a hash.
+ * Verifies that entries are exactly a range of a signed tree.
+ *
+ * The perfect subtrees before the range, with the leaves of the range but its last one, give the frontier before the
+ * last leaf. The frontier's hashes are those hashes of the last leaf's path that lie before it. With the hashes
+ * behind it, the path leads to the root. So no leaf and no hash can be left out, added or exchanged.
  */
 export class RangeTree {
   readonly #sha256: Sha256
@@ -16,36 +18,36 @@ export class RangeTree {
   readonly #frontier: Frontier
   #last: Uint8Array | null = null
 
-  /** Throws `merkle_range`, `merkle_path`. */
   constructor(range: BundleRange, sha256: Sha256) {
     this.#sha256 = sha256
     this.#range = range
     this.#frontier = { size: range.from, hashes: [...range.left] }
-    // Whether there are as many as such a tree has.
+    // Throws if `left` does not have the number of hashes that a tree of `from` entries has.
     frontierRoot(sha256, this.#frontier)
   }
 
-  /** Throws `checkpoint_too_old`. */
   verifyCovered({ size }: Checkpoint): void {
     const { to } = this.#range
     if (to >= size)
       throw new ProofError('checkpoint_too_old', `a range up to ${to}, in a checkpoint of ${size} entries`)
   }
 
-  /** Any entry of the bundle, before all else: throws `seq_not_dense` where the next one of the range belongs. */
+  /**
+   * Throws `seq_not_dense` if `seq` skips the next entry of the range. Must be called for every entry of the bundle,
+   * before all else.
+   */
   verifyTurn(seq: number): void {
     const next = this.#next()
     if (next <= this.#range.to && seq > next)
       throw new ProofError('seq_not_dense', `seq ${seq} stands where ${next} belongs`)
   }
 
-  /** The leaf of the next entry, which has had its turn. */
+  /** Adds the leaf of the next entry, which verifyTurn has accepted. */
   append(leaf: Uint8Array): void {
     if (this.#last !== null) extendFrontier(this.#sha256, this.#frontier, this.#last)
     this.#last = leaf
   }
 
-  /** Throws `bundle_incomplete`, `merkle_path`. */
   finish({ size, root }: Checkpoint): void {
     const { to, right } = this.#range
     const next = this.#next()

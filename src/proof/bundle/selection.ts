@@ -9,8 +9,8 @@ import type { OwnEntry } from './bundle-entry.ts'
 type Made = { readonly record: string; readonly sha256: string; readonly parent: string | undefined }
 
 /**
- * The records of a selection: one, or a run. Each belongs to it, and of a gated one every step up to the last that is shown is there,
- * because each names the leaf of the step before it.
+ * Verifies the records of a selection: one record, or a run. Each record belongs to it. A gated record has every step
+ * up to the last one shown, because each step names the leaf of the step before it.
  */
 export class Selection {
   readonly #root: string
@@ -28,7 +28,9 @@ export class Selection {
     return this.#known.size
   }
 
-  /** The next entry about a record. Throws `entry_unrelated`, `parent_absent`, and what a ledger's records throw. */
+  /**
+   * Verifies the next entry about a record. Throws `entry_unrelated`, `parent_absent`, and what LedgerRecords throws.
+   */
   take(entry: OwnEntry): void {
     const { statement, seq, leaf } = entry
     const event = { seq, leaf: toHex(leaf), atMs: statement.recordedAtMs, statement }
@@ -49,7 +51,10 @@ export class Selection {
     this.#records.notarize(parseIdBytes('rec', record), digestWord, seq)
   }
 
-  /** A record of a batch may have another one of it as parent, so each brings those below it along. */
+  /**
+   * Admits the records of an entry. A parent may lie in the same batch, so each admitted record admits those below
+   * it. Throws `parent_absent` or `entry_unrelated` for any other record.
+   */
   #admit(made: readonly Made[]): void {
     const below = new Map<string | undefined, Made[]>()
     const admitted: Made[] = []
@@ -77,7 +82,6 @@ export class Selection {
   }
 }
 
-/** Records that the entry makes. */
 function madeBy({ statement, items }: OwnEntry): Made[] {
   if (items !== null) return items.map(({ record, digest, parent }) => ({ record, sha256: digest, parent }))
   const { kind, subjects, predicate } = statement

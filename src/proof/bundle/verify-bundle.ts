@@ -23,7 +23,6 @@ import type { BundleFilter } from './is-filtered.ts'
 import { RangeTree } from './range.ts'
 import { Selection } from './selection.ts'
 
-/** Findings about a bundle, and what they rest on. */
 export type BundleFindings = {
   readonly ledger: string
   readonly of:
@@ -33,43 +32,47 @@ export type BundleFindings = {
     | { readonly selection: BundleFilter }
   /** `complete`: no entry of the range was left out. `selection`: there may be more than is shown. */
   readonly completeness: Completeness
-  /** Entries of the range, or about the records of the selection. */
+  /** Number of entries of the range, or about the records of the selection. */
   readonly entries: number
-  /** Entries of the range that a filter selects from; null without one. */
+  /** Size of the range that a filter selects from; null without a filter. */
   readonly ofEntries: number | null
-  /** How many of these an agent has signed itself. */
+  /** How many of `entries` an agent signed itself. */
   readonly agentSigned: number
-  /** Statements of others, each with the entry that registers it. */
+  /** Statements of other issuers, each with the entry that registers it. */
   readonly statements: number
-  /** How many of these their issuers have signed, by the policy that their registration names. The bundle lacks the policy of the others. */
+  /**
+   * How many of `statements` have a verified issuer signature, by the policy that their registration names. The
+   * bundle lacks the policy of the others.
+   */
   readonly issuersJudged: number
-  /** Records of the selection; null for a range. */
+  /** Number of records of the selection; null for a range. */
   readonly records: number | null
   readonly documents: 'all' | 'withheld'
-  /** Documents of these entries that were erased. */
   readonly erased: number
   readonly treeSize: number
-  /** `given`: the ledger's first envelope key is one that the caller named. */
+  /** `given`: the caller named the ledger's first envelope key. */
   readonly keys: 'given' | 'self-asserted'
   readonly firstKid: string
   readonly noteKey: 'given' | 'self-asserted'
-  /** `given`: one that the caller kept covers every entry. `own`: only the bundle's does. */
+  /** `given`: a checkpoint that the caller stored covers every entry. `own`: only the bundle's checkpoint does. */
   readonly checkpoint: 'given' | 'own'
-  /** Size of that checkpoint. */
   readonly covered: number
-  /** How many of the given witnesses cosigned the bundle's checkpoint; null: none were given. */
+  /** How many of the given witnesses cosigned the bundle's checkpoint; null: no witnesses were given. */
   readonly cosigned: number | null
-  /** Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no witnesses were given. */
+  /**
+   * Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no
+   * witnesses were given.
+   */
   readonly unknownCosignatures: number | null
 }
 
 export type BundleTrust = ProofTrust & {
   readonly idSeed: number
-  /** Agents whose keys are known from elsewhere. One that does nothing in the bundle has no key there. */
+  /** Agents whose keys the caller knows from elsewhere. An agent without entries in the bundle has no key there. */
   readonly pinnedAgents?: PinnedAgents | undefined
 }
 
-/** A ledger's first entry: what follows from it for all others. */
+/** What a ledger's first entry determines for all later entries. */
 type Begun = {
   readonly issuer: string
   readonly checkpoint: Checkpoint
@@ -78,11 +81,13 @@ type Begun = {
 }
 
 /**
- * A bundle, entry by entry in order. The caller MUST have put each through `verifyBundleLine` before, MUST give them in the order in
- * which they stand, and MUST call `finish`. Throws ProofError.
+ * Verifies a bundle, entry by entry. Throws ProofError.
  *
- * The first entry is the ledger's definition: it names the note key, which signed the tree, and the first envelope key, from which the
- * rotations lead to all others. So a reader who knows one of the two keys needs nothing else.
+ * The caller MUST have put each line through `verifyBundleLine`, MUST append the entries in file order, and MUST call
+ * `finish`.
+ *
+ * The first entry is the ledger's definition. It names the note key, which signed the tree, and the first envelope
+ * key, from which rotations lead to all others. So a reader who knows one of the two keys needs nothing else.
  */
 export class BundleVerifier {
   readonly #head: BundleHead
@@ -99,11 +104,16 @@ export class BundleVerifier {
   #lastSeq = -1
   #lines = 0
   #entries = 0
-  /** The seq of the last one of these. */
+  /** Seq of the newest counted entry. */
   #newest = -1
   #erased = 0
   #agentSigned = 0
-  /** Registration policies that are shown, by the leaf of their entry; the newest of the range; and those before it that nothing needed yet. */
+  /**
+   * Registration policies in the bundle, by the leaf of their entry.
+   *
+   * - `#unusedPolicies`: those before the range that no statement has needed yet.
+   * - `#policyOfRange`: the newest policy inside the range.
+   */
   readonly #policies = new Map<string, RegistrationPolicy>()
   readonly #unusedPolicies = new Map<string, number>()
   #policyOfRange: string | null = null
@@ -122,7 +132,7 @@ export class BundleVerifier {
     this.#selection = selectionOf(of, trust.idSeed)
   }
 
-  /** The next entry, and who signed it. It is final once `finish` has not thrown. */
+  /** Verifies the next entry and finds who signed it. The result is final only when `finish` has not thrown. */
   append(entry: BundleEntry): VerifiedBundleEntry {
     this.#verifyOrder(entry)
     this.#statements.verifyTurn(entry)
@@ -133,7 +143,7 @@ export class BundleVerifier {
     return verified
   }
 
-  /** A statement, which only a range has. */
+  /** Takes a statement. Only a range contains statements. */
   #hold(entry: StatementEntry, { checkpoint }: Begun): VerifiedBundleEntry {
     if (entry.path !== null) throw unrelated(entry, 'it is not of the range')
     this.#verifyPlace(entry, checkpoint)
@@ -155,7 +165,10 @@ export class BundleVerifier {
     return { ...entry, signedBy: isAgentSigned ? 'agent' : 'server' }
   }
 
-  /** The end, with the number of its last line. Throws if something is missing that was promised. */
+  /**
+   * Verifies the end of the bundle and returns the findings. `entries` is the number in its last line. Throws if
+   * promised content is missing.
+   */
   finish(entries: number): BundleFindings {
     if (entries !== this.#lines)
       throw new ProofError('bundle_incomplete', `${this.#lines} entries, its last line says ${entries}`)
@@ -183,7 +196,7 @@ export class BundleVerifier {
     this.#range?.verifyTurn(seq)
   }
 
-  /** The definition, under the key that it names itself. */
+  /** Verifies the ledger's definition under the envelope key that the definition names itself. */
   #begin({ kid, issuer, statement }: OwnEntry): Begun {
     const { origin, noteKey, envelopeKey } = statement.predicate['definition'] as Definition
     this.#keys.begin(envelopeKey.kid)
@@ -212,7 +225,7 @@ export class BundleVerifier {
     return { issuer, checkpoint, kept, cosignatures }
   }
 
-  /** One envelope key signs for many ledgers, so another ledger's entries carry good signatures here too. */
+  /** One envelope key signs for many ledgers, so entries of another ledger have valid signatures here too. */
   #verifyMembership({ issuer, statement }: OwnEntry, begun: Begun): void {
     if (statement.ledger !== this.#head.ledger)
       throw new ProofError(
@@ -223,7 +236,7 @@ export class BundleVerifier {
       throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${begun.issuer}`)
   }
 
-  /** An agent's key is known once an entry that is shown has registered it, until one revokes it. */
+  /** An agent's key is valid from a shown entry that registers it until one that revokes it. */
   #verifySigner({ kid, hasSigner, statement, items }: OwnEntry): boolean {
     const { kind, actor, onBehalfOf } = statement
     const actedFor = [onBehalfOf, ...(items ?? []).map((item) => item.onBehalfOf)].filter(
@@ -243,7 +256,10 @@ export class BundleVerifier {
     else this.#range!.append(leaf)
   }
 
-  /** An entry without a path is one of the range, and may be any. Others must be needed. */
+  /**
+   * Applies what the entry changes. An entry without a path belongs to the range, and may be of any kind. Any other
+   * entry must be needed.
+   */
   #follow(entry: OwnEntry): void {
     const { seq, path, statement } = entry
     const { kind, subjects, predicate } = statement
@@ -262,7 +278,7 @@ export class BundleVerifier {
     else if (!isOfRange && travelsWith !== 'all') throw unrelated(entry, 'it is not of the range or record')
   }
 
-  /** A policy before the range is there for a statement of it. */
+  /** A policy with a path lies before the range. It is there only for a statement of the range. */
   #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
     const policy = { leaf: toHex(leaf), says: statement.predicate as unknown as RegistrationPolicy }
     this.#policies.set(policy.leaf, policy.says)
@@ -287,7 +303,10 @@ export class BundleVerifier {
     this.#newest = seq
   }
 
-  /** The entry is about a key: what it says of that holds from the next entry on. A kid is the ledger's, or an agent's. */
+  /**
+   * Applies an entry about a key, with effect from the next entry on. A kid belongs either to the ledger or to an
+   * agent, never to both.
+   */
   #followKeys({ seq, statement }: OwnEntry): void {
     const { kind, ledger, predicate } = statement
     const { kid } = (predicate['newKey'] ?? {}) as { kid: string }
@@ -300,7 +319,7 @@ export class BundleVerifier {
     } else this.#agentKeys.revoke(predicate, seq)
   }
 
-  /** Every key that is named is the ledger's, and so is every one that the caller trusts. */
+  /** Verifies that the ledger has every key of the head, and every key that the caller trusts. */
   #verifyKeys(): void {
     const { all } = this.#keys
     for (const { kid } of this.#head.keys)

@@ -17,41 +17,44 @@ import {
   refuseFields,
 } from '../statement/fields.ts'
 
-/** A line of `GET /v1/entries` and of an export (docs/formats/export.md): a server's statement about one entry. */
+/** A line of `GET /v1/entries` and of an export (docs/formats/export.md): a server's claims about one entry. */
 export type EntryLine = {
   readonly seq: number
   readonly kind: string
   readonly recordedAt: string
-  /** Lower-case hex, as `chain`. */
+  /** Lower-case hex, as is `chain`. */
   readonly leaf: string
   readonly chain: string
   readonly envelope: Uint8Array
   readonly documents: readonly DocumentLine[]
-  /** Hashed objects of a batch, not checked here. Otherwise null. */
+  /** Hashed objects of a batch, not yet checked; otherwise null. */
   readonly items: readonly JsonValue[] | null
-  /** The envelope of another ledger's entry that this one receives. */
+  /** Envelope of another ledger's entry that this entry receives. */
   readonly received?: Uint8Array
-  /** Key of the agent that has signed the entry itself: a hint, because its kid is the thumbprint of its bytes. */
+  /** Key of the agent that signed the entry itself. A hint: the envelope's kid is the thumbprint of its bytes. */
   readonly signer?: LineSigner
 }
 
 /** `spki`: base64. */
 export type LineSigner = { readonly alg: SignatureAlgorithm; readonly spki: string }
 
-/** A document beside the chain; erased: `salt` and `document` are null and `erasedBy` is the seq that says so. */
+/**
+ * A document beside the chain. If it was erased, `salt` and `document` are null and `erasedBy` is the seq of the
+ * erasing entry.
+ */
 export type DocumentLine = {
   readonly subject: string
   readonly digest: string
   readonly salt: Uint8Array | null
   readonly document: JsonValue
   readonly erasedBy: number | null
-  /** References of a record, beside its payload: signed by the same salt, erased with it. */
+  /** References of a record, beside its payload. They are signed by the same salt and erased with it. */
   readonly references?: readonly string[] | null
 }
 
 const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
 
-/** Members of some entries, also in a bundle. */
+/** Optional members of some entries, in exports and in bundles. */
 export const LINE_OPTIONAL: Fields['optional'] = orNull({
   received: isString,
   signer: objectOf({ alg: oneOf('EdDSA', 'ES256'), spki: isString }),
@@ -81,8 +84,8 @@ const DOCUMENT_FIELDS: Fields = {
 }
 
 /**
- * Reads one line, all of it: every member must be there and no other, because what nobody looks at could be
- * changed unnoticed. Throws `line_syntax`, or a code of the JSON text check or of the encodings.
+ * Parses one line. Throws `line_syntax`, or a code of the JSON text check or of the encodings. Unknown members are
+ * refused, because a member that no check reads could be changed unnoticed.
  */
 export function parseEntryLine(text: string): EntryLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
@@ -91,7 +94,7 @@ export function parseEntryLine(text: string): EntryLine {
   return { seq, kind, recordedAt, leaf, chain, items, ...parseBeside(line) }
 }
 
-/** Members of a line of an export or a bundle that are not as they are written; `line`: with members that LINE_OPTIONAL has taken. */
+/** Decodes the encoded members of a line of an export or bundle. `line` has passed LINE_OPTIONAL. */
 export function parseBeside({
   envelope,
   documents,
@@ -106,7 +109,7 @@ export function parseBeside({
   }
 }
 
-/** A member of `documents`. Throws as parseEntryLine does. */
+/** Parses an element of `documents`. Throws as parseEntryLine does. */
 export function parseDocumentLine(document: JsonValue): DocumentLine {
   refuseFields(document, DOCUMENT_FIELDS, 'line_syntax')
   const { salt = null, document: shown = null, erasedBy = null } = document

@@ -9,56 +9,54 @@ import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
 import type { ReceivedEntry } from './verify-received.ts'
 
-/** Facts about a verified entry that a ledger's verifier needs: small, and fit to be sent between threads. */
+/** Facts about a verified entry that LedgerVerifier needs. They are small and can be sent between threads. */
 export type EntryStep = {
   readonly seq: number
   readonly kind: EntryKind | typeof STATEMENT
   readonly ledger: string
   readonly issuer: string
-  /** Kid of the envelope, lower-case hex. */
+  /** Kid of the envelope, in lower-case hex. */
   readonly kid: string
   /** Whether the line has a `signer`. LedgerVerifier compares it with the chain's keys. */
   readonly hasSigner: boolean
   readonly leaf: Uint8Array
-  /** As the line says it: LedgerVerifier compares. */
+  /** The line's claim: LedgerVerifier compares it. */
   readonly chain: Uint8Array
   readonly actor: string
   readonly key: string | null
   readonly atMs: number
-  /** Each agent that the actor acts for, once. */
+  /** Agents that the actor acts for, without duplicates. */
   readonly actedFor: readonly string[]
-  /** Each record type that the entry uses, once. */
+  /** Record types that the entry uses, without duplicates. */
   readonly types: readonly string[]
-  /** Records notarized here: their ids, 16 bytes each, and the first word of each payload's digest. */
+  /** Ids of the records notarized here, 16 bytes each. `digestWords` has the first word of each payload's digest. */
   readonly recordIds: Uint8Array
   readonly digestWords: Uint32Array
-  /** Documents of this entry that are gone. */
   readonly erased: readonly ErasedDocument[]
-  /** null for `record-notarized`, which says nothing more, and of which there are ten million. */
+  /** null for `record-notarized`: its statement has nothing more, and a ledger may have ten million. */
   readonly statement: ParsedStatement | null
-  /** Another ledger's entry, where this one receives one. */
+  /** The entry of another ledger that this entry receives; otherwise null. */
   readonly received: ReceivedEntry | null
-  /** Statement of somebody else, which is the entry: it says nothing of ledger, issuer, kid and actor, which are empty then. */
+  /** The statement of another issuer, if the entry is one. `ledger`, `issuer`, `kid` and `actor` are then empty. */
   readonly registered: SignedStatement | null
 }
 
-/** Step of an entry of the ledger's own, and not of somebody else's statement. */
+/** Step of an entry that the ledger signed itself. */
 export type OwnStep = EntryStep & { readonly kind: EntryKind }
 
 export function isOwnStep(step: EntryStep): step is OwnStep {
   return step.kind !== STATEMENT
 }
 
-/** A document that its line says was erased, and by which entry. `sha256`: the digest that the statement signs. */
+/** An erased document, by its line's claim. `sha256`: the digest that the statement signs. */
 export type ErasedDocument = {
   readonly subject: string
   readonly sha256: string
   readonly erasedBy: number
 }
 
-/** Facts about what lies beside an entry's statement. */
 type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'received'> & {
-  /** Agents and types of a batch's items; MAY name one more than once. */
+  /** Agents and types of a batch's items; MAY contain duplicates. */
   readonly actedFor: Iterable<string | undefined>
   readonly types: Iterable<string>
 }
@@ -94,12 +92,14 @@ export function stepOf(
   }
 }
 
-/** Type of the record that the entry makes. Rules of retention and holds may name one that is not registered yet. */
+/**
+ * Returns the type of the record that the entry makes. Retention rules and holds may name a type that is not
+ * registered yet.
+ */
 function typeOf({ kind, predicate }: ParsedStatement): string | undefined {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['type'] as string | undefined) : undefined
 }
 
-/** Documents beside an entry's statement. */
 type Beside = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
 
 export function makeStep(
@@ -131,7 +131,10 @@ function notarizedRecords(
   return statement.kind === 'record-notarized' ? [statement.subjects[0]] : []
 }
 
-/** Ids of a batch are those that follow the first one, whose low 12 bits are zero (verifyItemIds). */
+/**
+ * Returns the records' ids as bytes. The ids of a batch follow the first one, whose low 12 bits are zero
+ * (verifyItemIds).
+ */
 function packIds(records: readonly Notarized[]): Uint8Array {
   const bytes = new Uint8Array(records.length * ID_BYTES)
   if (records.length === 0) return bytes

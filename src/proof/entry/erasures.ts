@@ -1,11 +1,11 @@
 import type { EntryStep } from './entry-step.ts'
 
-/** Erasure as the signed entry at `seq` says it. */
+/** An erasure, as the signed entry at `seq` states it. */
 export type Erasure = {
   readonly seq: number
-  /** Name of what was erased: a record's payload is called after the record. */
+  /** Name of the erased document. A payload has the name of its record. */
   readonly subject: string
-  /** The entry that digests it. */
+  /** Seq of the entry that digests the document. */
   readonly digestedBy: number
   readonly code: string
   /** An agent, or `system`. */
@@ -14,7 +14,7 @@ export type Erasure = {
   readonly recordedAt: string
 }
 
-/** null: the entry erases nothing. */
+/** Returns null if the entry erases nothing. */
 export function erasureOf({ seq, statement }: EntryStep): Erasure | null {
   if (statement?.kind !== 'payload-erased') return null
   const { subjects, predicate, actor, key, recordedAt } = statement

@@ -1,19 +1,18 @@
 /**
- * A set of 16-byte ids with 8 bytes beside each, in one typed array: open addressing, linear probing.
+ * A set of 16-byte ids with 8 bytes of data each, in one typed array: open addressing, linear probing.
  *
- * A ledger's verifier must know every id it has seen, ten million and more. 24 bytes a slot at a load of at
- * most 3/4 is 400 MB for the ten million, once and without a garbage collector; a Set of strings costs four
- * times that.
+ * A ledger's verifier must know every id it has seen, ten million and more. At 24 bytes a slot and a load of at most
+ * 3/4, ten million ids take 400 MB, without garbage collection. A Set of strings takes four times that.
  *
- * The holder of a ledger's signing key chooses the ids in it. `seed` (random, from the caller) keeps the holder from
- * choosing ids that all meet in one slot and make the verifier quadratic.
+ * The holder of a ledger's signing key chooses its ids. `seed` (random, from the caller) prevents ids that are chosen
+ * to share one slot and make the verifier quadratic.
  */
 const WORDS_PER_SLOT = 6
 const ID_WORDS = 4
 const SLOTS_MIN = 1024
 const LOAD_FACTOR = 3 / 4
 
-/** Slots are numbered so that 0 can mean "free": `seq` is stored plus one. */
+/** 0 marks a free slot, so `seq` is stored plus one. */
 const SEQ_WORD = 4
 const TAG_WORD = 5
 
@@ -34,8 +33,8 @@ export class IdTable {
   }
 
   /**
-   * Adds the 16 bytes of `ids` at `offset`. `seq` + 1 and `tag` MUST fit into 32 bits.
-   * False, and nothing changed, when the id is there already.
+   * Adds the 16 bytes of `ids` at `offset`. `seq` + 1 and `tag` MUST fit into 32 bits. Returns false, without a
+   * change, if the table has the id already.
    */
   add(ids: Uint8Array, offset: number, seq: number, tag: number): boolean {
     if (this.#count + 1 > (this.#mask + 1) * LOAD_FACTOR) this.#grow()
@@ -50,7 +49,6 @@ export class IdTable {
     return true
   }
 
-  /** Seq and tag that were added with the id, or null. */
   get(ids: Uint8Array, offset = 0): { seq: number; tag: number } | null {
     const at = this.#find(
       wordAt(ids, offset),
@@ -62,7 +60,7 @@ export class IdTable {
     return seq === 0 ? null : { seq: seq - 1, tag: this.#slots[at + TAG_WORD]! }
   }
 
-  /** Where the id's slot begins, or the free slot where it belongs. There is always a free one. */
+  /** Returns the start of the id's slot, or of the free slot where it belongs. There is always a free slot. */
   #find(a: number, b: number, c: number, d: number): number {
     const slots = this.#slots
     let slot = mix(a, b, c, d, this.#seed) & this.#mask
@@ -96,7 +94,7 @@ export class IdTable {
   }
 }
 
-/** Four bytes, big-endian. */
+/** Reads four bytes, big-endian. */
 export function wordAt(bytes: Uint8Array, offset: number): number {
   return (
     ((bytes[offset]! << 24) | (bytes[offset + 1]! << 16) | (bytes[offset + 2]! << 8) | bytes[offset + 3]!) >>>
@@ -104,7 +102,7 @@ export function wordAt(bytes: Uint8Array, offset: number): number {
   )
 }
 
-/** MurmurHash3's mixing, over four words. */
+/** MurmurHash3's mixing of four words. */
 function mix(a: number, b: number, c: number, d: number, seed: number): number {
   let h = seed
   h = Math.imul(h ^ a, 0x85ebca6b)

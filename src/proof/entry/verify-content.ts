@@ -8,12 +8,12 @@ import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import { ENTRY_KINDS } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
-/** Claims of an envelope, which repeat what its statement says. */
+/** Claims in an envelope's header. They repeat members of its statement. */
 type Claims = Pick<ParsedEnvelope, 'subject' | 'issuedAtSeconds'>
 
 /**
- * Verifies an envelope against its statement, whoever signed them. Throws `claims_contradict_statement`, `definition_mismatch`,
- * `kid_mismatch`.
+ * Verifies an envelope against its statement, whoever signed it. Throws `claims_contradict_statement`,
+ * `definition_mismatch`, `kid_mismatch`.
  */
 export function verifyContent(sha256: Sha256, envelope: Claims, statement: ParsedStatement): void {
   verifyClaims(envelope, statement)
@@ -21,7 +21,7 @@ export function verifyContent(sha256: Sha256, envelope: Claims, statement: Parse
   verifyKids(sha256, statement)
 }
 
-/** Others index envelopes by their claims: these must not say something else than the statement below them. */
+/** Other software indexes envelopes by their claims, so the claims must agree with the statement. */
 function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
   const { name } = statement.subjects[0]
   if (envelope.subject !== name) {
@@ -39,7 +39,10 @@ function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
   }
 }
 
-/** Definition that the predicate holds whole, if the subject's digest is of one: H(JCS(…)), without salt. */
+/**
+ * Returns the definition in the predicate, if the subject's digest is that of a definition: H(JCS(…)), without salt.
+ * Otherwise null.
+ */
 function definitionOf({ kind, predicate, subjects }: ParsedStatement): JsonObject | null {
   const { defines } = ENTRY_KINDS[kind]
   if (!defines) return null
@@ -58,7 +61,7 @@ function verifyDefinition(sha256: Sha256, statement: ParsedStatement): void {
     throw new ProofError('definition_mismatch', `${name} has the digest ${digest}, signed is ${signed}`)
 }
 
-/** A kid that were not its key's thumbprint could stand for a second key later. */
+/** Verifies that each kid is its key's thumbprint. Otherwise it could stand for a second key later. */
 function verifyKids(sha256: Sha256, statement: ParsedStatement): void {
   for (const { kid, alg, spki } of keysOf(statement)) {
     const thumbprint = toHex(keyThumbprint(sha256, parsePublicKey(alg, fromBase64(spki))))

@@ -23,7 +23,7 @@ import { type EntryStep, makeStep } from './entry-step.ts'
 import { verifyContent } from './verify-content.ts'
 import { verifyReceived } from './verify-received.ts'
 
-/** A verified entry with all that it says; `step` is what LedgerVerifier takes. */
+/** A verified entry with its parsed content. `step` is the input of LedgerVerifier. */
 export type VerifiedEntry = {
   readonly step: EntryStep
   readonly envelope: ParsedEnvelope
@@ -31,26 +31,26 @@ export type VerifiedEntry = {
   readonly items: readonly BatchItem[] | null
 }
 
-/** A public key, and the agent whose it is; absent: a server's. */
+/** A public key, and the agent that owns it. Without `agent` it is a server's key. */
 export type KnownKey = PublicKey & {
   readonly agent?: { readonly ledger: string; readonly agent: string }
 }
 
-/** The public key of a kid (lower-case hex), or null. The kid MUST be the key's thumbprint. */
+/** Returns the public key of a kid (lower-case hex), or null. The kid MUST be the key's thumbprint. */
 export type FindKey = (kid: string) => KnownKey | null
 
 /**
- * `withheld`: the source says that it shows no documents to this reader, so none may be there. It MUST be the
- * caller who accepts that: a document that is withheld cannot be told from one that was deleted.
+ * `withheld`: the source declares that it shows no documents to this reader, so there must be none. Only the caller
+ * may accept that: a withheld document looks the same as a deleted one.
  */
 export type DocumentsShown = 'all' | 'withheld'
 
 /**
- * Verifies all of an export's line that needs no other line (docs/formats/export.md). LedgerVerifier does the checks
- * that need the entries before it. Order does not matter: lines can be verified in parallel. Throws ProofError.
+ * Verifies everything about an export's line that needs no other line (docs/formats/export.md). Lines may be verified
+ * in any order and in parallel. LedgerVerifier does the checks that need earlier entries. Throws ProofError.
  *
- * All of the line is under an attacker's control, except what a signature covers; so the signature comes first, and
- * everything else is held to the signed statement.
+ * An attacker controls the whole line, except what a signature covers. So the signature is verified first, and
+ * everything else is compared with the signed statement.
  */
 export function verifyEntry(
   line: EntryLine,
@@ -62,10 +62,10 @@ export function verifyEntry(
   return { step: makeStep(line, envelope, statement, { items, received }), envelope, statement, items }
 }
 
-/** All of a line but its place in the chain. */
+/** A line without its position in the chain. */
 export type LineContent = Omit<EntryLine, 'seq' | 'chain'>
 
-/** verifyEntry without a step for LedgerVerifier, for an entry whose place is proved otherwise. */
+/** Does what verifyEntry does, but makes no step. For an entry whose position is proved in another way. */
 export function verifyLineContent(
   line: LineContent,
   findKey: FindKey,
@@ -80,7 +80,7 @@ export function verifyLineContent(
   return { envelope, statement, items, received }
 }
 
-/** Verifies the documents of an entry, or of these items of it. `items`: those that belong to the documents in the same places. */
+/** Verifies the documents of an entry, or of these items of a batch. `items[i]` belongs to `documents[i]`. */
 export function verifyBeside(
   sha256: Sha256,
   documents: readonly DocumentLine[],
@@ -93,10 +93,10 @@ export function verifyBeside(
   verifyReferences(sha256, documents, statement, items)
 }
 
-/** Members of a line about the entry itself; the others are beside it. */
+/** Members of a line about the entry itself, without its documents and items. */
 export type SignedLine = Pick<EntryLine, 'kind' | 'recordedAt' | 'leaf' | 'envelope'>
 
-/** verifyEntry without items and documents, for an entry that is shown alone. */
+/** Does what verifyEntry does, without items and documents. For an entry that is shown alone. */
 export function verifySignedEntry(
   line: SignedLine,
   findKey: FindKey,
@@ -108,8 +108,8 @@ export function verifySignedEntry(
 }
 
 /**
- * Verifies the envelope and its signature: everything that can be verified of an entry alone. `parsed`: the result of
- * parseStatement for these very bytes, if there is one.
+ * Verifies an envelope and its signature: everything that can be verified about an entry alone. `parsed`: the result
+ * of parseStatement for the same bytes, if the caller has it.
  */
 export function verifySignedStatement(
   bytes: Uint8Array,
@@ -125,7 +125,7 @@ export function verifySignedStatement(
   return { envelope, statement }
 }
 
-/** An agent's key speaks for nobody else, and in no other ledger. */
+/** An agent's key signs only for that agent, and only in its ledger. */
 function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, statement: ParsedStatement): void {
   if (statement.ledger !== ledger || statement.actor !== agent)
     throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
@@ -136,9 +136,9 @@ function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, state
 const signersOfLines = new WeakMap<Sha256, Map<string, SignerKey>>()
 
 /**
- * `findKey`; or of a line that brings its signer along just that key, which must be the envelope's: otherwise the line would say who signed
- * where nobody looks. Only the entries before can tell whose key that is: see verifySignerShown. The result throws `bad_base64`, `bad_key`,
- * `line_contradicts_envelope`.
+ * Returns a `findKey` for the line. If the line has a signer, only that key is found, and it must be the envelope's
+ * key: otherwise `signer` would be a claim that nothing checks. Whose key it is depends on earlier entries: see
+ * verifySignerShown. The returned function throws `bad_base64`, `bad_key`, `line_contradicts_envelope`.
  */
 export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer'>, sha256: Sha256): FindKey {
   if (signer === undefined) return findKey
@@ -162,7 +162,10 @@ function keyOfSigner({ alg, spki }: LineSigner, sha256: Sha256): SignerKey {
   return made
 }
 
-/** Checks that a line has a `signer` if and only if the agent signed the entry itself. Throws `line_contradicts_envelope`. */
+/**
+ * Verifies that a line has a `signer` if and only if the agent signed the entry itself. Throws
+ * `line_contradicts_envelope`.
+ */
 export function verifySignerShown(isShown: boolean, isAgentSigned: boolean): void {
   if (isShown === isAgentSigned) return
   throw new ProofError(
@@ -184,10 +187,7 @@ function verifySigned(
   return { envelope, key }
 }
 
-/**
- * Verifies the members that the line repeats from the envelope for people who search in it. `leaf`: that of the line's
- * envelope.
- */
+/** Verifies the members that the line repeats from the envelope for searches. `leaf`: that of the line's envelope. */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
   const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {
@@ -206,8 +206,8 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
 }
 
 /**
- * A batch's items are signed by their number and their root only, so all of them must be there, in order. Their ids follow from the
- * first one's: a server finds a record by that.
+ * Verifies a batch's items. Only their number and their root are signed, so all items must be there, in order. Their
+ * ids follow from the first one's: servers find a record by that rule.
  */
 function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStatement): BatchItem[] | null {
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
@@ -228,7 +228,7 @@ function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStateme
   return items
 }
 
-/** `leaves`: itemLeaf of every item of the batch, in order. Throws `batch_contradicts_statement`. */
+/** Verifies a batch's root. `leaves`: itemLeaf of every item, in order. Throws `batch_contradicts_statement`. */
 export function verifyRoot(
   sha256: Sha256,
   leaves: readonly Uint8Array[],
@@ -243,7 +243,7 @@ function documentOfItem(item: BatchItem): Subject {
   return { name: item.record, sha256: item.digest }
 }
 
-/** Documents that subjects name, where the kind says that the document is of this very entry. */
+/** The kind of document that a subject of each rule names, if the document belongs to this entry. */
 const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
   rec: 'payload',
   cmp: 'evidence',
@@ -252,7 +252,10 @@ const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
   'reason?': 'reason',
 }
 
-/** The subjects that name a document of this very entry; others repeat the digest of an earlier entry's. */
+/**
+ * Returns the subjects that name a document of this entry. Other subjects repeat the digest of an earlier entry's
+ * document.
+ */
 export function signedDocuments({ kind, subjects }: Pick<ParsedStatement, 'kind' | 'subjects'>): Subject[] {
   const { subjects: rules, documents } = ENTRY_KINDS[kind]
   if (!documents) return []
@@ -271,7 +274,7 @@ function verifyDocuments(
   for (const [i, document] of documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
 }
 
-/** Whether an erasure really stands where `erasedBy` says is LedgerVerifier's to find out. */
+/** LedgerVerifier checks that the entry `erasedBy` really is the erasure. */
 function verifyDocument(
   sha256: Sha256,
   document: DocumentLine,
@@ -308,8 +311,8 @@ function verifyDocument(
 }
 
 /**
- * References lie beside the payload and are signed with its salt: they are there as long as it is, and only where the
- * statement, or the item, says that there are any.
+ * Verifies references, which lie beside the payload and are signed with its salt. They must be there exactly as long
+ * as the payload is, and only if the statement or the item has a digest of them.
  */
 function verifyReferences(
   sha256: Sha256,

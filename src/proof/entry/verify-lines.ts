@@ -3,14 +3,14 @@ import { ProofError } from '../error.ts'
 import { type EntryLine, parseEntryLine } from './entry-line.ts'
 import type { EntryStep } from './entry-step.ts'
 
-/** The entries up to the first that was refused, and why that one was. */
+/** The entries before the first refused one, and the error of that one. */
 export type VerifiedLines<Step = EntryStep> = {
   readonly steps: readonly Step[]
   readonly failure: ProofError | null
 }
 
 /**
- * A stretch of whole lines of an export, each verified by itself. Every line MUST end with a newline. `verify`: verifyEntry or
+ * Verifies whole lines of an export, each on its own. Every line MUST end with a newline. `verify`: verifyEntry or
  * more; MAY throw ProofError.
  */
 export function verifyLines(
@@ -20,7 +20,7 @@ export function verifyLines(
   return verifyTexts(lines, (text, index) => verify(parseEntryLine(text), index))
 }
 
-/** The same for lines of any kind. */
+/** Does what verifyLines does, for lines of any kind. */
 export function verifyTexts<Step>(
   lines: Uint8Array,
   verify: (text: string, index: number) => Step,
@@ -37,7 +37,7 @@ export function verifyTexts<Step>(
 
 const NEWLINE = 0x0a
 
-/** Decoded one by one, so that bytes that are no text spoil their own line only. */
+/** Decodes line by line, so that invalid UTF-8 fails only its own line. */
 function* linesOf(bytes: Uint8Array): Generator<string> {
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE, from)

@@ -11,7 +11,10 @@ import { termsOfOffer, termsOfTaken, verifyTaken } from '../statement/taken-offe
 import { leafHash } from '../tree/merkle.ts'
 import { verifyContent } from './verify-content.ts'
 
-/** Another ledger's entry, as it came. LedgerPeers checks whether its ledger signed it, because it knows the key. */
+/**
+ * Another ledger's entry, verified without its signature. LedgerPeers verifies the signature, because it knows that
+ * ledger's key.
+ */
 export type ReceivedEntry = {
   /** Lower-case hex. */
   readonly leaf: string
@@ -21,13 +24,13 @@ export type ReceivedEntry = {
   readonly statement: ParsedStatement
 }
 
-/** Member of an entry that names the one it receives; null if it receives none. */
+/** What an entry states about the entry that it receives. */
 export type SaidOfReceived = Received & { readonly peer: string }
 
 /**
- * Verifies an entry and the one that it receives, as far as possible without those before them. `bytes`: the received envelope;
- * null if the line has none. Null if there should be none. Throws the codes of the envelope and the statement,
- * `received_mismatch`, `offer_mismatch`, `not_shared`.
+ * Verifies a received entry against the entry that receives it, as far as possible without earlier entries. `bytes`:
+ * the received envelope, or null if the line has none. Returns null if the entry receives nothing. Throws the codes
+ * of the envelope and the statement, `received_mismatch`, `offer_mismatch`, `not_shared`.
  */
 export function verifyReceived(
   sha256: Sha256,
@@ -47,7 +50,10 @@ export function verifyReceived(
   return { leaf, kid: toHex(envelope.kid), envelope, statement: received }
 }
 
-/** `peer` of the entry itself, or of the offer that it takes. */
+/**
+ * Returns the claims about the received entry, or about the offer that the step takes. null: the entry receives
+ * nothing.
+ */
 export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): SaidOfReceived | null {
   const received = receivedOf(predicate)
   if (received) {
@@ -59,7 +65,7 @@ export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): 
 }
 
 const RECEIVED_MEMBERS = ['ledger', 'leaf', 'kind', 'record', 'version'] as const
-/** `offer` has no others; verifyTaken compares the record. */
+/** `offer` has no other members; verifyTaken compares the record. */
 const OFFER_MEMBERS = ['ledger', 'leaf', 'kind'] as const
 
 function verifySaid(
@@ -76,7 +82,7 @@ function verifySaid(
   }
 }
 
-/** Verifies what both say about the same thing. */
+/** Verifies members that both statements must agree on. */
 function verifyAnswer(statement: ParsedStatement, received: ParsedStatement, peer: string): void {
   switch (statement.kind) {
     case 'peer-key-rotated':
@@ -103,7 +109,7 @@ function verifyNewKey({ predicate }: ParsedStatement, received: ParsedStatement)
     throw new ProofError('received_mismatch', 'newKey is not the key that the other ledger names')
 }
 
-/** Throws unless a statement that names a peering names this one. */
+/** Throws if the received statement names a peering other than this one. */
 function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: string): void {
   if (kind === 'record-shared') {
     const share = predicate['share'] as readonly { readonly peer: string }[]

@@ -8,7 +8,10 @@ import type { EntryLine } from './entry-line.ts'
 import type { EntryStep } from './entry-step.ts'
 import { type DocumentsShown, type FindKey, type LineContent, verifyEntry } from './verify-entry.ts'
 
-/** Verifies any line of an export by itself: verifyEntry, or of a registered statement verifyStatementLine. Throws ProofError. */
+/**
+ * Verifies any line of an export on its own: by verifyStatementLine for a registered statement, otherwise by
+ * verifyEntry. Throws ProofError.
+ */
 export function verifyStep(
   line: EntryLine,
   findKey: FindKey,
@@ -20,8 +23,9 @@ export function verifyStep(
 }
 
 /**
- * Verifies the line of a registered statement, as far as possible without the entries around it. Its kind and its time are not signed by it: LedgerVerifier
- * holds them, and the issuer's signature, to the entry behind it and to the policy. Throws ProofError.
+ * Verifies the line of a registered statement, as far as possible without the entries around it. The statement does
+ * not sign the line's kind and time. LedgerVerifier compares them with the entry behind, and verifies the issuer's
+ * signature by the policy. Throws ProofError.
  */
 export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep {
   const registered = verifyStatementContent(line, sha256)
@@ -48,7 +52,7 @@ export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep 
   }
 }
 
-/** verifyStatementLine without a step for LedgerVerifier, for an entry whose place is proved otherwise. */
+/** Does what verifyStatementLine does, but makes no step. For an entry whose position is proved in another way. */
 export function verifyStatementContent(line: LineContent, sha256: Sha256): SignedStatement {
   const registered = parseRegisteredStatement(line.envelope)
   const leaf = toHex(leafHash(sha256, line.envelope))

@@ -3,11 +3,11 @@ import { ProofError } from '../error.ts'
 import { CBOR_ITEMS_MAX, CBOR_LEVELS_MAX } from '../limits.ts'
 
 /*
- * CBOR (RFC 8949) of envelopes, receipts and Signed Statements, by the rules of docs/formats/envelopes.md, "CBOR". Written by hand: a library
- * returns only the decoded value, and decides itself which encodings it accepts. The Python verifier follows the same page.
+ * Decoder of CBOR (RFC 8949) in envelopes, receipts and Signed Statements, by the rules of docs/formats/envelopes.md,
+ * "CBOR". Written by hand, because libraries return only the value and decide themselves which encodings they accept.
+ * The Python verifier follows the same page.
  */
 
-/** The item under a tag 18. */
 export class Tag18 {
   readonly value: unknown
 
@@ -16,19 +16,21 @@ export class Tag18 {
   }
 }
 
-/** A text string whose bytes are not UTF-8: no text, and equal to no other. */
+/** A text string whose bytes are not UTF-8. It is equal to no other value. */
 export class BadText {}
 
 /**
- * `deterministic`: the one encoding of RFC 8949 §4.2.1. `loose`: for COSE of other tools; maps may have any order, and text strings need not be UTF-8.
- * Every other departure from the deterministic encoding is malformed.
+ * `deterministic`: the one encoding of RFC 8949 §4.2.1.
+ *
+ * `loose`: for COSE of other tools. Maps may have any order, and text strings need not be UTF-8. Every other
+ * departure from the deterministic encoding is malformed.
  */
 export type CborForm = 'deterministic' | 'loose'
 
 /**
- * Returns the one item that `bytes` hold: maps as Map, integers beyond 2^53 - 1 as bigint, tag 18 around the whole as Tag18 where `tag18` is
- * allowed. Throws `cbor_malformed`; for deterministic CBOR also `cbor_not_deterministic`, where nothing is malformed. Takes time in proportion to the
- * bytes.
+ * Decodes the single item in `bytes`. Maps become Map, integers beyond 2^53 - 1 bigint, and an outer tag 18 becomes
+ * Tag18 if `tag18` allows it. Throws `cbor_malformed`; for well-formed CBOR that is not deterministic,
+ * `cbor_not_deterministic`. Takes linear time.
  */
 export function decodeCbor(
   bytes: Uint8Array,
@@ -71,7 +73,7 @@ class Reader {
     throw new ProofError('cbor_not_deterministic', this.#departure)
   }
 
-  /** `level`: that of an array, map or tag that begins here. */
+  /** `level`: nesting of an array, map or tag that begins here. */
   #item(level: number): unknown {
     if (++this.#items > CBOR_ITEMS_MAX) throw malformed(`more than ${CBOR_ITEMS_MAX} items`)
     const head = this.#take(1)[0]!
@@ -105,7 +107,7 @@ class Reader {
     return this.#bytes.subarray(start, this.#at)
   }
 
-  /** Argument of a head (RFC 8949 §3); null: an indefinite length. */
+  /** Reads the argument of a head (RFC 8949 §3); null: an indefinite length. */
   #argument(major: number, info: number): number | bigint | null {
     if (info < 24) return info
     if (info === INDEFINITE && (major === ARRAY || major === MAP)) {
@@ -115,7 +117,7 @@ class Reader {
     if (info > 27) throw malformed('an indefinite length, or a head that is reserved')
     const size = 1 << (info - 24)
     const value = this.#take(size).reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
-    // The values that the next shorter form holds
+    // The limit is the range of the next shorter form
     if (value < (size === 1 ? 24n : 1n << BigInt(4 * size))) this.#depart('a head is longer than necessary')
     return toSafe(value)
   }
@@ -137,7 +139,7 @@ class Reader {
 
   #map(length: number | bigint | null, level: number): Map<unknown, unknown> {
     const map = new Map<unknown, unknown>()
-    // Compared as bytes: two equal byte strings are two objects.
+    // Encoded as hex, because two Uint8Arrays with equal bytes are distinct keys.
     const labels = new Set<string>()
     let last = ''
     for (let i = 0; this.#goesOn(i, length); i++) {
@@ -153,7 +155,7 @@ class Reader {
     return map
   }
 
-  /** Whether an array or map has a member after the first `count`. A length that the bytes can't hold ends in #take. */
+  /** Returns whether an array or map has a member after the first `count`. A length beyond the bytes fails in #take. */
   #goesOn(count: number, length: number | bigint | null): boolean {
     if (length !== null) return count < length
     if (this.#bytes[this.#at] !== BREAK) return true

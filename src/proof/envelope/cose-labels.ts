@@ -1,4 +1,4 @@
-/* Labels and values of COSE that envelopes, receipts and registered statements have in common. */
+/* COSE labels and values common to envelopes, receipts and registered statements. */
 
 // RFC 9052 §4.2
 export const COSE_SIGN1_TAG = 18

@@ -20,10 +20,10 @@ import { parseEnvelope } from './parse-envelope.ts'
 export { type ParsedEnvelope, parseEnvelope }
 
 /*
- * Envelopes: COSE_Sign1 (RFC 9052) over a statement (docs/formats/envelopes.md).
+ * Encoder of envelopes: COSE_Sign1 (RFC 9052) over a statement (docs/formats/envelopes.md).
  *
- * Every record is encoded here, so the CBOR is written by hand, each result into one allocation: 1.4 to 1.6 µs for the
- * three encodings of a record, 5.8 with cborg. Tests hold them to cborg byte by byte.
+ * Every record is encoded here, so the CBOR is written by hand, each result in one allocation. The three encodings of
+ * a record take 1.4 to 1.6 µs; cborg takes 5.8. Tests compare the bytes with cborg's.
  */
 
 type ProtectedHeader = {
@@ -36,7 +36,10 @@ type ProtectedHeader = {
   readonly issuedAtSeconds: number
 }
 
-/** The protected header, deterministic CBOR. Throws `cose_header` for a time that is no count of seconds. */
+/**
+ * Encodes the protected header as deterministic CBOR. Throws `cose_header` if the time is not a whole number of
+ * seconds.
+ */
 export function encodeProtected(header: ProtectedHeader): Uint8Array {
   const { kid, issuedAtSeconds } = header
   if (!Number.isSafeInteger(issuedAtSeconds) || issuedAtSeconds < 0) {
@@ -62,11 +65,11 @@ export function encodeProtected(header: ProtectedHeader): Uint8Array {
   return out
 }
 
-/** ["Signature1", protected, empty external AAD, payload…: RFC 9052 §4.4. */
+/** The start of Sig_structure (RFC 9052 §4.4): ["Signature1", protected, empty external AAD, payload. */
 const SIGNATURE1 = new Uint8Array([0x84, 0x6a, ...utf8Encode('Signature1')])
 const EMPTY_BYTES = 0x40
 
-/** Sig_structure of RFC 9052 §4.4, the bytes that are signed. */
+/** Returns the signed bytes: Sig_structure of RFC 9052 §4.4. */
 export function toBeSigned(protectedBytes: Uint8Array, payload: Uint8Array): Uint8Array {
   const parts =
     headBytes(protectedBytes.length) + protectedBytes.length + headBytes(payload.length) + payload.length
@@ -78,7 +81,7 @@ export function toBeSigned(protectedBytes: Uint8Array, payload: Uint8Array): Uin
   return out
 }
 
-/** The whole envelope. Throws `envelope_too_large` for one that every verifier would refuse. */
+/** Encodes an envelope. Throws `envelope_too_large` if every verifier would refuse its size. */
 export function encodeEnvelope(
   protectedBytes: Uint8Array,
   payload: Uint8Array,
@@ -112,7 +115,7 @@ export function verifySigner(
   }
 }
 
-/** How long the head of an item is. `value` up to 2^53. */
+/** Returns the length of an item's head. `value`: up to 2^53. */
 function headBytes(value: number): number {
   if (value < 24) return 1
   if (value < 0x100) return 2
@@ -120,7 +123,7 @@ function headBytes(value: number): number {
   return value < 0x1_0000_0000 ? 5 : 9
 }
 
-/** Writes an item's head in its shortest form; returns where the next byte goes. */
+/** Writes an item's head in its shortest form. Returns the position after it. */
 function putHead(out: Uint8Array, at: number, major: number, value: number): number {
   const length = headBytes(value)
   if (length === 1) out[at] = major | value

@@ -8,7 +8,7 @@ import { shown, shownLabels } from './shown.ts'
 import { attachedPayload, type CoseMap, hasExactly, parseSign1 } from './sign1.ts'
 import { readUsualEnvelope } from './usual-envelope.ts'
 
-/** -19 is RFC 9864's name for what -8 has always meant with an Ed25519 key. */
+/** -19 is RFC 9864's name for -8 with an Ed25519 key. */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-7, 'ES256'],
   [-8, 'EdDSA'],
@@ -16,17 +16,18 @@ const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
 ])
 
 /**
- * Everything about an envelope but its signature and its statement. Throws, in this order of precedence:
- * `envelope_too_large`, `cbor_malformed`, `cbor_not_deterministic`, `cose_structure`, `cose_unprotected`; and of
- * the protected header the last two before these again, then `cose_crit`, `cose_header`, `cose_algorithm`,
- * `cose_content_type`.
+ * Parses an envelope, except its statement, and without verifying the signature.
+ *
+ * Throws, in this order of precedence: `envelope_too_large`, `cbor_malformed`, `cbor_not_deterministic`,
+ * `cose_structure`, `cose_unprotected`. For the protected header: `cbor_malformed`, `cbor_not_deterministic`,
+ * `cose_crit`, `cose_header`, `cose_algorithm`, `cose_content_type`.
  */
 export function parseEnvelope(bytes: Uint8Array): ParsedEnvelope {
   if (bytes.length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${bytes.length} bytes`)
   return readUsualEnvelope(bytes) ?? decodeEnvelope(bytes)
 }
 
-/** Decodes any envelope that is not too large. */
+/** Decodes any envelope within the size limit. */
 export function decodeEnvelope(bytes: Uint8Array): ParsedEnvelope {
   const parts = parseSign1(bytes, 'deterministic')
   const { protectedBytes, unprotected, signature } = parts
@@ -66,7 +67,7 @@ function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject'
   return { issuer, subject, issuedAtSeconds: issuedAtSeconds as number }
 }
 
-/** Throws unless the map has exactly these labels. */
+/** Throws `cose_header` unless the map has exactly these labels. */
 function refuseLabels(map: CoseMap, labels: readonly number[], what: string): void {
   if (hasExactly(map, labels)) return
   throw new ProofError('cose_header', `${what} has the labels ${shownLabels(map)}`)

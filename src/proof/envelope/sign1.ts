@@ -2,19 +2,21 @@ import { SIGNATURE_BYTES } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { type CborForm, decodeCbor, Tag18 } from './cbor.ts'
 
-/** Label to value. */
 export type CoseMap = ReadonlyMap<unknown, unknown>
 
-/** Parts of a COSE_Sign1 (RFC 9052 §4.2). `payload`: null where it is detached. `signature`: 64 bytes. */
+/** Parts of a COSE_Sign1 (RFC 9052 §4.2). `payload`: null if detached. `signature`: 64 bytes. */
 export type Sign1 = {
-  /** As received; the signed bytes contain them. */
+  /** As received, because they are part of the signed bytes. */
   readonly protectedBytes: Uint8Array
   readonly unprotected: CoseMap
   readonly payload: Uint8Array | null
   readonly signature: Uint8Array
 }
 
-/** Throws `cbor_malformed`, `cbor_not_deterministic`, `cose_structure`. Labels are the caller's to check. */
+/**
+ * Parses a COSE_Sign1. Throws `cbor_malformed`, `cbor_not_deterministic`, `cose_structure`. The caller must check the
+ * labels.
+ */
 export function parseSign1(bytes: Uint8Array, form: CborForm): Sign1 {
   const value = decodeCbor(bytes, form, 'tag 18')
   if (!(value instanceof Tag18)) throw structure('no tag 18')
@@ -31,12 +33,11 @@ export function parseSign1(bytes: Uint8Array, form: CborForm): Sign1 {
   return { protectedBytes, unprotected, payload, signature }
 }
 
-/** Whether the map has these labels and no other. */
 export function hasExactly(map: CoseMap, labels: readonly number[]): boolean {
   return map.size === labels.length && labels.every((label) => map.has(label))
 }
 
-/** Throws `cose_structure` where the payload is detached. */
+/** Throws `cose_structure` if the payload is detached. */
 export function attachedPayload({ payload }: Sign1): Uint8Array {
   if (payload !== null) return payload
   throw structure('the payload is detached: attach it, or sign its hash (RFC 9995), and send that')

@@ -16,9 +16,9 @@ import {
 } from './envelope-layout.ts'
 
 /**
- * Reads an envelope that is, byte for byte, laid out as we write it, but for -19 in the place of -8: heads in their shortest form and members in their order, so
- * it is the deterministic encoding of what it says. null for any other, of which parseEnvelope says what is wrong, if anything is. 1.3 µs where
- * decoding, encoding and comparing take 11.9.
+ * Reads an envelope with exactly the layout that we write, apart from -19 in place of -8. Heads in shortest form and
+ * members in order make it the deterministic encoding of its values. Returns null for any other envelope:
+ * parseEnvelope then decodes it or throws. Takes 1.3 µs; decoding, encoding and comparing take 11.9.
  */
 export function readUsualEnvelope(bytes: Uint8Array): ParsedEnvelope | null {
   const reader = new Reader(bytes)
@@ -63,7 +63,7 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return equalBytes(bytes.subarray(0, start.length), start)
 }
 
-/** null for bytes that are not UTF-8. */
+/** Returns null if the bytes are not UTF-8. */
 function textOf(bytes: Uint8Array | null): string | null {
   if (bytes === null) return null
   try {
@@ -73,7 +73,7 @@ function textOf(bytes: Uint8Array | null): string | null {
   }
 }
 
-/** Heads of one to five bytes: no length here is longer, and no time until 2106. */
+/** Reads heads of one to five bytes. No length here is longer, and no time before 2106. */
 class Reader {
   readonly #bytes: Uint8Array
   #at = 0
@@ -90,7 +90,7 @@ class Reader {
     return this.#bytes[this.#at++] === byte
   }
 
-  /** The value of a head of this major type, in its shortest form. */
+  /** Returns the value of a head of this major type in its shortest form, or null. */
   head(major: number): number | null {
     const first = this.#bytes[this.#at++]! ^ major
     if (first < 24) return first
@@ -98,7 +98,7 @@ class Reader {
     const length = 1 << (first - 24)
     let value = 0
     for (let i = 0; i < length; i++) value = value * 256 + this.#bytes[this.#at++]!
-    // The value that the next shorter form could still hold; NaN beyond the end.
+    // Must exceed what the next shorter form can encode; NaN beyond the end.
     return value > SHORTER_MAX[first - 24]! ? value : null
   }
 

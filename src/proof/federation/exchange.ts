@@ -4,36 +4,36 @@ import { saidOfReceived } from '../entry/verify-received.ts'
 import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
-/** An entry of a ledger that another one is sent. `leaf`: lower-case hex. */
+/** An entry that the ledger sends to another one. `leaf`: lower-case hex. */
 export type SentEntry = { readonly seq: number; readonly leaf: string; readonly kind: EntryKind }
 
-/** An entry of another ledger, by its seq there. `at`: the seq of the entry that received it. */
+/** A received entry of another ledger. `at`: seq of the entry that receives it. */
 export type TakenEntry = { readonly at: number; readonly leaf: string; readonly kind: EntryKind }
 
-/** A gated record of the ledger: its events and what was erased of it, in order. */
+/** A gated record of this ledger. `past`: entries of its events and erasures, in order. */
 type OwnRecord = { readonly past: SentEntry[] }
 
-/** How the ledger shares a record of its own by one peering: `share` is the entry that says so, null where its creation did. */
+/** A record of this ledger that one peering shares. `share`: the entry that shares it; null if `record-created` did. */
 type SharedRecord = {
   readonly own: OwnRecord
   readonly share: SentEntry | null
   readonly refusals: SentEntry[]
 }
 
-/** One peering, as the chain of one side has it. */
+/** One peering, as one side's chain describes it. */
 export class PeeringExchange {
   readonly peer: string
-  /** The other side's. */
+  /** Id of the other side's ledger. */
   readonly ledger: string
   readonly handshake: string
   readonly added: SentEntry
-  /** Leaf of the inviter's entry, at the invited side. null: this side invited. */
+  /** On the invited side, the leaf of the inviter's entry. null: this side is the inviter. */
   readonly counterpart: string | null
-  /** The entry with which it ended on this side; null: it has not. Nothing after that is sent. */
+  /** Seq of the entry that ended the peering on this side; null: still active. No later entries are sent. */
   endedAt: number | null = null
   readonly #shared = new Map<string, SharedRecord>()
   readonly #offers = new Map<string, SentEntry[]>()
-  /** About the peering itself, and the keys that the ledger's entries are signed with. */
+  /** Entries about the peering itself, and rotations of the ledger's envelope keys. */
   readonly #changes: SentEntry[] = []
   readonly #rotations: SentEntry[] = []
   readonly #taken = new Map<number, TakenEntry>()
@@ -49,21 +49,21 @@ export class PeeringExchange {
     this.ledger = inviter.ledger === ledger ? invited.ledger : inviter.ledger
     this.added = added
     this.counterpart = counterpart ?? null
-    // The inviter's is the answer to the handshake.
+    // The inviter's entry is the answer to the handshake, so it is sent.
     if (this.counterpart !== null) this.#changes.push(added)
   }
 
-  /** In the order in which the other side received them. */
+  /** Received entries by their seq in the other ledger, in the order of reception. */
   get taken(): ReadonlyMap<number, TakenEntry> {
     return this.#taken
   }
 
-  /** Records of this side that the other is sent. */
+  /** Records of this side that are sent to the other. */
   get records(): ReadonlySet<string> {
     return new Set(this.#shared.keys())
   }
 
-  /** Entries sent to the other side: in each list, each entry after those before it. No list waits for another. */
+  /** Yields lists of entries for the other side. Entries of one list are sent in order; the lists are independent. */
   *sent(): Generator<readonly SentEntry[]> {
     yield this.#changes
     yield this.#rotations
@@ -105,22 +105,21 @@ export class PeeringExchange {
   }
 }
 
-/** `sharedLater` is of other entries than those that follow. */
+/** `sharedLater` was computed from other entries than those that follow. */
 export class UnforeseenShare extends Error {}
 
 /**
- * Exchange of a ledger with each of its peers, from its verified entries in order (`onEntry` of LedgerVerifier).
+ * Collects what a ledger exchanges with its peers. The input is its verified entries, in order (`onEntry` of
+ * LedgerVerifier). Takes about 500 bytes of memory for each sent entry and 170 for each received one.
  *
- * Takes about 500 bytes of memory for each entry that is sent, and 170 for each that is received.
- *
- * `sharedLater`: the records that some `record-shared` of the ledger names. With it, memory grows with what is shared; a set
- * that lacks one of them makes the comparison fail. Without it, every event of a record is kept, because it could still be
- * shared.
+ * `sharedLater`: the records that any `record-shared` of the ledger names. With it, memory grows only with what is
+ * shared; a set that lacks one of them makes the comparison fail. Without it, all events of all records are stored,
+ * because any record could still be shared.
  */
 export class LedgerExchange {
   readonly #sharedLater: ReadonlySet<string> | null
   readonly #records = new Map<string, OwnRecord>()
-  /** By the seq of an event, whose document may be erased. */
+  /** Records by the seq of an event whose document may be erased. */
   readonly #recordOf = new Map<number, OwnRecord>()
   readonly #peerings = new Map<string, PeeringExchange>()
   #ledger = ''
@@ -138,7 +137,7 @@ export class LedgerExchange {
     return this.#size
   }
 
-  /** In the order in which they were made. */
+  /** Returns the peerings with a ledger, in the order of their creation. */
   with(ledger: string): PeeringExchange[] {
     return [...this.#peerings.values()].filter((one) => one.ledger === ledger)
   }
@@ -188,7 +187,7 @@ export class LedgerExchange {
   }
 
   #peering(peer: string): PeeringExchange {
-    return this.#peerings.get(peer)! // LedgerVerifier knows it
+    return this.#peerings.get(peer)! // LedgerVerifier has checked that it exists
   }
 
   #create(record: string, entry: SentEntry, { predicate }: ParsedStatement): void {
@@ -215,7 +214,10 @@ export class LedgerExchange {
   }
 }
 
-/** To be kept. A text that was put together byte by byte takes a kilobyte until somebody reads it. */
+/**
+ * Returns hex for long-term storage. A string that was concatenated byte by byte takes a kilobyte until it is first
+ * read, so one character is read.
+ */
 function hexOf(leaf: Uint8Array): string {
   const hex = toHex(leaf)
   hex.charCodeAt(0)

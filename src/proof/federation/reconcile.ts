@@ -1,8 +1,8 @@
 import type { LedgerExchange, PeeringExchange, SentEntry, TakenEntry } from './exchange.ts'
 
 /*
- * Two ledgers, each verified by itself, against each other (docs/formats/federation.md). An entry that is received
- * twice, or an offer that is answered twice, is found before: a ledger that says so does not verify.
+ * Compares two ledgers, each verified on its own (docs/formats/federation.md). Entries that are received twice and
+ * offers that are answered twice are found before: such a ledger does not verify.
  */
 
 export type ReconcileCode =
@@ -14,7 +14,7 @@ export type ReconcileCode =
   | 'offer_open'
   | 'state_mismatch'
 
-/** The first that was found. `seq`: an entry of `ledger`; null: it is about no entry. */
+/** The first difference found. `seq`: an entry of `ledger`; null: it concerns no single entry. */
 export type Difference = {
   readonly code: ReconcileCode
   readonly ledger: string
@@ -23,16 +23,19 @@ export type Difference = {
 }
 
 export type ReconcileCounts = {
-  /** Shared by either with the other. */
+  /** Records that either ledger shares with the other. */
   readonly records: number
-  /** Entries of either side that the other received with the same leaf; offers among them. */
+  /** Entries of either side that the other received with the same leaf, offers included. */
   readonly entries: number
   readonly offers: number
-  /** Sent, as far as the sender's chain says, and not received by the end of the receiver's. No fault. */
+  /** Entries that the sender's chain has to send and the receiver's chain does not have yet. No fault. */
   readonly inFlight: number
-  /** The same, where the peering has ended: it will not come. */
+  /** Like `inFlight`, but the peering has ended: they will never be received. */
   readonly dropped: number
-  /** Received, of the other ledger, from beyond the end of what was shown of it. Shown anew, it holds them, or they are `not_sent`. */
+  /**
+   * Received entries with a seq beyond the shown end of the sender's ledger. A newer copy of that ledger must contain
+   * them; otherwise they are `not_sent`.
+   */
   readonly beyond: number
 }
 
@@ -40,7 +43,10 @@ export type Reconciliation =
   | { readonly ok: true; readonly counts: ReconcileCounts; readonly difference: null }
   | { readonly ok: false; readonly counts: null; readonly difference: Difference }
 
-/** The two MUST have been verified, and be of two ledgers. Their order makes no difference but to which of two faults is found. */
+/**
+ * Compares both ledgers, which MUST be verified and different. The argument order decides only which of two faults is
+ * found.
+ */
 export function reconcile(one: LedgerExchange, other: LedgerExchange): Reconciliation {
   try {
     const pairs = pairPeerings(one, other)
@@ -68,7 +74,7 @@ class Differs extends Error {
 
 type Pair = readonly [PeeringExchange, PeeringExchange]
 
-/** Each peering of the two, on both sides: they may have had several, one after the other. */
+/** Pairs the two sides of each peering. Two ledgers may have had several, one after the other. */
 function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
   const theirs = new Map(other.with(one.ledger).map((peering) => [peering.peer, peering]))
   const pairs: Pair[] = []
@@ -88,7 +94,10 @@ function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
   })
 }
 
-/** One that only `side` has may be on its way, as long as nothing has come by it that the other shows nothing of. */
+/**
+ * Throws if a peering that only `side` has was used. It was used if one of its received entries lies within what the
+ * other ledger shows. Otherwise the peering may still be under way.
+ */
 function refuseUsed(peering: PeeringExchange, side: LedgerExchange, other: LedgerExchange): void {
   for (const [seq, { at }] of peering.taken) {
     if (seq >= other.size) continue
@@ -120,7 +129,7 @@ function verifyHandshake(
 type Side = { readonly ledger: LedgerExchange; readonly peering: PeeringExchange }
 type Counts = { -readonly [Name in keyof ReconcileCounts]: ReconcileCounts[Name] }
 
-/** Compares what `from` sends with what `to` has received. */
+/** Compares the entries that `from` sends with those that `to` received. */
 function compare(from: Side, to: Side, counts: Counts): void {
   const sent = [...from.peering.sent()]
   verifySent(new Map(sent.flat().map((entry) => [entry.seq, entry])), from, to, counts)
@@ -132,7 +141,7 @@ function compare(from: Side, to: Side, counts: Counts): void {
   }
 }
 
-/** Checks that every received entry was sent, and is the same. */
+/** Verifies that every received entry was sent, with the same leaf. */
 function verifySent(sent: ReadonlyMap<number, SentEntry>, from: Side, to: Side, counts: Counts): void {
   for (const [seq, taken] of to.peering.taken) {
     if (seq >= from.ledger.size) {
@@ -158,7 +167,7 @@ function refuseTaken(code: 'not_sent' | 'leaf_mismatch', { seq, taken, from, to 
   return new Differs({ code, ledger: to.ledger.ledger, seq: taken.at, detail })
 }
 
-/** How many of a list were received: those before the last one all were. */
+/** Returns how many entries of a list were received. Throws if one before the last received entry is missing. */
 function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side): number {
   const { taken } = to.peering
   const last = entries.findLastIndex(({ seq }) => taken.has(seq))
@@ -175,7 +184,7 @@ function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side
   return last + 1
 }
 
-/** Counts records over all peerings together: one that is shared anew is the same record, and each has one home. */
+/** Counts records over all peerings together. A record that is shared again counts once, and must have one home. */
 function countRecords({ ledger }: LedgerExchange, pairs: readonly Pair[]): number {
   const records = new Set(pairs.flatMap(([peering]) => [...peering.records]))
   const theirs = new Set(pairs.flatMap(([, peering]) => [...peering.records]))

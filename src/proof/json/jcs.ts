@@ -3,11 +3,12 @@ import { QUOTED_NAME_CHARS_MAX, QUOTED_NAMES_MAX } from '../limits.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
- * RFC 8785 canonical JSON. 0.5 µs for a payload of five members; npm's `canonicalize`, to which tests hold it, 0.9.
+ * Returns RFC 8785 canonical JSON. A payload of five members takes 0.5 µs; npm's `canonicalize`, with which tests
+ * compare it, takes 0.9.
  *
- * `value` MUST come from parseJsonText or be made by us: depth is not limited here. Throws `json_surrogate` for half
- * a surrogate pair (RFC 8785 §3.2.2.2), `json_number_lossy` for what is not a finite number, `json_syntax` for
- * what is not JSON at all, such as undefined.
+ * `value` MUST come from parseJsonText or from our own code, because depth is not limited here. Throws
+ * `json_surrogate` for a lone surrogate (RFC 8785 §3.2.2.2), `json_number_lossy` for a number that is not finite,
+ * `json_syntax` for a value that is not JSON, such as undefined.
  */
 export function canonicalize(value: JsonValue): string {
   switch (typeof value) {
@@ -15,7 +16,7 @@ export function canonicalize(value: JsonValue): string {
       return quote(value)
     case 'number':
       if (!Number.isFinite(value)) throw new ProofError('json_number_lossy', `${value} is no JSON number`)
-      return `${value}` // §3.2.2.3 is ECMAScript's own; -0 becomes 0
+      return `${value}` // §3.2.2.3 is ECMAScript's own format; -0 becomes 0
     case 'boolean':
       return value ? 'true' : 'false'
     case 'object':
@@ -35,7 +36,7 @@ function canonicalizeArray(array: readonly JsonValue[]): string {
 
 function canonicalizeObject(object: JsonObject): string {
   const names = Object.keys(object)
-  if (!isSorted(names)) names.sort() // by UTF-16 code units, as §3.2.3 asks
+  if (!isSorted(names)) names.sort() // by UTF-16 code units, as §3.2.3 requires
   let text = '{'
   for (let i = 0; i < names.length; i++) {
     const name = names[i]!
@@ -46,7 +47,7 @@ function canonicalizeObject(object: JsonObject): string {
 
 const quotedNames = new Map<string, string>()
 
-/** With a colon behind it. */
+/** Returns a member name as JSON, with a colon behind it. */
 export function quoteName(name: string): string {
   const known = quotedNames.get(name)
   if (known !== undefined) return known
@@ -56,17 +57,20 @@ export function quoteName(name: string): string {
   return quoted
 }
 
-/** As JCS orders names. */
+/** Returns whether names are in JCS order. */
 export function isSorted(names: readonly string[]): boolean {
   for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return false
   return true
 }
 
-/** Characters that a JSON string cannot hold as they are, or only as half of a pair. */
+/** Characters that a JSON string must escape, and surrogates, which must be paired. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/
 
-/** A JSON string: RFC 8785 §3.2.2.2 has the escapes of JSON.stringify. Throws `json_surrogate`. */
+/**
+ * Returns a JSON string with the escapes of RFC 8785 §3.2.2.2, which are those of JSON.stringify. Throws
+ * `json_surrogate`.
+ */
 export function quote(text: string): string {
   if (!NEEDS_CARE.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'half of a surrogate pair')

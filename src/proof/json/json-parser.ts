@@ -2,20 +2,20 @@ import { ProofError } from '../error.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
- * RFC 8259 without JSON.parse's objects, for texts in which a member's name holds an escape.
+ * Parses JSON (RFC 8259) without JSON.parse's objects, for texts in which a member name has an escape.
  *
- * V8 13.6 to 14.6 at least (Node 24, 26) can give such a member another name: after some object had a member called
- * `\`, `{"x":0,"\u0061":1}` may come back as `{"x":0,"\\":1}` (nodejs/node#63785, open). The state is the process's, so
- * one caller could change what another one's document says, and hide a doubled name. Names without an escape, and
- * strings by themselves, are not concerned.
+ * V8 13.6 to at least 14.6 (Node 24, 26) can give such a member another name. After some object had a member called
+ * `\`, `{"x":0,"\u0061":1}` may come back as `{"x":0,"\\":1}` (nodejs/node#63785, open). That state belongs to the
+ * process: one caller could change the content of another caller's document, and hide a duplicate name. Names without
+ * an escape, and single strings, are not affected.
  *
- * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. The last of equal names counts.
+ * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. Of equal names the last counts.
  */
 export function parseWithEscapedNames(text: string, depthMax: number): JsonValue {
   return new JsonReader(text, depthMax).readText()
 }
 
-/** The index of the quote that ends a string of which `start` is any character; the text's length if none does. */
+/** Returns the index of the quote that ends the string around `start`. Returns the text's length if there is none. */
 export function endOfString(text: string, start: number): number {
   let i = start
   for (; i < text.length; i++) {
@@ -26,7 +26,7 @@ export function endOfString(text: string, start: number): number {
   return i
 }
 
-/** endOfString, or where nothing in the text is escaped what is faster. */
+/** Returns endOfString, or a faster equivalent for a text without backslashes. */
 export function endFinderOf(text: string): typeof endOfString {
   return text.includes('\\') ? endOfString : endOfPlainString
 }
@@ -56,7 +56,10 @@ export function isSpace(code: number): boolean {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NEEDS_PARSING = /[\\\u0000-\u001f]/
 
-/** Reader of JSON. A subclass may change what JSON leaves open: numbers, doubled names, depth (src/records/otlp/read-json.ts). */
+/**
+ * JSON parser. A subclass may change what JSON leaves open: numbers, duplicate names, depth
+ * (src/records/otlp/read-json.ts).
+ */
 export class JsonReader {
   protected readonly text: string
   readonly #depthMax: number
@@ -73,7 +76,6 @@ export class JsonReader {
     return value
   }
 
-  /** The value of a number, from its text. */
   protected number(literal: string): JsonValue {
     return Number(literal)
   }
@@ -86,7 +88,7 @@ export class JsonReader {
     throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.at}`)
   }
 
-  /** With the spaces around it. */
+  /** Reads a value and the white space around it. */
   #readValue(depth: number): JsonValue {
     this.#skipSpace()
     const value = this.#readBare(depth)
@@ -144,7 +146,7 @@ export class JsonReader {
     this.#expect(close)
   }
 
-  /** JSON.parse knows what a string may hold, and a string by itself has no name. */
+  /** JSON.parse checks the content of strings. The V8 bug affects only member names in objects. */
   #readString(): string {
     const start = this.at
     this.#expect(QUOTE)
@@ -159,12 +161,12 @@ export class JsonReader {
     }
   }
 
-  /** In a loop: as a pattern it took half of the time of all. */
+  /** A loop: a regular expression took half of the total time. */
   #skipSpace(): void {
     while (isSpace(this.text.charCodeAt(this.at))) this.at++
   }
 
-  /** Match of the sticky pattern here; '' if there is none. */
+  /** Returns the match of a sticky pattern at `at`, or ''. */
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.at
     const [found] = pattern.exec(this.text) ?? ['']

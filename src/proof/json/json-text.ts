@@ -4,24 +4,27 @@ import { endFinderOf, endOfString, isSpace, parseWithEscapedNames } from './json
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /*
- * Requests and statements are checked on their text (docs/formats/documents.md): a parser that keeps the last of two
- * equal names, or rounds a number, would sign something other than what was sent, and two parsers could see two
- * different documents behind one signature.
+ * Requests and statements are checked as text (docs/formats/documents.md). A parser that keeps the last of two equal
+ * names, or rounds a number, would sign something other than the sender's text, and two parsers could see two
+ * documents behind one signature.
  *
- * Every HTTP body goes through here. JSON.parse decides about the grammar; one pass over the text, which may
- * rely on that, then finds what JSON.parse hides. It counts the colons instead of the names: fewer members in the value
- * than in the text means that one stands twice. 1.5 times JSON.parse in all (1.9 µs for a body of 419 bytes, 360 µs for
- * a batch of 84 KB); with strings read character by character where indexOf will do, 2.1 times.
+ * Every HTTP body is parsed here. JSON.parse decides about the grammar. Then one pass over the text finds what
+ * JSON.parse hides, and may rely on the grammar. The pass counts colons instead of names: fewer members in the value
+ * than in the text means a duplicate.
+ *
+ * In total 1.5 times JSON.parse (1.9 µs for a body of 419 bytes, 360 µs for a batch of 84 KB). Reading strings
+ * character by character instead of by indexOf took 2.1 times.
  */
 
-/** `tokensMax`: how many names, values, lists and objects a text of more than 64 KiB may hold; without it any number. */
+/** `tokensMax`: how many names, values, lists and objects a text of more than 64 KiB may have; unlimited if absent. */
 export type JsonLimits = { readonly depthMax: number; readonly tokensMax?: number | undefined }
 
 /**
- * The value of a JSON text (RFC 8259). `depthMax`: how many arrays and objects may lie in each other.
+ * Parses a JSON text (RFC 8259). `depthMax`: how deep arrays and objects may nest.
  *
- * Throws the first of these that applies: `json_depth` (in a text of more than 64 KiB `json_too_costly`, where that is met first),
- * `json_syntax`, `json_number_lossy`, `json_surrogate`, `json_nul`, `json_duplicate_member`. The verifier in Python has the same order.
+ * Throws the first of these that applies: `json_depth`, `json_syntax`, `json_number_lossy`, `json_surrogate`,
+ * `json_nul`, `json_duplicate_member`. In a text of more than 64 KiB, `json_too_costly` may come before `json_depth`.
+ * The Python verifier has the same order.
  */
 export function parseJsonText(text: string, limits?: JsonLimits): JsonValue {
   const depthMax = limits?.depthMax ?? JSON_DEPTH_MAX
@@ -34,12 +37,15 @@ export function parseJsonText(text: string, limits?: JsonLimits): JsonValue {
   return value
 }
 
-/** Returns the text without a leading byte order mark, like `withoutMark` for bytes. */
+/** Returns the text without a leading byte order mark, as `withoutMark` does for bytes. */
 export function withoutBom(text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/** A text that is too deep is refused for that, whatever else is wrong with it: it need not be JSON. */
+/**
+ * Parses and scans the text. A text that is too deep gets `json_depth` whatever else is wrong, even if it is not
+ * JSON.
+ */
 function parseAndScan(text: string, depthMax: number): { value: JsonValue; members: number } {
   try {
     return { value: parseChecked(text, depthMax), members: scan(text, depthMax) }
@@ -49,19 +55,19 @@ function parseAndScan(text: string, depthMax: number): { value: JsonValue; membe
   }
 }
 
-/** The value of a text, or of a part of one, that parseJsonText has taken before. */
+/** Parses a text, or part of a text, that parseJsonText has accepted before. */
 export function parseChecked(text: string, depthMax = JSON_DEPTH_MAX): JsonValue {
   return hasEscapedName(text) ? parseWithEscapedNames(text, depthMax) : parseGrammar(text)
 }
 
 /**
- * The value of a text that JSON.parse reads exactly. undefined: the text is no JSON or too deep, a name stands twice in it or holds an
- * escape, or a long number has another spelling than the double. Then JsonReader says more.
+ * Parses a text if JSON.parse reads it exactly. Returns undefined if the text is no JSON or too deep, has a duplicate
+ * or escaped name, or has a long number that is not spelled as its double. JsonReader then finds the reason.
  */
 export function parseExact(text: string, depthMax: number): JsonValue | undefined {
   if (hasEscapedName(text)) return undefined
   try {
-    // First, because JSON.parse is slow with deep texts.
+    // First, because JSON.parse is slow on deep texts.
     const members = scan(text, depthMax, refuseRespelt)
     const value = parseGrammar(text)
     return countMembers(value) === members ? value : undefined
@@ -75,12 +81,12 @@ function refuseRespelt(literal: string, at: number): void {
     throw new ProofError('json_number_lossy', `a double has other digits at character ${at}`)
 }
 
-/** JSON.parse takes 1.8 s and 160 MB for 4 MiB of brackets, before the pass after it could refuse them. */
+/** Longer texts are checked before parsing: JSON.parse takes 1.8 s and 160 MB for 4 MiB of brackets. */
 const COST_FIRST_CHARS = 64 * 1024
 
 /**
- * Whether the text holds at most so many names and values, and no name that goes the slow way: 18 ms for 512 KiB with 32,768 tokens,
- * on a core of 2.5 GHz. Says nothing about whether the text is JSON.
+ * Returns whether the text is within the limits and has no escaped name, which takes the slow parser. A text of 512
+ * KiB with 32,768 tokens takes 18 ms on a core of 2.5 GHz. The text may still be invalid JSON.
  */
 export function isCheap(text: string, limits: JsonLimits): boolean {
   try {
@@ -91,7 +97,10 @@ export function isCheap(text: string, limits: JsonLimits): boolean {
   return !hasEscapedName(text)
 }
 
-/** Refuses a costly text, which may not be JSON: then strings are guessed, and the grammar decides. */
+/**
+ * Throws if a text exceeds the limits. The text may be invalid JSON: string ends are then guesses, and the grammar
+ * check decides later.
+ */
 export function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits): void {
   const findEnd = endFinderOf(text)
   let depth = 0
@@ -109,12 +118,18 @@ export function refuseCost(text: string, { depthMax, tokensMax = Infinity }: Jso
   }
 }
 
-/** Whether a name or a value follows the character. The bracket before the first one counts for its list or object too. */
+/**
+ * Returns whether a name or value follows the character. An opening bracket counts once, for its list or object and
+ * the first element together.
+ */
 export function isTokenBefore(code: number): boolean {
   return code === COMMA || code === COLON || code === OPEN_OBJECT || code === OPEN_ARRAY
 }
 
-/** Whether JSON.parse could give a member another name: see json-parser.ts. Valid JSON has backslashes in strings only. */
+/**
+ * Returns whether JSON.parse could give a member another name (see json-parser.ts). Valid JSON has backslashes only
+ * in strings.
+ */
 function hasEscapedName(text: string): boolean {
   for (let slash = text.indexOf('\\'); slash >= 0; ) {
     const end = endOfString(text, slash)
@@ -150,13 +165,15 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** No number of so many characters without an exponent can be changed: a double has 15 digits to spare. */
+/** Longest number without an exponent that needs no check: a double has 15 reliable digits. */
 const SAFE_NUMBER_CHARS = 15
 
-/** How many members the text names, doubled ones included; checks depth, and numbers that a double may change, on the way. */
+/**
+ * Returns the number of members in the text, duplicates included. Checks depth, and numbers that a double may change.
+ */
 function scan(text: string, depthMax: number, checkNumber = refuseLossy): number {
-  // Chosen here, and as a function: V8's optimizer turns a boolean into a search that it moves into the loop, for each
-  // string again over the whole text (14 s instead of 10 ms for a body of 4 MiB; Node 24).
+  // Chosen here, as a function. V8's optimizer turns a boolean into a search that it moves into the loop, once per
+  // string over the whole text (14 s instead of 10 ms for a body of 4 MiB; Node 24).
   const findEnd = endFinderOf(text)
   let members = 0
   let depth = 0
@@ -175,7 +192,10 @@ function scan(text: string, depthMax: number, checkNumber = refuseLossy): number
 const LETTER_E = 0x65
 const LOWER_CASE = 0x20
 
-/** Returns the index of the number's last character. The grammar is known to hold: one of , ] } or space ends it. */
+/**
+ * Returns the index of the number's last character. The grammar was checked before: one of , ] } or space ends a
+ * number.
+ */
 function scanNumber(text: string, start: number, check: typeof refuseLossy): number {
   let end = start + 1
   let exponent = false
@@ -189,12 +209,13 @@ function scanNumber(text: string, start: number, check: typeof refuseLossy): num
 }
 
 /**
- * Leading and trailing zeros are not significant. `100.0` and 17 digits of a fraction pass although they come back in
- * another spelling, because nobody could have meant another number.
+ * Throws for a number that a double would change. Leading and trailing zeros are not significant. `100.0` and
+ * fractions of 17 digits pass although they come back in another spelling, because nobody could have meant another
+ * number.
  *
- * An integer that no double holds passes in one case: where it is how the double is written (RFC 8785 has
- * `1152921504606847000` for 2^60). The text then stays what it was, and every canonical text must pass: it is read again
- * from exports.
+ * An integer that no double represents passes in one case: if it is how the double is written (RFC 8785 writes 2^60
+ * as `1152921504606847000`). Its text does not change then. Every canonical text must pass, because exports are
+ * parsed again.
  */
 function refuseLossy(literal: string, at: number): void {
   const value = Number(literal)
@@ -210,14 +231,14 @@ function refuseLossy(literal: string, at: number): void {
   }
 }
 
-/** In one pass: a literal may be as long as a body, and /0+$/ takes the square of the zeros in it. */
+/** Counts in one pass. A literal may be as long as a body, and /0+$/ takes time quadratic in its zeros. */
 function countSignificantDigits(literal: string): number {
   let seen = 0
   let significant = 0
   for (let i = 0; i < literal.length; i++) {
     const code = literal.charCodeAt(i)
     if ((code | LOWER_CASE) === LETTER_E) break
-    if (code < DIGIT_0) continue // the sign and the point
+    if (code < DIGIT_0) continue // sign and point
     if (seen > 0 || code > DIGIT_0) seen++
     if (code > DIGIT_0) significant = seen
   }
@@ -239,7 +260,7 @@ function countMembers(value: JsonValue): number {
   return members
 }
 
-/** Only escapes can bring half a pair or U+0000 into a string of a well-formed text. */
+/** Throws for lone surrogates and U+0000. In a well-formed text only escapes can produce them. */
 function refuseBadStrings(value: JsonValue): void {
   const strings = [...stringsOf(value)]
   const half = strings.find((text) => !text.isWellFormed())
@@ -253,7 +274,6 @@ function refuseBadStrings(value: JsonValue): void {
     throw new ProofError('json_nul', `U+0000 in ${JSON.stringify(nul.slice(0, SHOWN_CHARS_MAX))}`)
 }
 
-/** Every string and name in a value. */
 function* stringsOf(value: JsonValue): Generator<string> {
   if (typeof value === 'string') yield value
   else if (Array.isArray(value)) for (const element of value) yield* stringsOf(element)
@@ -265,7 +285,7 @@ function* stringsOf(value: JsonValue): Generator<string> {
   }
 }
 
-/** Only when the count has shown that there is one: finds a name that stands twice in its object, to say which. */
+/** Finds the duplicate name for the error. Called only when the count has shown that there is one. */
 function duplicateMember(text: string): ProofError {
   const open: Set<string>[] = []
   let name = ''

@@ -6,14 +6,14 @@ import { ENTRY_KINDS } from '../statement/kinds.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
 
 /**
- * Rebuilds from a ledger's own entries who may act in it: agents, the keys that belong to them, and what each key may do.
+ * Rebuilds from a ledger's entries who may act in it: agents, their keys, and each key's scopes.
  *
- * A server without this check could be made to sign "agent X did it" for an X that nobody registered, or with
- * a key of somebody else: a holder of the API's login and the envelope key can write such an entry, and
- * only the chain's own order of registrations tells that it cannot have come about honestly.
+ * Without this check a server could sign "agent X did it" for an X that was never registered, or under somebody
+ * else's key. A holder of the API's login and the envelope key can write such an entry. Only the order of
+ * registrations in the chain shows that the entry is not legitimate.
  *
- * A chain that has registered no agent (no key) yet makes no claim about agents (keys), so nothing is checked
- * before its first registration. Ledgers of ours register both right after `ledger-created`.
+ * A chain without a registered agent makes no claim about agents, so agents are checked only after the first
+ * registration. The same is true of keys. Our ledgers register both right after `ledger-created`.
  */
 type Agent = { readonly digest: string; disabledAtMs: number | null }
 type Key = {
@@ -27,14 +27,15 @@ type Key = {
 const SCOPE_ACT = 'agents:act'
 const SCOPE_RECORDS = 'records:write'
 
-/** The part of an entry that names its maker. */
 type Acting = Pick<OwnStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs' | 'statement'>
 
 export class LedgerActors {
   readonly #agents = new Map<string, Agent>()
   readonly #keys = new Map<string, Key>()
 
-  /** Throws unless the entry's actor, through its key, could make such an entry at that time, and for those that it acts for. */
+  /**
+   * Throws if the actor's key did not entitle it to this entry at that time. Also checks the agents that it acts for.
+   */
   verifyActor({ kind, actor, key, actedFor, atMs, statement }: Acting): void {
     const entitled = ENTRY_KINDS[kind]
     if (actor === 'system') {
@@ -42,13 +43,13 @@ export class LedgerActors {
       if (!entitled.system) throw new ProofError('actor_not_entitled', `${kind} is not for system`)
       return
     }
-    // Another ledger's agent: its offer is held to the peering (ledger-peers.ts).
+    // Another ledger's agent: its offer is checked against the peering (peers.ts).
     if (parseRemoteAgent(actor) !== null) return
     if (entitled.scope === null) throw new ProofError('actor_not_entitled', `${kind} is for system alone`)
     this.#verifyAgent(actor, atMs)
     for (const agent of actedFor) this.#verifyAgent(agent, atMs)
     if (this.#keys.size === 0) return
-    const held = this.#keys.get(key!) // parseStatement lets nobody but system act without one
+    const held = this.#keys.get(key!) // parseStatement requires a key of everyone but system
     if (!held) throw new ProofError('key_not_created', `${key} acts for ${actor}`)
     if (held.agent !== actor)
       throw new ProofError('key_of_another_agent', `${key} belongs to ${held.agent}, not ${actor}`)
@@ -58,7 +59,7 @@ export class LedgerActors {
     if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
   }
 
-  /** Throws unless `key` has `scope`. No key: system. */
+  /** Throws if `key` lacks `scope`. A null key means system. */
   #verifyScope(key: string | null, scope: string): void {
     const held = this.#keys.get(key ?? '')
     if (held && !held.scopes.has(scope))
@@ -77,13 +78,13 @@ export class LedgerActors {
     known.disabledAtMs = atMs
   }
 
-  /** Throws unless the agent was registered under this digest. */
+  /** Throws if the agent was not registered with this digest. */
   verifyRegistered(agent: string, digest: string): void {
     if (this.#agents.get(agent)?.digest !== digest)
       throw new ProofError('subject_unknown', `${agent} with this digest was not registered`)
   }
 
-  /** `by` created the key: it cannot give it what it does not have itself. */
+  /** Records a new key. `by`: the key that creates it, which cannot grant a scope that it lacks. */
   createKey(key: string, digest: string, made: JsonObject, by: { key: string | null; atMs: number }): void {
     if (this.#keys.has(key)) throw new ProofError('duplicate_subject', `${key} is created twice`)
     const { agent, scopes, expiresAt } = made as { agent: string; scopes: string[]; expiresAt: string | null }
@@ -112,8 +113,8 @@ export class LedgerActors {
 }
 
 /**
- * Whether an agent rotates or revokes a signing key of its own: that needs no more than it needs to write records. A key without an
- * endorsement may be its first one, and is for whoever manages agents.
+ * Returns whether an agent rotates or revokes its own signing key. That needs only the scope to write records. A key
+ * without an endorsement may be the agent's first, and needs the scope to manage agents.
  */
 function isOfOwnKey(actor: string, statement: Acting['statement']): boolean {
   if (statement?.predicate['agent'] !== actor) return false

@@ -8,7 +8,7 @@ import { type AgentKeyRegistration, agentKeyText } from '../statement/agent-key.
 import { ENTRY_KINDS, type EntryKind, isSignedByAgents } from '../statement/kinds.ts'
 import { KeyRing, type RingKey } from './key-ring.ts'
 
-/** A key of an agent, with the places of the entries that registered and revoked it. */
+/** An agent's key, with the seqs of the entries that registered and revoked it. */
 export type StoredAgentKey = {
   readonly kid: string
   readonly agent: string
@@ -18,18 +18,20 @@ export type StoredAgentKey = {
   readonly revokedSeq: number | null
 }
 
-/** Kids of agents that a verifier knows from elsewhere, by agent. Each such agent has signed all that it did by these, and by keys that they endorse. */
+/**
+ * Trusted kids by agent, known from elsewhere. Each entry of such an agent must be signed by one of them, or by a key
+ * that they endorsed.
+ */
 export type PinnedAgents = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Part of an entry that says who made and signed it. */
 type Signed = Pick<OwnStep, 'kind' | 'kid' | 'actor' | 'actedFor'>
 
 /**
- * Keys by which agents sign for themselves, rebuilt from the chain: the order of the chain alone decides from where to where each
- * signs.
+ * Keys by which agents sign for themselves, rebuilt from the chain. The order of entries alone decides in which range
+ * each key signs.
  *
- * A thief of the server's keys can register a first key for an agent that has none. An agent that has one, and requires it, is out of
- * the thief's reach: another key needs a signature by one that it has, and an entry in its name does too.
+ * A thief of the server's keys can register a first key for an agent that has none. An agent that has a key, and
+ * requires it, is safe: another key needs a signature by one of its keys, and so does an entry in its name.
  */
 export class LedgerAgentKeys {
   readonly #providers: ProofProviders
@@ -37,7 +39,7 @@ export class LedgerAgentKeys {
   readonly #required = new Set<string>()
   #digest: Uint8Array | null = null
   readonly #pinned: PinnedAgents
-  /** Kids that a caller named, or that one of these has endorsed. */
+  /** Kids that the caller named, or that one of these has endorsed. */
   readonly #trusted = new Set<string>()
 
   constructor(providers: ProofProviders, pinned: PinnedAgents = new Map()) {
@@ -45,17 +47,17 @@ export class LedgerAgentKeys {
     this.#pinned = pinned
   }
 
-  /** Throws if an entry gives a key of an agent to the ledger: a kid says which of both signed. */
+  /** Throws if an entry makes an agent's key a key of the ledger. A kid must identify which of the two signed. */
   refuse(kid: string): void {
     if (this.#ring.get(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
   }
 
-  /** Digest of all registrations and revocations so far, in their order; null: there was never one. */
+  /** Digest of all registrations and revocations so far, in order; null: there were none. */
   get digest(): Uint8Array | null {
     return this.#digest
   }
 
-  /** Takes keys as they stand, of whose entries another verification has made sure. In an order of their own, where nothing was taken before. */
+  /** Loads keys whose entries were verified before. Must be called before any other change. */
   load(stored: readonly StoredAgentKey[]): void {
     const changes = stored.flatMap((key) => [
       { seq: key.registeredSeq, make: () => this.#add(key) },
@@ -77,13 +79,16 @@ export class LedgerAgentKeys {
     this.#extend([kid])
   }
 
-  /** By what has changed alone: a ledger has as many keys as it likes. */
+  /** Hashes only the change, because a ledger may have any number of keys. */
   #extend(change: readonly unknown[]): void {
     const before = this.#digest ?? new Uint8Array(0)
     this.#digest = this.#providers.sha256(concat([before, utf8Encode(JSON.stringify(change))]))
   }
 
-  /** Whether an agent has signed the entry; if not, the ledger's own key must have. Throws if it may not, or had to. */
+  /**
+   * Returns whether an agent signed the entry. If it returns false, the ledger's own key must have signed. Throws if
+   * the agent's key may not sign it, or if an agent had to sign it and did not.
+   */
   verifySigner({ kind, kid, actor, actedFor }: Signed): boolean {
     const known = this.#ring.get(kid)
     if (known) verifyMaySign(known, kind, actor)
@@ -92,7 +97,7 @@ export class LedgerAgentKeys {
     return known !== undefined
   }
 
-  /** Whether nobody but the agent itself says such a thing in its name. */
+  /** Returns whether only the agent itself may sign this kind in its name. */
   #isUnspoken(actor: string, kind: EntryKind): boolean {
     return (
       (this.#required.has(actor) && !isAboutAgentKeys(kind)) ||
@@ -100,7 +105,7 @@ export class LedgerAgentKeys {
     )
   }
 
-  /** Throws unless each pinned agent has one of the keys that were named. */
+  /** Throws if a pinned agent has none of the keys that the caller named. */
   verifyPinned(): void {
     for (const [agent, kids] of this.#pinned)
       if (![...kids].some((kid) => this.#trusted.has(kid)))
@@ -128,7 +133,10 @@ export class LedgerAgentKeys {
     this.#end(kid, seq)
   }
 
-  /** A key of a pinned agent is one that was named, or descends from one. */
+  /**
+   * Adds a pinned agent's new key to the trusted ones. Throws if the caller neither named it nor trusts a key that
+   * endorses it.
+   */
   #trust(agent: string, kid: string, endorsedBy: string | undefined): void {
     const pinned = this.#pinned.get(agent)
     if (!pinned) return
@@ -140,7 +148,7 @@ export class LedgerAgentKeys {
     this.#trusted.add(kid)
   }
 
-  /** `endorsement`: by a key that the ring holds for current. */
+  /** `endorsement`: by a key that the ring lists as current. */
   #verifyEndorsement(
     { kid, signature }: NonNullable<AgentKeyRegistration['endorsement']>,
     text: Uint8Array,
@@ -150,7 +158,10 @@ export class LedgerAgentKeys {
   }
 }
 
-/** Entries about keys say nothing in the agent's name, and one that has lost its key could not be silenced otherwise. */
+/**
+ * Entries about keys state nothing in the agent's name. The server may sign them, or an agent that lost its key could
+ * never be stopped.
+ */
 function isAboutAgentKeys(kind: EntryKind): boolean {
   const { gives, ends } = ENTRY_KINDS[kind]
   return ends === 'agent' || gives?.[0]?.use === 'agent'

@@ -7,8 +7,8 @@ import { countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { parseNote } from '../tree/note.ts'
 
 /**
- * A checkpoint, or the tree of a receipt, which has no chain hash. `kept`: held by somebody outside, so that it speaks against the
- * ledger's operator too.
+ * A checkpoint, or the tree of a receipt, which has no chain hash. `kept`: stored outside, so that it is evidence
+ * against the ledger's operator too.
  */
 type Expected = {
   readonly size: number
@@ -18,28 +18,30 @@ type Expected = {
   readonly isWitnessed: boolean
 }
 
-/** Knowledge from outside: notes of checkpoints, and statements with their receipts. */
+/** Evidence from outside: checkpoint notes, and statements with their receipts. */
 export type KeptHeads = {
   readonly checkpoints?: readonly string[] | undefined
   readonly receipts?: readonly Uint8Array[] | undefined
 }
 
 /**
- * Checkpoints and receipts that a ledger must extend: each is compared with tree and chain as they are at its size, and of a receipt
- * the entry too.
+ * Checkpoints and receipts that a ledger must extend. Each is compared with the tree and the chain at its size, and a
+ * receipt also with its entry.
  *
- * An operator who rewrote or cut off the ledger can sign new checkpoints, so only a kept one convicts
- * the operator; the ledger's own convict a thief of the database who has no note key.
+ * An operator who rewrote or cut off the ledger can sign new checkpoints, so only a checkpoint from outside convicts
+ * the operator. The ledger's own checkpoints convict a thief of the database who lacks the note key.
  */
 export class LedgerCheckpoints {
   readonly #providers: ProofProviders
-  /** Notes that wait for the ledger's definition, which holds their key. */
+  /** Notes that arrived before the ledger's definition, which has their key. */
   #early: { note: string; kept: boolean }[] = []
   #receipts: readonly Uint8Array[]
   #signer: { origin: string; key: PublicKey } | null = null
-  /** Leaf of an entry that a receipt shows, by seq, to name the entry. The roots alone refuse as much, and two receipts that differ here. */
+  /**
+   * Leaves shown by receipts, by seq, so that errors can name the entry. The roots alone would refuse as much,
+   * including two receipts that contradict each other.
+   */
   readonly #leaves = new Map<number, Uint8Array>()
-  /** Ascending by size. */
   readonly #expected: Expected[] = []
   readonly #witnesses: WitnessPolicy | undefined
   #keptSize = 0
@@ -57,7 +59,7 @@ export class LedgerCheckpoints {
     for (const note of checkpoints) this.#early.push({ note, kept: true })
   }
 
-  /** Sizes of the largest checkpoints (and kept receipts) that agreed; 0: none. */
+  /** Size of the largest checkpoint or receipt from outside that agreed; 0: none. */
   get keptSize(): number {
     return this.#keptSize
   }
@@ -66,12 +68,12 @@ export class LedgerCheckpoints {
     return this.#ownSize
   }
 
-  /** Size of the largest one, kept or not, that as many witnesses as asked for have cosigned. */
+  /** Size of the largest checkpoint, from outside or not, that enough witnesses cosigned. */
   get witnessedSize(): number {
     return this.#witnessedSize
   }
 
-  /** Origin and note key of the ledger's definition. Verifies the notes and receipts that waited for them. */
+  /** Sets origin and note key from the ledger's definition. Verifies the notes and receipts that arrived before. */
   begin(origin: string, key: PublicKey): void {
     this.#signer = { origin, key }
     for (const { note, kept } of this.#early.splice(0)) this.expect(note, kept, 0)
@@ -80,7 +82,10 @@ export class LedgerCheckpoints {
     this.#receipts = []
   }
 
-  /** Throws unless the note is this ledger's, signed, and not of a size that has gone by. */
+  /**
+   * Adds a checkpoint. Throws if it is not signed by this ledger's note key, or if its size is not above the current
+   * `size`.
+   */
   expect(note: string, kept: boolean, size: number): void {
     if (!this.#signer) {
       this.#early.push({ note, kept })
@@ -117,7 +122,10 @@ export class LedgerCheckpoints {
     )
   }
 
-  /** To be called for every entry, with the chain hash after it; `root` is computed only where a checkpoint needs it. */
+  /**
+   * Compares the tree after an entry with the expected checkpoints. Must be called for every entry, with the chain
+   * hash after it. `root` is called only if a checkpoint needs it.
+   */
   compare(
     { seq, leaf }: { readonly seq: number; readonly leaf: Uint8Array },
     chain: Uint8Array,
@@ -154,7 +162,7 @@ export class LedgerCheckpoints {
       throw new ProofError('receipt_mismatch', `a receipt shows another entry at seq ${seq}`)
   }
 
-  /** Throws if a checkpoint or a receipt is of more entries than there are: the ledger's tail is missing. */
+  /** Throws if a checkpoint or receipt has more entries than the ledger: the ledger's tail is missing. */
   finish(size: number): void {
     const [missed] = this.#expected
     if (missed)

@@ -1,15 +1,16 @@
 import type { KeyHint } from './key-hint.ts'
 
 /**
- * Envelope keys that are in wrong hands, by kid: since when (milliseconds since the epoch), or null. An entry that such
- * a key signed counts if a kept checkpoint covers it, and does not count at all if it was signed from that time on. (A
- * time relaxes nothing: the thief chooses what time an entry says.)
+ * Compromised envelope keys by kid, with the time of the compromise (milliseconds since 1970) or null.
+ *
+ * An entry signed by such a key is accepted only if an outside checkpoint covers it, and never if its time is at or
+ * after the compromise. The time alone proves nothing, because the thief chooses the times of entries.
  */
 export type CompromisedKeys = ReadonlyMap<string, number | null>
 
 /**
- * Those that the source owns up to, and those that the verifier was told of by others: the sender of an export can
- * leave out the first.
+ * Joins the compromised keys that the source declares with those that the verifier knows. The sender of an export
+ * could leave out the former.
  */
 export function compromisedKeys(
   hints: readonly Pick<KeyHint, 'kid' | 'compromisedAt'>[],

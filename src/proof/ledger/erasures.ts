@@ -4,18 +4,17 @@ import { ProofError } from '../error.ts'
 type Missing = { readonly seq: number; readonly subject: string; readonly sha256: string }
 
 /**
- * Documents lie beside the chain and may go missing in one way only: a `payload-erased` entry says so. The owner of
- * the database can delete a document, but cannot make that entry without the envelope key. A missing document
- * that no entry explains is found here.
+ * Verifies that every missing document was erased by a `payload-erased` entry. The owner of the database can delete a
+ * document, but needs the envelope key for that entry. A missing document without such an entry is found here.
  *
- * The other way round is legal for a while: the entry comes first, a worker removes the document after it.
+ * The opposite is legal for a while: the entry comes first, and a worker removes the document later.
  */
 export class LedgerErasures {
-  /** By the seq that is said to explain it. */
+  /** By the seq of the entry that should erase it. */
   readonly #missing = new Map<number, Missing>()
   readonly #erased = new Set<string>()
 
-  /** A line at `seq` lacks this document. */
+  /** Records that the line at `seq` lacks this document. */
   miss(seq: number, document: ErasedDocument): void {
     const { subject, sha256, erasedBy } = document
     if (erasedBy <= seq)
@@ -33,8 +32,8 @@ export class LedgerErasures {
   }
 
   /**
-   * The entry at `by` says that it erased this subject of the entry at `seq`. False: the document is still there, so
-   * that the caller must check that it ever was.
+   * Records that the entry at `by` erases a document of the entry at `seq`. Returns false if the document is still
+   * stored: then the caller must verify that the entry at `seq` digests it.
    */
   explain(by: number, seq: number, subject: string, sha256: string): boolean {
     if (this.#erased.has(`${seq} ${subject}`))
@@ -53,8 +52,8 @@ export class LedgerErasures {
   }
 
   /**
-   * Called after each entry, with the erasures that it explained taken out: those that were due at `seq` are due no
-   * longer.
+   * Throws if a document should have been erased by the entry at `seq`, which is no such erasure. Must be called
+   * after each entry.
    */
   verifyExplained(seq: number): void {
     const missing = this.#missing.get(seq)
@@ -65,7 +64,7 @@ export class LedgerErasures {
       )
   }
 
-  /** Throws if a document is missing that no entry explains, at the end of the chain. */
+  /** Throws if the erasing entry of a missing document lies beyond the end of the chain. */
   finish(): void {
     for (const [by, { seq, subject }] of this.#missing) {
       throw new ProofError(

@@ -7,24 +7,28 @@ import { END_LINE_BYTES_MAX, LINE_DEPTH_MAX } from '../limits.ts'
 import { isObject } from '../statement/fields.ts'
 import { isKeyHint, type KeyHint, parseKeyHint } from './key-hint.ts'
 
-/* First and last line of an export (docs/formats/export.md): `{"export":1,…}` and `{"checkpoint":…}`. */
+/* Parsers of the first and last line of an export (docs/formats/export.md): `{"export":1,…}` and `{"checkpoint":…}`. */
 
 export const DOCUMENTS_WITHHELD =
   'this export was made without documents (the API key may not read them): whether they are intact was not checked'
 
-/** `ledger`: the id that the export says it is of. The chain's first entry decides. */
+/** `ledger`: the export's claim about its ledger. The chain's first entry decides. */
 export type ExportHead = {
   readonly ledger: string
   readonly keys: readonly KeyHint[]
   readonly documents: DocumentsShown
 }
 
-/** Beginning of the first line of an export. A file that begins so but is not strict JSON is a damaged export, not another kind of file. */
+/**
+ * Start of an export's first line. A file that starts so but is not strict JSON is a damaged export, not another kind
+ * of file.
+ */
 const START = '{"export"'
 
 /**
- * The first line of an export; null: it is another file. Throws a code of the JSON text check or of UTF-8 for a damaged line, `line_syntax` for a
- * key of another form. The content stays a hint, and members that are not known are passed over.
+ * Parses the first line of an export. Returns null for any other file. Throws a code of the JSON text check or of
+ * UTF-8 for a damaged line, `line_syntax` for a malformed key. The content is only a hint, and unknown members are
+ * ignored.
  */
 export function parseExportHead(bytes: Uint8Array): ExportHead | null {
   const head = bytes.length > END_LINE_BYTES_MAX ? null : parseHead(bytes)
@@ -39,7 +43,7 @@ export function parseExportHead(bytes: Uint8Array): ExportHead | null {
   }
 }
 
-/** For people: why parseExportHead has found another file. */
+/** Message for people if parseExportHead returns null. */
 export const NO_EXPORT =
   'not an export: its first line is not {"export":1,…} with the id of a ledger and its keys'
 
@@ -53,8 +57,8 @@ function parseHead(bytes: Uint8Array): JsonObject | null {
 }
 
 /**
- * Returns the checkpoint of the last line, or null if the ledger had none yet. Throws `export_incomplete` for any other last line: the download was
- * cut off, possibly within a character, and the entries before the cut would verify.
+ * Returns the checkpoint of the last line, or null if the ledger had none yet. Throws `export_incomplete` for any
+ * other last line: the download was cut off, possibly within a character. The entries before the cut would verify.
  */
 export function parseExportTail(bytes: Uint8Array): string | null {
   const tail = bytes.length > END_LINE_BYTES_MAX ? null : parseTail(bytes)

@@ -4,57 +4,67 @@ import { ProofError } from '../error.ts'
 import type { WitnessPolicy } from '../tree/cosignature.ts'
 import type { LedgerVerifier } from './verify-ledger.ts'
 
-/** Findings of the verification of a ledger, and what they rest on. */
 export type LedgerFindings = {
-  /** As its first entry names it; null when not even that was read. */
+  /** Id in the ledger's first entry; null if no entry was verified. */
   readonly ledger: string | null
   readonly entries: number
   readonly records: number
-  /** How many entries agents signed with keys of their own; the server signed the others. */
+  /** Number of entries that agents signed with their own keys. The server signed the others. */
   readonly agentSigned: number
-  /** Registered statements of others. */
+  /** Registered statements of other issuers. */
   readonly statements: number
-  /** `withheld`: the source showed none, so nothing is said about them. */
+  /** `withheld`: the source showed no documents, so they were not verified. */
   readonly documents: DocumentsShown
-  /** Source that says that the envelope keys are the ledger's. */
+  /** Evidence that the envelope keys are the ledger's. */
   readonly keys: KeyTrust
-  /** The key that signed the first entry, hex. */
+  /** Kid of the key that signed the first entry, in hex. */
   readonly firstKid: string | null
   readonly checkpoint: CheckpointTrust
-  /** Size of the largest checkpoint of that trust that the ledger was found to extend. */
+  /** Size of the largest checkpoint of that trust that the ledger extends. */
   readonly covered: number
-  /** Size of the largest checkpoint of the ledger's own; 0: it brought none. */
+  /** Size of the largest checkpoint of the ledger's own; 0: none. */
   readonly own: number
-  /** Whether that covers each entry that is more than a minute older than the newest one, and less than a minute lies behind it. */
+  /**
+   * Whether that checkpoint reaches the ledger's end. It must cover each entry more than a minute older than the
+   * newest one, and the gap behind it must be at most a minute.
+   */
   readonly ownReachesEnd: boolean
-  /** Size of the largest checkpoint that as many of the given witnesses cosigned as were asked for; 0: of none. null: none were given. */
+  /**
+   * Size of the largest checkpoint that enough of the given witnesses cosigned; 0: none. null: no witnesses were
+   * given.
+   */
   readonly witnessed: number | null
-  /** In order. For a ledger that was refused: those up to the fault. */
+  /** Erasures in order. For a refused ledger, those before the fault. */
   readonly erasures: readonly Erasure[]
 }
 
 /**
- * `given`: the key of the first entry is one that the caller named. `pinned`: it is the one that was seen with this
- * ledger before. `self-asserted`: it is the ledger's own claim; the maker of another ledger of this id with other
- * keys would not be noticed.
+ * Trust in the first entry's key.
+ *
+ * - `given`: the caller named it.
+ * - `pinned`: it was seen with this ledger before.
+ * - `self-asserted`: only the ledger claims it. A forged ledger of this id with other keys would not be noticed.
  */
 export type KeyTrust = 'given' | 'pinned' | 'self-asserted'
 
-/** `given`: kept by the caller. `own`: came with the ledger; says nothing against its operator. */
+/** `given`: stored by the caller. `own`: came with the ledger, and is no evidence against its operator. */
 export type CheckpointTrust = 'given' | 'own' | 'none'
 
-/** Knowledge of the verifier about the ledger's keys from elsewhere. */
+/** The caller's knowledge about the ledger's keys from elsewhere. */
 export type LedgerTrust = {
-  /** Trusted envelope keys by kid (hex). Each must have signed in this ledger. */
+  /** Trusted envelope keys by kid (hex). Each must be introduced by an entry of this ledger. */
   readonly kids?: readonly string[] | undefined
-  /** Kids that were seen as a ledger's first before, by ledger id. */
+  /** First kids of ledgers that were seen before, by ledger id. */
   readonly pinned?: ReadonlyMap<string, string> | undefined
   readonly witnesses?: WitnessPolicy | undefined
 }
 
 export type LedgerSummary = LedgerVerifier['summary']
 
-/** Verifies what caller and source (`said`: its ledger's id) say about the ledger as a whole against what its chain says. */
+/**
+ * Verifies what the caller and the source claim about the whole ledger against its chain. `said`: the ledger id that
+ * the source claims.
+ */
 export function verifyTrust(
   { ledger, kids, firstKid }: LedgerSummary,
   said: string,
@@ -100,8 +110,8 @@ export function findingsOf(
 }
 
 /**
- * A key is followed forwards through rotations, so only the first entry's key vouches for the whole chain: a later
- * one never signed what lies before it.
+ * Rotations lead only forwards, so only the first entry's key vouches for the whole chain. A later key never signed
+ * what lies before it.
  */
 function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerTrust): KeyTrust {
   if (ledger === null || firstKid === null) return 'self-asserted'
@@ -109,7 +119,7 @@ function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerT
   return trust.pinned?.get(ledger) === firstKid ? 'pinned' : 'self-asserted'
 }
 
-/** A kept checkpoint names the trust even where the ledger has larger ones of its own: those bind nobody. */
+/** An outside checkpoint decides even if the ledger's own ones are larger: those bind nobody. */
 function checkpointTrust({ keptSize, ownSize }: LedgerSummary): {
   checkpoint: CheckpointTrust
   covered: number

@@ -7,7 +7,7 @@ import type { ParsedStatement } from '../statement/statement.ts'
 
 export type { GatedRecord } from '../statement/kinds/rule.ts'
 
-/** A gated record, as its first event makes it. */
+/** Returns a gated record from its first event. Throws `actor_not_entitled` if performer and principal are the same. */
 export function beginGated(event: RecordEvent): GatedRecord {
   const fields = event.statement.predicate as Members
   const principal = agentOf(fields)
@@ -33,7 +33,7 @@ export function beginGated(event: RecordEvent): GatedRecord {
   }
 }
 
-/** Moves the record by one event, or throws and leaves it half moved: the caller stops there. */
+/** Moves the record by one event. If it throws, the record may be half changed, and the caller must stop. */
 export function stepGated(record: GatedRecord, event: RecordEvent): void {
   const fields = event.statement.predicate as Members
   verifyFollows(record, event, fields)
@@ -55,7 +55,6 @@ const FINAL: ReadonlySet<string> = new Set(
   RECORD_STATES.filter((state) => !LIFECYCLE.some(({ from }) => from === state)),
 )
 
-/** Whether no event can move the record any more. */
 export function isFinal(record: GatedRecord): boolean {
   return FINAL.has(record.state)
 }
@@ -75,7 +74,7 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members)
   }
 }
 
-/** The subjects that are not new here are the record's own, with the digests that were signed before. */
+/** Subjects that are not new must be the record's own, with the digests that were signed before. */
 function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members): void {
   const [about, completion] = event.statement.subjects
   if (about.sha256 !== record.payloadDigest) {
@@ -92,7 +91,7 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members
   }
 }
 
-/** Outcome that decides a transition besides its kind; statements of other kinds have neither member. */
+/** Returns the outcome that, with the kind, decides a transition. Statements of other kinds have neither member. */
 function outcomeOf(fields: Members): string | undefined {
   return (fields['outcome'] ?? fields['verdict']) as string | undefined
 }
@@ -101,7 +100,7 @@ function optionalText(value: unknown): string | null {
   return (value ?? null) as string | null
 }
 
-/** An event of a record, as its entry says it. `leaf`: lower-case hex. */
+/** An event of a record, from its entry. `leaf`: lower-case hex. */
 export type RecordEvent = {
   readonly seq: number
   readonly leaf: string

@@ -1,20 +1,20 @@
 import { ProofError } from '../error.ts'
 import type { JsonObject } from '../json/json-value.ts'
 
-/** `records`: null: everything is held; empty if a type or an agent narrows it. */
+/** `records`: null means a hold on everything. Empty if a type or agent narrows the hold. */
 type Hold = { readonly case: string; readonly records: readonly string[] | null }
 
 /**
- * Rules of retention, and holds, as a ledger's entries set them (docs/formats/statements.md). An erasure by the server names the rule
- * by which it was made. A hold on everything, or on records by their ids, is kept: which records a type or an agent has is not in
- * the statements of erasures, so holds on those are the database's to keep.
+ * Retention rules and holds, as a ledger's entries set them (docs/formats/statements.md). Verifies that an erasure by
+ * the server names the rule that allows it, and that no hold on everything or on the record by its id forbids it. An
+ * erasure's statement names neither type nor agent, so only the database can enforce holds on those.
  */
 export class LedgerKeeping {
-  /** Days by the seq of the entry that set them; null: no end. */
+  /** Days by the seq of the entry that set the rule; null: no end. */
   readonly #rules = new Map<number, number | null>()
-  /** By the seq of the entry that set it. */
+  /** Holds by the seq of the entry that set them. */
   readonly #holds = new Map<number, Hold>()
-  /** Seqs of the holds on everything, and of those on a record by its id. */
+  /** Seqs of the holds on everything, and of those on each record. */
   readonly #ofAll = new Set<number>()
   readonly #ofRecords = new Map<string, Set<number>>()
   readonly #erasures = new Set<number>()
@@ -35,7 +35,7 @@ export class LedgerKeeping {
     }
   }
 
-  /** Throws unless the hold of that case was set, and was not lifted before. */
+  /** Throws if no hold of that case was set by that entry, or if it was lifted before. */
   liftHold(predicate: JsonObject): void {
     const seq = predicate['seq'] as number
     const hold = this.#holds.get(seq)
@@ -51,8 +51,8 @@ export class LedgerKeeping {
   }
 
   /**
-   * The entry at `by` says that it erased the document `name`. Throws where a hold is on it, and where the server erases without a
-   * rule, or an agent by one.
+   * Verifies that the entry at `by` may erase the document `name`. Throws if a hold is on it, if the server erases
+   * without a rule, or if an agent erases by a rule.
    */
   erase(by: number, actor: string, name: string, predicate: JsonObject): void {
     const rule = predicate['rule'] as number | undefined
@@ -70,7 +70,7 @@ export class LedgerKeeping {
     this.#erasures.add(by)
   }
 
-  /** Throws unless each of these entries erased something before. */
+  /** Throws if one of these entries is no earlier erasure. */
   verifyErased(predicate: JsonObject): void {
     const other = (predicate['erased'] as number[]).find((seq) => !this.#erasures.has(seq))
     if (other !== undefined)

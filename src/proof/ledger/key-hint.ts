@@ -1,7 +1,7 @@
 import type { JsonValue } from '../json/json-value.ts'
 import { isHash, isObject, isString, isTime } from '../statement/fields.ts'
 
-/** A public key as servers and files show it: a hint, because its kid is the thumbprint of its bytes. */
+/** A public key in a server's answer or a file. A hint: its kid is the thumbprint of its bytes. */
 export type KeyHint = {
   readonly kid: string
   readonly alg: string
@@ -9,7 +9,7 @@ export type KeyHint = {
   readonly compromisedAt: string | null
 }
 
-/** By its form alone. Other members are not looked at. */
+/** Returns whether the value has the form of a KeyHint. Other members are ignored. */
 export function isKeyHint(value: JsonValue): boolean {
   if (!isObject(value)) return false
   const { kid, alg, spki, compromisedAt = null } = value
@@ -18,7 +18,7 @@ export function isKeyHint(value: JsonValue): boolean {
   )
 }
 
-/** `hint`: of that form, in which `compromisedAt` may be absent. */
+/** Returns only the known members. `hint` has passed isKeyHint, so `compromisedAt` may be absent. */
 export function parseKeyHint({ kid, alg, spki, compromisedAt = null }: KeyHint): KeyHint {
   return { kid, alg, spki, compromisedAt }
 }

@@ -1,30 +1,31 @@
 import { ProofError } from '../error.ts'
 import { KEY_USES, type KeyUseName } from '../statement/key-uses.ts'
 
-/** A key and the range of entries that it signs: those behind `since`, up to and including `until`. */
+/** A key and the range of entries that it signs: after `since`, up to and including `until`. */
 export type RingKey<Key> = {
   readonly kid: string
   readonly holder: string
   readonly since: number
-  /** Seq of the entry that ended it; null: it is current. */
+  /** Seq of the entry that ended the key; null: it is current. */
   until: number | null
   readonly key: Key
 }
 
-/** A key that an entry is about to give. `endorsedBy`: kid of the key that endorses it; null: none does. */
+/** A key that an entry introduces. `endorsedBy`: kid of the key that endorses it; null: none. */
 type NewKey = { readonly kid: string; readonly holder: string; readonly endorsedBy: string | null }
 
 /**
- * Keys of one use, from and until which seq each signs, and the one rule of endorsement: a holder's first key comes without, each further
- * one is endorsed by a current key of the same holder (statement/key-uses.ts).
+ * Keys of one use, with the range of entries that each signs. The rule of endorsement: a holder's first key needs
+ * none, and each further key is endorsed by a current key of the same holder (statement/key-uses.ts).
  *
- * A kid is the thumbprint of its key, so nobody can put another key under it. An attacker with a retired or stolen old key could sign
- * entries after its end, but those are outside its range. A key does not come back: else a stolen old one could be given again.
+ * A kid is the thumbprint of its key, so no other key can have the same kid. An attacker with a retired or stolen old
+ * key can sign only entries that lie outside its range. A key never becomes current again, or a stolen old one could
+ * be introduced again.
  */
 export class KeyRing<Key> {
   readonly #use: (typeof KEY_USES)['envelope' | 'agent' | 'peer']
   readonly #keys = new Map<string, RingKey<Key>>()
-  /** Kids of the current keys of each holder that ever had one. */
+  /** Kids of each holder's current keys. A holder without an entry never had a key. */
   readonly #current = new Map<string, Set<string>>()
 
   constructor(use: KeyUseName & ('envelope' | 'agent' | 'peer')) {
@@ -35,7 +36,7 @@ export class KeyRing<Key> {
     return new Set(this.#keys.keys())
   }
 
-  /** In the order in which they were given. */
+  /** In the order of their introduction. */
   get keys(): readonly RingKey<Key>[] {
     return [...this.#keys.values()]
   }
@@ -44,7 +45,10 @@ export class KeyRing<Key> {
     return this.#keys.get(kid)
   }
 
-  /** Throws unless a key may be given: its kid is new, and a current key of its holder endorses it, or the holder had none before. */
+  /**
+   * Throws if the key may not be introduced. Its kid must be new, and a current key of its holder must endorse it,
+   * unless the holder never had a key.
+   */
   verifyNew({ kid, holder, endorsedBy }: NewKey): void {
     const { twice, unendorsed, currentMax } = this.#use
     if (this.#keys.has(kid)) throw new ProofError(twice, `the key ${kid} was given before`)
@@ -56,7 +60,10 @@ export class KeyRing<Key> {
       throw new ProofError(unendorsed, `${holder} has ${currentMax} current keys already`)
   }
 
-  /** Gives a key that verifyNew let in, from the entry behind `since` on. Where one is current at a time, it ends the one before it. */
+  /**
+   * Adds a key that verifyNew accepted. It signs after the entry at `since`. If the use allows one current key, it
+   * ends the one before.
+   */
   give(kid: string, holder: string, key: Key, since: number): void {
     const current = this.#current.get(holder) ?? new Set<string>()
     if (this.#use.currentMax === 1) for (const before of current) this.end(before, since)
@@ -64,14 +71,14 @@ export class KeyRing<Key> {
     this.#current.set(holder, current.add(kid))
   }
 
-  /** The entry at `seq` ends the key, which is current. */
+  /** Ends a current key with the entry at `seq`. */
   end(kid: string, seq: number): void {
     const known = this.#keys.get(kid)!
     known.until = seq
     this.#current.get(known.holder)!.delete(kid)
   }
 
-  /** The key of the ring that signs the entry at `seq`, where one is current at a time. */
+  /** Returns the key that signs the entry at `seq`. Only for uses with one current key. */
   at(seq: number): RingKey<Key> {
     return this.keys.findLast(({ since }) => since < seq)!
   }

@@ -3,18 +3,21 @@ import { KeyRing } from './key-ring.ts'
 
 const LEDGER = 'the ledger'
 
-/** Envelope keys of a ledger, by the entries that give them: `ledger-created` and `server-key-rotated` (docs/formats/export.md). */
+/**
+ * Envelope keys of a ledger, from the entries that introduce them: `ledger-created` and `server-key-rotated`
+ * (docs/formats/export.md).
+ */
 export class LedgerKeys {
   readonly #ring = new KeyRing<null>('envelope')
   #first: string | null = null
   #current: string | null = null
 
-  /** The kid of the first entry; null before it. */
+  /** Kid of the first entry; null before it. */
   get first(): string | null {
     return this.#first
   }
 
-  /** The kid that signs the next entry; null before the first. */
+  /** Kid that must sign the next entry; null before the first. */
   get current(): string | null {
     return this.#current
   }
@@ -24,7 +27,7 @@ export class LedgerKeys {
     return this.#ring.kids
   }
 
-  /** `kid`: that of the key that `ledger-created` names, which signs this entry too. */
+  /** `kid`: the key that `ledger-created` names, which signs that entry too. */
   begin(kid: string): void {
     this.#first = kid
     this.#introduce(kid, -1)
@@ -36,12 +39,12 @@ export class LedgerKeys {
     }
   }
 
-  /** From the next entry on: the entry at `seq`, signed by the current key, names another one. */
+  /** Makes another key current after the entry at `seq`, which the current key signed. */
   rotate(kid: string, seq: number): void {
     this.#introduce(kid, seq)
   }
 
-  /** Throws if an entry gives a key of the ledger to an agent: a kid says which of both signed. */
+  /** Throws if an entry makes a key of the ledger an agent's. A kid must identify which of the two signed. */
   refuse(kid: string): void {
     if (this.#ring.get(kid))
       throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)

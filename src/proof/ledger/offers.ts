@@ -5,18 +5,21 @@ import { type OfferedTerms, termsOfOffer, termsOfTaken, verifyTaken } from '../s
 
 type Offer = { readonly leaf: string; readonly terms: OfferedTerms }
 
-/** Decision about an offer. `code`: that of a refusal. */
+/** The home's decision about an offer. `code`: reason of a refusal, otherwise null. */
 export type OfferDecision = { readonly state: 'taken' | 'refused'; readonly code: string | null }
 
 /**
- * Called for each offer of the ledger, when its home's answer came. `seq`: that of the offer; `at`: time of the
- * receipt.
+ * Called for each offer of the ledger when the home's answer is received. `seq`: the offer's; `at`: seq of the entry
+ * that received the answer.
  */
 export type OnOffer = (seq: number, decision: OfferDecision, at: number) => void
 
-/** Steps that agents of the ledger offered to others: each is taken, as it was offered, or refused, once. */
+/**
+ * Steps that agents of the ledger offered to other ledgers. Each is decided once: taken as it was offered, or
+ * refused.
+ */
 export class LedgerOffers {
-  /** By seq; null: it is decided. */
+  /** By seq; null: decided. */
   readonly #offers = new Map<number, Offer | null>()
   readonly #onOffer: OnOffer | undefined
 
@@ -28,13 +31,16 @@ export class LedgerOffers {
     this.#offers.set(seq, { leaf, terms: termsOfOffer(statement) })
   }
 
-  /** `step`: the home's, received at `at`. Throws `offer_mismatch`, `offer_answered_twice`. */
+  /**
+   * Records that the home took an offer. `step`: the home's step, received at seq `at`. Throws `offer_mismatch`,
+   * `offer_answered_twice`.
+   */
   take(offer: TakenOffer, step: ParsedStatement, at: number): void {
     verifyTaken(this.#decide(offer), termsOfTaken(step))
     this.#onOffer?.(offer.seq, { state: 'taken', code: null }, at)
   }
 
-  /** `refusal`: the home's. As take. */
+  /** Records that the home refused an offer. Throws as `take` does. */
   refuse(offer: Received, { predicate }: ParsedStatement, at: number): void {
     const { peer, record } = this.#decide(offer)
     if (peer !== predicate['peer'] || record !== predicate['record'])

@@ -12,10 +12,13 @@ import type { ParsedStatement } from '../statement/statement.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 import { KeyRing } from './key-ring.ts'
 
-/** As a statement names it; its kid was found to be its thumbprint. */
+/** A key from a statement. Its kid was verified to be its thumbprint. */
 export type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
-/** `since`, `until`: signs what stands behind the one seq of the other chain, up to the other; null: it is current. */
+/**
+ * A key of the other ledger. It signs entries after seq `since` up to seq `until` of the other chain; null: it is
+ * current.
+ */
 export type PeerKey = NamedKey & {
   readonly key: PublicKey
   readonly since: number
@@ -25,19 +28,22 @@ export type PeerKey = NamedKey & {
 const PEER = 'the peer'
 
 /**
- * Received entries of one peering: the other ledger's keys, which of its entries, and its records as they stand by those.
- *
- * Takes 24 bytes for each entry and each record, in two tables, and an object for each record that can still move.
+ * Received entries of one peering. From them it knows the other ledger's keys, the received seqs and digests, and the
+ * state of the shared records. Takes 24 bytes for each entry and each record, in two tables, and an object for each
+ * record that can still move.
  */
 export class PeerHistory {
   readonly #sha256: Sha256
   readonly #ring = new KeyRing<NamedKey & { readonly key: PublicKey }>('peer')
-  /** By seq of the other chain; the tag is of the name and the digest of the document that the entry digests, or 0. */
+  /**
+   * By seq of the other chain. The tag is made of name and digest of the document that the entry digests; 0: no
+   * document.
+   */
   readonly #entries: IdTable
-  /** The other ledger's records; the tag is the first word of the payload's digest. */
+  /** The other ledger's records. The tag is the first word of the payload's digest. */
   readonly #ids: IdTable
   readonly #gated = new Map<string, GatedRecord>()
-  /** Records that were shared after their creation, which has not come yet. */
+  /** Records that were shared after their creation, and whose `record-created` was not received yet. */
   readonly #shared = new Set<string>()
 
   constructor(sha256: Sha256, first: NamedKey, idSeed: number) {
@@ -47,12 +53,14 @@ export class PeerHistory {
     this.#ids = new IdTable(idSeed)
   }
 
-  /** The other ledger's keys, oldest first. */
   get keys(): readonly PeerKey[] {
     return this.#ring.keys.map(({ key, since, until }) => ({ ...key, since, until }))
   }
 
-  /** Throws `key_not_current`, or as verifySigner: 73 µs each, natively. `seq`: that of the entry in its own chain. */
+  /**
+   * Verifies the signer of a received entry; 73 µs natively. Throws `key_not_current`, or as verifySigner. `seq`: the
+   * entry's in its own chain.
+   */
   verifySigner(seq: number, { envelope, kid }: ReceivedEntry, verifySignature: VerifySignature): void {
     const {
       kid: current,
@@ -63,15 +71,18 @@ export class PeerHistory {
     verifySigner(envelope, key, verifySignature)
   }
 
-  /** False: an entry of this seq came before. `at`: the seq of ours. */
+  /** Returns false if an entry of this seq was received before. `at`: seq of the receiving entry. */
   addEntry(seq: number, statement: ParsedStatement, at: number): boolean {
     const [document] = signedDocuments(statement)
     return this.#entries.add(seqId(seq), 0, at, document ? this.#tagOf(document) : 0)
   }
 
-  /** `seq`: that of the entry that names the key, the last one under the key before it. A key does not come back. */
+  /**
+   * Adds the other ledger's next key. `seq`: the entry that names it, the last one under the key before. A key never
+   * becomes current again.
+   */
   rotate(next: NamedKey, seq: number): void {
-    // The entry was found to be signed by the key of that seq, which endorses this one if it is current.
+    // The receiving entry was verified with the key of that seq, which endorses the new one if it is current.
     this.#give(next, this.#ring.at(seq).kid, seq)
   }
 
@@ -80,12 +91,14 @@ export class PeerHistory {
     this.#ring.give(kid, PEER, { kid, alg, spki, key: parsePublicKey(alg, fromBase64(spki)) }, seq)
   }
 
-  /** The record's entries may come now: the entry that shares it names this peering, as verifyReceived has found. */
+  /**
+   * Allows the record's entries to be received. verifyReceived has checked that the sharing entry names this peering.
+   */
   share(record: string): void {
     this.#shared.add(record)
   }
 
-  /** The first event of a record. `at`: the seq of ours that received it. */
+  /** Takes the first event of a record. `at`: seq of the receiving entry. */
   create(event: RecordEvent, peer: string, at: number): GatedRecord {
     const [{ name, sha256 }] = event.statement.subjects
     const share = (event.statement.predicate['share'] ?? []) as readonly { readonly peer: string }[]
@@ -98,7 +111,7 @@ export class PeerHistory {
     return record
   }
 
-  /** A later event of a record. */
+  /** Takes a later event of a record. */
   step(event: RecordEvent): GatedRecord {
     const [{ name }] = event.statement.subjects
     const record = this.#gated.get(name)
@@ -112,13 +125,16 @@ export class PeerHistory {
     return record
   }
 
-  /** Throws unless the record came, with this payload. It may have moved since the caller has looked. */
+  /**
+   * Throws if the record was not received, or with another payload. The caller's knowledge of its state may be
+   * outdated.
+   */
   verifyRecord(name: string, sha256: string): void {
     if (this.#ids.get(parseIdBytes('rec', name))?.tag !== digestWord(sha256))
       throw new ProofError('subject_unknown', `${name} did not come, or with another payload`)
   }
 
-  /** Throws unless the entry at `seq` came and digests this, as far as 32 bits tell. */
+  /** Throws if no received entry at `seq` digests this document. Compares 32 bits. */
   verifyDigested(seq: number, { name, sha256 }: Subject): void {
     if (this.#entries.get(seqId(seq))?.tag !== this.#tagOf({ name, sha256 }))
       throw new ProofError(

@@ -15,12 +15,15 @@ import { LedgerOffers, type OnOffer } from './offers.ts'
 import { type NamedKey, PeerHistory, type PeerKey } from './peer-history.ts'
 import type { LedgerRecords } from './records.ts'
 
-/** Identity of the ledger in a handshake, without its address and its key. */
+/** Identity of a ledger in a handshake, without its address and its key. */
 type Self = { readonly ledger: string; readonly origin: string; readonly genesis: string }
 
 type Identity = Self & { readonly url: string; readonly envelopeKey: NamedKey }
 
-/** Called for each event of another ledger's record that came, with the record as it stands then: not to be kept, nor changed. */
+/**
+ * Called for each received event of another ledger's record, with the state after it. The callback must neither store
+ * nor change `record`.
+ */
 export type OnRemote = (seq: number, peer: string, record: Readonly<GatedRecord>) => void
 
 export type PeersObserver = {
@@ -28,9 +31,7 @@ export type PeersObserver = {
   readonly onOffer?: OnOffer | undefined
 }
 
-/** A peering as it stands. */
 export type PeeringStanding = Readonly<Omit<Peering, 'history' | 'shared'>> & {
-  /** Oldest first. */
   readonly keys: readonly PeerKey[]
 }
 
@@ -38,40 +39,39 @@ type Added = { readonly inviter: Identity; readonly invited: Identity; readonly 
 
 type Peering = {
   readonly peer: string
-  /** Identity of the other side. */
   readonly other: Identity
   readonly handshake: string
   readonly addedSeq: number
-  /** Leaf of the entry that added it. */
+  /** Leaf of this ledger's `peer-added`. */
   readonly addedLeaf: string
-  /** Statement of that entry. */
   readonly added: ParsedStatement
-  /** Leaf of the other side's, where that is known. */
+  /** Leaf of the other side's `peer-added`; null while it is unknown. */
   counterpart: string | null
   revokedSeq: number | null
-  /** `pending`: an inviter's state, until the other side's half has come. */
+  /** `pending`: the inviter's state until the other side's `peer-added` is received. */
   state: StateOf<'peering'>
   readonly history: PeerHistory
-  /** Records of this ledger that are shared with the other. */
+  /** Records of this ledger that are shared with the other ledger. */
   readonly shared: IdTable
 }
 
-/** Kinds that may come before the handshake is done. */
+/** Kinds that may be received before the handshake is complete. */
 const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked', 'server-key-rotated'])
 
 /**
- * The ledgers that a ledger shares records with, rebuilt from its own entries: the records that it shares with each,
- * the entries that came from each, and whether the other ledger signed those (docs/formats/federation.md).
+ * The peers of a ledger, rebuilt from its own entries (docs/formats/federation.md). For each peer: the records shared
+ * with it, the entries received from it, and whether it signed those.
  *
- * An operator who could make up what others are to have said would not need to forge entries of their own: their chain holds
- * whatever they sign. So each received envelope is held to the key that the handshake, and the other chain's rotations, name.
+ * A dishonest operator needs no forged entries of its own ledger, because the chain accepts whatever the operator
+ * signs. Inventing other ledgers' entries must fail instead: each received envelope is verified with the key that the
+ * handshake, and the other chain's rotations, name.
  */
 export class LedgerPeers {
   readonly #providers: ProofProviders
   readonly #records: LedgerRecords
   readonly #idSeed: number
   readonly #peerings = new Map<string, Peering>()
-  /** By the other ledger. Those before it are revoked. */
+  /** The newest peering with each ledger. Earlier ones are revoked. */
   readonly #newestWith = new Map<string, Peering>()
   readonly #offers: LedgerOffers
   readonly #observer: PeersObserver
@@ -90,7 +90,7 @@ export class LedgerPeers {
     this.#offers = new LedgerOffers(observer.onOffer)
   }
 
-  /** All peerings that ever were, in the order in which they were added. */
+  /** Yields all peerings, revoked ones included, in the order of their `peer-added`. */
   *standings(): Generator<PeeringStanding> {
     for (const { history, ...standing } of this.#peerings.values()) yield { ...standing, keys: history.keys }
   }
@@ -99,7 +99,7 @@ export class LedgerPeers {
     this.#self = self
   }
 
-  /** A `peer-added` of this ledger. `kid`: that of the ledger's key at this place. */
+  /** Takes a `peer-added` of this ledger. `kid`: the ledger's current key. */
   add(step: EntryStep, statement: ParsedStatement, kid: string): void {
     const [{ name: peer, sha256: handshake }] = statement.subjects
     const { inviter, invited, counterpart = null } = statement.predicate as unknown as Added
@@ -124,13 +124,16 @@ export class LedgerPeers {
     this.#newestWith.set(other.ledger, peering)
   }
 
-  /** Moves a peering along its machine. `seq`: that of the entry that says so, here or received. */
+  /** Applies a change of the peering's state. `seq`: the entry of this ledger that makes or receives the change. */
   change(about: Subject, kind: EntryKind, seq: number): void {
     const peering = this.#change(about, kind)
     if (peering.state === 'revoked') peering.revokedSeq = seq
   }
 
-  /** Follows what a `record-created` or `record-shared` says about sharing. */
+  /**
+   * Records the sharing in a `record-created` or `record-shared`. Throws `not_shared` if a remote performer's ledger
+   * is not among the peers.
+   */
   share(seq: number, { subjects, predicate }: ParsedStatement): void {
     const share = (predicate['share'] ?? []) as readonly { readonly peer: string }[]
     const performer = parseRemoteAgent((predicate['performer'] ?? '') as string)
@@ -139,7 +142,10 @@ export class LedgerPeers {
       throw new ProofError('not_shared', `the record's performer is of ${performer.ledger}`)
   }
 
-  /** A `step-offered` of this ledger. The other's record may have moved meanwhile: then it is refused there. */
+  /**
+   * Takes a `step-offered` of this ledger. The other ledger's record may have moved meanwhile: then the other ledger
+   * refuses the offer.
+   */
   offer(step: EntryStep, statement: ParsedStatement): void {
     const [{ name, sha256 }] = statement.subjects
     const peering = this.#find(statement.predicate['peer'] as string)
@@ -149,12 +155,12 @@ export class LedgerPeers {
   }
 
   /**
-   * Takes the entry that this one received. If the entry is a step that takes an offer, the caller moves its own
+   * Takes the other ledger's entry that a step received. If the step takes an offer, the caller must move its own
    * record.
    */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
-    const said = saidOfReceived(statement)! // verifyReceived found it there
+    const said = saidOfReceived(statement)! // verifyReceived has checked it
     const peering = this.#find(said.peer)
     if (said.ledger !== peering.other.ledger)
       throw new ProofError(
@@ -172,7 +178,7 @@ export class LedgerPeers {
     this.#follow(peering, said, received, step)
   }
 
-  /** Follows what the other ledger's entry changes here. */
+  /** Applies the changes of the other ledger's entry. */
   #follow(peering: Peering, said: SaidOfReceived, { leaf, statement }: ReceivedEntry, step: EntryStep): void {
     const { history } = peering
     switch (said.kind) {
@@ -227,7 +233,7 @@ export class LedgerPeers {
     this.#offers.refuse(offer, statement, at)
   }
 
-  /** The invited's half of the handshake, which names the inviter's. */
+  /** Takes the invited side's `peer-added`, which names the inviter's. */
   #greet(peering: Peering, leaf: string, { kind, subjects, predicate }: ParsedStatement): void {
     verifyAbout(peering, subjects[0])
     if (predicate['counterpart'] !== peering.addedLeaf)
@@ -248,7 +254,7 @@ export class LedgerPeers {
     }
   }
 
-  /** One peering at a time with a ledger; another one after it was revoked. */
+  /** Throws if the peering is not new, or another peering with the ledger is not revoked. */
   #verifyNew(peer: string, ledger: string): void {
     if (this.#peerings.has(peer)) throw new ProofError('duplicate_subject', `${peer} is added twice`)
     const before = this.#newestWith.get(ledger)

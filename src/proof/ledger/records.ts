@@ -6,22 +6,28 @@ import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import type { Subject } from '../statement/kinds.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 
-/** Called for each event of a gated record, with the record as it stands then: not to be kept, nor changed. */
+/**
+ * Called for each event of a gated record, with the state after it. The callback must neither store nor change
+ * `record`.
+ */
 export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
 
 /**
  * Every record of a ledger, rebuilt from its statements.
  *
- * Terminal records are 24 bytes in a table: the id, the seq where it began and a piece of its payload's digest.
- * Only a gated record that can still move is an object.
+ * A terminal record takes 24 bytes in a table: its id, the seq of its first entry and one word of its payload's
+ * digest. Only a gated record that can still move is an object.
  */
 export class LedgerRecords {
   readonly #ids: IdTable
-  /** Completions, batches and registered statements. Apart, because another ledger chooses the ids of its records, and may take one of these. */
+  /**
+   * Completions, batches and registered statements. A separate table, because another ledger chooses the ids of its
+   * records and may choose one of these.
+   */
   readonly #others: IdTable
-  /** Reasons and compared values, each by the id that its name begins with, and its seq. */
+  /** Reasons and compared values, each by its seq and the id that its name begins with. */
   readonly #parts: IdTable
-  /** All gated records, open and ended. The tag is the index of the principal in `#principals`. */
+  /** All gated records, also ended ones. The tag is the principal's index in `#principals`. */
   readonly #shareable: IdTable
   readonly #principals = new Map<string, number>()
   readonly #gated = new Map<string, GatedRecord>()
@@ -40,13 +46,13 @@ export class LedgerRecords {
     return this.#count
   }
 
-  /** Records that are terminal at once: 16 bytes of `ids` and the first word of the payload's digest for each. */
+  /** Adds records that are terminal at once. Each has 16 bytes of `ids` and the first word of its payload's digest. */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
     for (let i = 0; i < digestWords.length; i++) add(this.#ids, ids, ID_BYTES * i, seq, digestWords[i]!)
     this.#count += digestWords.length
   }
 
-  /** The first event of a gated record. `agentSigned`: its type has agents sign for themselves. */
+  /** Takes the first event of a gated record. `agentSigned`: its type requires agents to sign for themselves. */
   create(event: RecordEvent, agentSigned = false): void {
     const [subject] = event.statement.subjects
     add(this.#ids, parseIdBytes('rec', subject.name), 0, event.seq, digestWord(subject.sha256))
@@ -60,7 +66,7 @@ export class LedgerRecords {
     this.#onGated?.(event.seq, record)
   }
 
-  /** A later event of a gated record. `isAgentSigned`: its actor has signed it. */
+  /** Takes a later event of a gated record. `isAgentSigned`: its actor signed it. */
   step(event: RecordEvent, isAgentSigned = false): void {
     const [subject, completion] = event.statement.subjects
     const record = this.#gated.get(subject.name)
@@ -82,8 +88,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Throws unless the entry at `seq` digests this document, as far as 32 bits of the digest tell. A document that is gone is
-   * compared whole, with its own line (ledger-erasures.ts).
+   * Throws if the entry at `seq` does not digest this document. Compares 32 bits of the digest. The digest of a
+   * missing document is compared in full with its line (erasures.ts).
    */
   verifyDigested(name: string, sha256: string, seq: number): void {
     const known = this.#findDocument(name, seq)
@@ -98,29 +104,26 @@ export class LedgerRecords {
       : this.#others.get(parseIdBytes('cmp', name))
   }
 
-  /** Throws `duplicate_subject`. */
   addBatch(name: string, seq: number): void {
     add(this.#others, parseIdBytes('bat', name), 0, seq, 0)
   }
 
-  /** Throws `duplicate_subject`. */
   addStatement(name: string, seq: number): void {
     add(this.#others, parseIdBytes('stm', name), 0, seq, 0)
   }
 
-  /** Made, or offered to another ledger. Throws `duplicate_subject`. */
+  /** Adds a completion that was submitted here, or offered to another ledger. Throws `duplicate_subject`. */
   addCompletion({ name, sha256 }: Subject, seq: number): void {
     add(this.#others, parseIdBytes('cmp', name), 0, seq, digestWord(sha256))
   }
 
-  /** Whether a record of the ledger has this name. */
   has(name: string): boolean {
     return this.#ids.get(parseIdBytes('rec', name)) !== null
   }
 
   /**
-   * Throws unless the record is a gated one of this ledger, was created with this payload, and is `party`'s to share. A terminal record is
-   * compared by 32 bits of its digest.
+   * Throws unless the record may be shared by `party`. It must be a gated record of this ledger, with this payload
+   * and with `party` as its principal. For a terminal record 32 bits of the digest are compared.
    */
   verifyShared({ name, sha256 }: Subject, party: string): void {
     const id = parseIdBytes('rec', name)
@@ -133,7 +136,7 @@ export class LedgerRecords {
   }
 }
 
-/** The 16 bytes of `ids` at `offset`. Throws `duplicate_subject`. */
+/** Adds the 16 bytes of `ids` at `offset`. Throws `duplicate_subject`. */
 function add(table: IdTable, ids: Uint8Array, offset: number, seq: number, tag: number): void {
   if (table.add(ids, offset, seq, tag)) return
   throw new ProofError(
@@ -142,7 +145,10 @@ function add(table: IdTable, ids: Uint8Array, offset: number, seq: number, tag: 
   )
 }
 
-/** `name`: `<id>/<part>`. An id has at least 62 random bits, so that two of these meet in no honest ledger. */
+/**
+ * Returns the table key of a document. `name`: `<id>/<part>`. An id has at least 62 random bits, so two of these keys
+ * never collide in an honest ledger.
+ */
 function partId(name: string, seq: number): Uint8Array {
   const [id] = name.split('/')
   const bytes = parseIdBytes(id!.startsWith('rec') ? 'rec' : 'cmp', id!)

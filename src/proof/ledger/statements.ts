@@ -11,8 +11,9 @@ import type { ParsedStatement } from '../statement/statement.ts'
 type Statement = Pick<EntryStep, 'seq' | 'kind' | 'leaf' | 'atMs' | 'registered'>
 
 /**
- * Registered statements of a ledger. Each stands right before the `statement-registered` that speaks for it, and the two were appended as one; the policy
- * that took it is the newest before them. A statement alone would be an entry for which nobody in the ledger answers.
+ * Registered statements of a ledger. Each stands right before its `statement-registered`, and the two were appended
+ * together. The policy that accepted it is the newest one before them. A statement without that entry would be an
+ * entry that nobody in the ledger answers for.
  */
 export class LedgerStatements {
   readonly #providers: ProofProviders
@@ -24,12 +25,14 @@ export class LedgerStatements {
     this.#providers = providers
   }
 
-  /** Number of statements that were registered. */
   get count(): number {
     return this.#count
   }
 
-  /** Throws `statement_pair` for every entry behind a statement but the one that registers it, and for that one elsewhere. */
+  /**
+   * Throws `statement_pair` unless statements and `statement-registered` entries alternate in pairs. A statement must
+   * be followed by its registration, and a registration must follow a statement.
+   */
   verifyTurn({ seq, kind }: Pick<EntryStep, 'seq' | 'kind'>): void {
     if ((this.#open !== null) === (kind === 'statement-registered')) return
     throw new ProofError(
@@ -46,7 +49,10 @@ export class LedgerStatements {
     this.#policy = { leaf: toHex(step.leaf), says: predicate as unknown as RegistrationPolicy }
   }
 
-  /** The entry behind a statement. Throws `statement_pair`, and as verifyRegistration does. */
+  /**
+   * Takes the entry behind a statement, and verifies the issuer's signature by the policy. Throws `statement_pair`,
+   * and as verifyRegistration does.
+   */
   register(step: EntryStep, { subjects, predicate }: ParsedStatement): void {
     const registered = this.pair(step, { subjects, predicate })
     if (this.#policy === null)
@@ -59,7 +65,9 @@ export class LedgerStatements {
     verifyRegistration(registered, this.#policy.says, this.#providers)
   }
 
-  /** `register` without the policy, so the issuer's signature is not judged. Throws `statement_pair`. */
+  /**
+   * Does what `register` does without the policy, so the issuer's signature is not verified. Throws `statement_pair`.
+   */
   pair(
     step: Pick<EntryStep, 'seq' | 'atMs'>,
     { subjects, predicate }: Pick<ParsedStatement, 'subjects' | 'predicate'>,
@@ -76,14 +84,14 @@ export class LedgerStatements {
     return registered!
   }
 
-  /** The end: throws `statement_pair` if a statement's other half is missing. */
+  /** Verifies the end of the chain. Throws `statement_pair` if the last statement has no registration. */
   finish(): void {
     if (this.#open)
       throw new ProofError('statement_pair', `nothing registers the statement at seq ${this.#open.seq}`)
   }
 }
 
-/** Throws `statement_pair` unless the predicate says of the statement what it says itself. */
+/** Throws `statement_pair` unless the predicate's claims match the statement. */
 function verifySaid(predicate: JsonObject, statement: SignedStatement, { sha256 }: ProofProviders): void {
   const itself = saidOf(statement, sha256)
   for (const name of ['issuer', 'subject', 'contentType', 'kid', 'payload'] as const) {
@@ -95,7 +103,7 @@ function verifySaid(predicate: JsonObject, statement: SignedStatement, { sha256 
   }
 }
 
-/** Members of a `statement-registered` about the statement. */
+/** Returns the members of a `statement-registered` about the statement. */
 export function saidOf(statement: SignedStatement, sha256: ProofProviders['sha256']) {
   const { issuer, subject, contentType, kid, payload } = statement
   return { issuer, subject, contentType, kid, payload: toHex(sha256(payload)) }

@@ -2,26 +2,27 @@ import { TAIL_AGE_MS_MAX } from '../limits.ts'
 
 type Place = { readonly seq: number; readonly atMs: number }
 
-/** An entry that a checkpoint should have covered long ago, and the time of the newest one. */
+/** An entry that should have been covered by a checkpoint before, and the time of the newest entry. */
 export type LateEntry = Place & { readonly newestAtMs: number }
 
 /**
- * How old the entries are that stand behind the checkpoints.
+ * Measures the age of entries behind the checkpoints.
  *
- * A statement does not hold its seq, and the chain is a hash without a key: anybody who has an export or the database, and no key at
- * all, can put an older checkpoint under it and take out or exchange the entries behind that. Their times are signed, so an older
- * checkpoint shows: entries behind it are older than a minute. Younger entries can be thinned still, and the end cut
- * off. An attacker who takes out everything older, and leaves a minute of it, leaves a gap. The gap alone is no proof,
- * because a ledger may rest.
+ * A statement does not contain its seq, and the chain is a hash without a key. So anybody who has an export or the
+ * database, without any key, can put an older checkpoint under it and remove or exchange the entries behind. Their
+ * times are signed, so an older checkpoint is visible: entries behind it are older than a minute.
+ *
+ * Entries of the last minute can still be removed, and the end cut off. An attacker who removes everything older, but
+ * leaves the last minute, leaves a gap in time. A gap alone proves nothing, because a ledger may be idle.
  */
 export class LedgerTail {
   #newestAtMs = Number.NEGATIVE_INFINITY
-  /** Newest of the entries that the ledger's own checkpoint covers. */
+  /** Time of the newest entry that the ledger's own checkpoint covers. */
   #newestCoveredAtMs = Number.POSITIVE_INFINITY
   #oldestBehindOwn: Place | null = null
   #oldestBehindAll: Place | null = null
 
-  /** The next entry, with the sizes of the largest checkpoints that agreed with the ledger up to it. */
+  /** Takes the next entry, with the sizes of the largest checkpoints that agreed with the ledger so far. */
   append(place: Place, { ownSize, keptSize }: { readonly ownSize: number; readonly keptSize: number }): void {
     this.#newestAtMs = Math.max(this.#newestAtMs, place.atMs)
     if (ownSize > place.seq) this.#newestCoveredAtMs = this.#newestAtMs
@@ -30,20 +31,19 @@ export class LedgerTail {
       Math.max(ownSize, keptSize) > place.seq ? null : older(this.#oldestBehindAll, place)
   }
 
-  /** null where each entry that is older than a minute is covered by a checkpoint of the ledger's own. */
+  /** The oldest late entry behind the ledger's own checkpoints; null if they cover every entry older than a minute. */
   get lateBehindOwn(): LateEntry | null {
     return this.#late(this.#oldestBehindOwn)
   }
 
-  /** The same of all checkpoints, those kept outside as well. */
+  /** The oldest late entry behind all checkpoints, those from outside included. */
   get lateBehindAll(): LateEntry | null {
     return this.#late(this.#oldestBehindAll)
   }
 
   /**
-   * Whether more than a minute lies between what a checkpoint of the ledger's own covers and what stands behind it. It
-   * is true as well for a ledger that rested, and was read in the second after it went on; or somebody took out all
-   * that stood there.
+   * Whether there is a gap of more than a minute behind what the ledger's own checkpoint covers. Either somebody
+   * removed what lay there, or the ledger was idle and was read in the second after its next entry.
    */
   get hasGapBehindOwn(): boolean {
     const oldest = this.#oldestBehindOwn
@@ -60,7 +60,7 @@ function older(one: Place | null, other: Place): Place {
   return one !== null && one.atMs <= other.atMs ? one : { seq: other.seq, atMs: other.atMs }
 }
 
-/** For people: its meaning, and the honest ledgers to which it happens. */
+/** Explains a late entry to people, and when an honest ledger has one. */
 export function describeLate({ seq, atMs, newestAtMs }: LateEntry, covered: number): string {
   const [at, newestAt] = [atMs, newestAtMs].map((ms) => new Date(ms).toISOString())
   return (

@@ -12,13 +12,16 @@ const BUILT_IN = [
   'task/1',
 ]
 
-/** The record types of a ledger, by `name/version`: a type is registered before a record names it, and never changes. */
+/**
+ * The record types of a ledger, by `name/version`. A type must be registered before a record uses it, and never
+ * changes.
+ */
 export class LedgerTypes {
   readonly #digests = new Map<string, string | null>(BUILT_IN.map((type) => [type, null]))
 
   readonly #agentSigned = new Set<string>()
 
-  /** Digests of the built-in types, as the ledger's definition has them. */
+  /** Sets the digests of the built-in types from the ledger's definition. */
   begin(types: Readonly<Record<string, string>>): void {
     for (const [type, digest] of Object.entries(types)) this.#digests.set(type, digest)
   }
@@ -40,14 +43,14 @@ export class LedgerTypes {
     return this.#agentSigned.has(type)
   }
 
-  /** Throws where the server has signed what agents sign themselves. */
+  /** Throws if the server signed a record of a type that agents must sign themselves. */
   verifySigner(types: readonly string[], isAgentSigned: boolean): void {
     const demanding = isAgentSigned ? undefined : types.find((type) => this.#agentSigned.has(type))
     if (demanding !== undefined)
       throw new ProofError('agent_signature_missing', `agents sign records of ${demanding} themselves`)
   }
 
-  /** The digest that a gated record fixes when it is created. */
+  /** Verifies the type's digest that a gated record fixes at its creation. */
   verifyDigest(type: string, digest: string): void {
     const known = this.#digests.get(type)
     if (known !== null && known !== digest)

@@ -27,41 +27,42 @@ import { describeLate, LedgerTail } from './tail.ts'
 import { LedgerTypes } from './types.ts'
 
 export type LedgerVerifierOptions = PeersObserver & {
-  /** Checkpoint notes held outside: the ledger must extend each. */
+  /** Checkpoint notes from outside: the ledger must extend each. */
   readonly keptCheckpoints?: readonly string[]
-  /** Statements with their receipts, held outside: the ledger must have those entries, and extend those trees. */
+  /** Statements with receipts, from outside: the ledger must have those entries and extend those trees. */
   readonly keptReceipts?: readonly Uint8Array[] | undefined
-  /** Witnesses whose cosignatures are looked for on every checkpoint. */
+  /** Witnesses whose cosignatures are counted on every checkpoint. */
   readonly witnesses?: WitnessPolicy | undefined
   readonly compromised?: CompromisedKeys
   /** Agents whose keys are known from elsewhere. */
   readonly pinnedAgents?: PinnedAgents | undefined
   /**
-   * Treatment of a ledger whose entries behind the last checkpoint are older than a minute (LedgerTail). `noticed` is for
-   * a verifier that keeps the newest checkpoint itself, and hears late of the next one. By default it is refused.
+   * Treatment of a ledger with entries behind the last checkpoint that are older than a minute (LedgerTail).
+   * `noticed` is for a verifier that stores the newest checkpoint itself and receives the next one late. Default:
+   * `refused`.
    */
   readonly lateTail?: 'refused' | 'noticed'
-  /** Random, so that ids cannot be chosen to slow the verifier down. */
+  /** Should be random, so that ids cannot be chosen to slow the verifier down. */
   readonly idSeed?: number
-  /** Called for each perfect subtree of the Merkle tree as it is completed. */
+  /** Called for each perfect subtree of the Merkle tree when it is complete. */
   readonly onNode?: (level: number, index: number, hash: Uint8Array) => void
-  /** MAY throw ProofError, as onRemote and onOffer: the entry is refused then. */
+  /** MAY throw ProofError, as onRemote and onOffer may: the entry is then refused. */
   readonly onGated?: OnGated
-  /** Called for each erasure. `isStored`: its document is still there, which is legal until a worker has come. */
+  /** Called for each erasure. `isStored`: the document is still there, which is legal until a worker removes it. */
   readonly onErasure?: (atMs: number, isStored: boolean) => void
-  /** Called for each entry, when it was verified. */
+  /** Called for each verified entry. */
   readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
- * A whole ledger, entry by entry in order: everything that no entry can say about itself alone.
+ * Verifies a whole ledger, entry by entry in order: everything that an entry cannot show on its own.
  *
- * The caller MUST have put each entry through `verifyEntry` before (in any order, on any thread), MUST give them in
- * the order in which they were found, and MUST stop at the first that throws. Throws ProofError. `summary` then holds
- * the findings until there, and its `size` is the seq of the refused entry.
+ * The caller MUST have put each entry through `verifyEntry` (in any order, on any thread), MUST append them in the
+ * order of the source, and MUST stop at the first that throws. Throws ProofError. `summary` then has the findings up
+ * to that entry, and its `size` is the seq of the refused entry.
  *
- * About 30 bytes of memory for each record, one object for each agent, key, type, erasure and gated record that
- * is not terminal.
+ * Takes about 30 bytes of memory for each record, and one object for each agent, key, type, erasure and gated record
+ * that is not terminal.
  */
 export class LedgerVerifier {
   readonly #providers: ProofProviders
@@ -85,7 +86,7 @@ export class LedgerVerifier {
   #definitionDigest = ''
   #size = 0
   #chain: Uint8Array = new Uint8Array()
-  /** How many entries there were when a compromised key last signed. */
+  /** Number of entries up to the last one that a compromised key signed. */
   #compromisedSize = 0
   #agentSigned = 0
 
@@ -117,12 +118,11 @@ export class LedgerVerifier {
     }
   }
 
-  /** The next entry. */
   append(step: EntryStep): void {
     this.#verifyPlace(step)
     if (step.seq === 0) this.#begin(step)
     this.#statements.verifyTurn(step)
-    // Somebody else's statement has no author here: the entry behind it says who had it registered.
+    // A registered statement has no author in the ledger: the entry behind it names who registered it.
     const own = isOwnStep(step) ? step : null
     const isAgentSigned = own !== null && this.#verifyAuthor(own)
     const chain = this.#linkChain(step)
@@ -144,12 +144,12 @@ export class LedgerVerifier {
     this.#options.onEntry?.(step)
   }
 
-  /** One of the ledger's own checkpoints, before the entry that reaches its size. */
+  /** Adds a checkpoint of the ledger's own. Must be called before the entry that reaches its size. */
   expectCheckpoint(note: string): void {
     this.#checkpoints.expect(note, false, this.#size)
   }
 
-  /** The end: throws if something that the entries promised is missing. */
+  /** Verifies the end of the ledger. Throws if anything that the entries promise is missing. */
   finish(): void {
     this.#statements.finish()
     this.#erasures.finish()
@@ -166,24 +166,23 @@ export class LedgerVerifier {
       throw new ProofError('checkpoint_missing_tail', late)
   }
 
-  /** Fault of the entries behind the last checkpoint; null if they are young. */
+  /** Fault of the entries behind the last checkpoint; null if they are new. */
   get lateTail(): string | null {
     const late = this.#tail.lateBehindAll
     const { keptSize, ownSize } = this.#checkpoints
     return late && describeLate(late, Math.max(keptSize, ownSize))
   }
 
-  /** The Merkle tree so far; not to be changed. */
+  /** The Merkle tree so far; callers must not change it. */
   get frontier(): Frontier {
     return this.#frontier
   }
 
-  /** All peerings that ever were, as they stand. */
+  /** All peerings with their current state, revoked ones included. */
   get peerings(): Iterable<PeeringStanding> {
     return this.#peers.standings()
   }
 
-  /** Summary of what was verified so far. */
   get summary() {
     return {
       ledger: this.#ledger,
@@ -210,7 +209,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** Takes from the first entry what it fixes for all that follow. */
+  /** Takes from the first entry what it fixes for all later entries. */
   #begin(step: EntryStep): void {
     const { subjects, predicate } = step.statement!
     const definition = predicate['definition'] as Definition
@@ -224,7 +223,7 @@ export class LedgerVerifier {
     this.#checkpoints.begin(definition.origin, parsePublicKey('EdDSA', fromBase64(definition.noteKey)))
   }
 
-  /** Whether an agent has signed the entry. */
+  /** Returns whether an agent signed the entry. */
   #verifyAuthor(step: OwnStep): boolean {
     this.#verifyMembership(step)
     const isAgentSigned = this.#agentKeys.verifySigner(step)
@@ -233,7 +232,7 @@ export class LedgerVerifier {
     return isAgentSigned
   }
 
-  /** One envelope key signs for many ledgers, so another ledger's entries carry good signatures here too. */
+  /** One envelope key signs for many ledgers, so entries of another ledger have valid signatures here too. */
   #verifyMembership(step: EntryStep): void {
     if (step.ledger !== this.#ledger)
       throw new ProofError('ledger_foreign', `an entry of ${step.ledger} in ${this.#ledger}`)
@@ -248,7 +247,10 @@ export class LedgerVerifier {
     return chain
   }
 
-  /** A checkpoint that was kept later than the key was stolen speaks for nothing that the thief signed before it. */
+  /**
+   * A checkpoint stored after the theft does not vouch for entries that the thief signed before it. So entries at or
+   * after the compromise are always refused.
+   */
   #noteCompromised({ seq, kid, atMs }: EntryStep): void {
     const sinceMs = this.#options.compromised?.get(kid)
     if (sinceMs === undefined) return
@@ -261,7 +263,10 @@ export class LedgerVerifier {
     this.#compromisedSize = seq + 1
   }
 
-  /** An envelope that makes a record cannot be there twice without its record id: those need no second table. */
+  /**
+   * Throws if the envelope occurs twice. An envelope that makes records needs no second table: its record ids cannot
+   * occur twice.
+   */
   #verifyNew(step: EntryStep): void {
     if (step.recordIds.length > 0) return
     if (!this.#leaves.add(step.leaf, 0, step.seq, 0)) {
@@ -269,7 +274,10 @@ export class LedgerVerifier {
     }
   }
 
-  /** Follows what the entry changes: kinds say how (statement/kinds), and a step moves its record. */
+  /**
+   * Applies the entry's changes. `follow` of its kind (statement/kinds) changes the ledger, and a step moves its
+   * record.
+   */
   #follow(step: EntryStep, isAgentSigned: boolean): void {
     this.#records.notarize(step.recordIds, step.digestWords, step.seq)
     const { statement, received } = step
@@ -290,7 +298,10 @@ export class LedgerVerifier {
     }
   }
 
-  /** The operator signs the ledger's state when it was reopened, which must be the state before the entry. */
+  /**
+   * Verifies that the state in a `ledger-restored` is the state before the entry. The operator signed it when the
+   * ledger was reopened.
+   */
   #verifyRestored(found: { readonly size: number; readonly chain: string }): void {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {
       throw new ProofError(

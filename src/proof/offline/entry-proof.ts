@@ -27,8 +27,8 @@ import {
 } from '../statement/fields.ts'
 
 /*
- * Proofs as files (docs/formats/proofs.md): a server's evidence of one entry, for a reader who has nothing else. All of
- * it is under an attacker's control. Every member must be there and no other, because what nobody looks at could be
+ * Proofs as files (docs/formats/proofs.md): a server's evidence of one entry, for a reader who has nothing else. An
+ * attacker controls the whole file. Unknown members are refused, because a member that no check reads could be
  * changed.
  */
 
@@ -46,14 +46,13 @@ export type EntryProof = {
   readonly index: number
   readonly treeSize: number
   readonly path: readonly Uint8Array[]
-  /** A signed note. */
   readonly checkpoint: string
   readonly item: ItemProof | null
-  /** Envelope of the entry that registers the key of the agent that signed this one; null: the server signed. */
+  /** Envelope of the entry that registers the signing agent's key; null: the server signed. */
   readonly registration: Uint8Array | null
 }
 
-/** A record's place in its batch. `item` is not checked here. */
+/** A record's position in its batch. The member `item` is not checked here. */
 export type ItemProof = {
   readonly item: JsonValue
   readonly index: number
@@ -119,7 +118,7 @@ const CONSISTENCY_FIELDS: Fields = {
   optional: {},
 }
 
-/** Throws `proof_syntax`, or a code of the JSON text check or of the encodings. */
+/** Parses a proof. Throws `proof_syntax`, or a code of the JSON text check or of the encodings. */
 export function parseEntryProof(text: string): EntryProof {
   const proof = parseMembers(text, PROOF_FIELDS)
   const entry = proof['entry'] as Record<string, string>
@@ -134,12 +133,12 @@ export function parseEntryProof(text: string): EntryProof {
   }
 }
 
-/** `item`: a value that isItemProof has taken. */
+/** `item`: a value that isItemProof accepted. */
 export function parseItemProof(item: unknown): ItemProof {
   return { ...(item as ItemProof), path: hashesOf((item as ItemProof).path) }
 }
 
-/** Throws as parseEntryProof does. */
+/** Parses a consistency proof. Throws as parseEntryProof does. */
 export function parseConsistencyProof(text: string): ConsistencyProof {
   const proof = parseMembers(text, CONSISTENCY_FIELDS)
   return { ...(proof as unknown as ConsistencyProof), path: hashesOf(proof['path']) }
@@ -153,7 +152,7 @@ function parseMembers(text: string, fields: Fields): JsonObject {
   return value
 }
 
-/** `path`: a value that isPath has taken. */
+/** `path`: a value that isPath accepted. */
 export function hashesOf(path: unknown): Uint8Array[] {
   return (path as string[]).map(fromHex)
 }

@@ -5,7 +5,10 @@ import { ProofError } from '../error.ts'
 import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import type { KeyHint } from '../ledger/key-hint.ts'
 
-/** Keys are taken only under the kid that they have, so a wrong one finds nothing. */
+/**
+ * Returns a FindKey over hints. Each key is stored under its computed thumbprint, so a wrong key is never found.
+ * Malformed hints are ignored.
+ */
 export function makeFindKey(
   hints: readonly Pick<KeyHint, 'alg' | 'spki'>[],
   { sha256 }: { readonly sha256: Sha256 },
@@ -26,7 +29,10 @@ function parseOrSkip(hint: Pick<KeyHint, 'alg' | 'spki'>): PublicKey | null {
   }
 }
 
-/** Keys by kid. Throws `bad_base64`, `bad_key` for bytes that are no key, `kid_mismatch` for a kid that is not the key's thumbprint. */
+/**
+ * Parses hints into keys by kid. Throws `bad_base64`, `bad_key` for bytes that are no key, `kid_mismatch` if a kid is
+ * not its key's thumbprint.
+ */
 export function findNamedKeys(
   hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],
   sha256: Sha256,
@@ -34,7 +40,10 @@ export function findNamedKeys(
   return new Map(hints.map((hint) => [hint.kid, findNamedKey([hint], hint.kid, sha256)!]))
 }
 
-/** The key that is given under a kid. Throws `bad_key` where its bytes are none, `kid_mismatch` where it has another name. */
+/**
+ * Returns the key of the hint with this kid, or null if there is none. Throws `bad_key` if its bytes are no key,
+ * `kid_mismatch` if its thumbprint differs.
+ */
 export function findNamedKey(
   hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],
   kid: string,

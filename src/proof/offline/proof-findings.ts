@@ -2,35 +2,38 @@ import type { JsonObject } from '../json/json-value.ts'
 import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
-/** Findings about a proof, and what they rest on. */
 export type ProofFindings = {
   readonly ledger: string
   readonly seq: number
   readonly kind: EntryKind
   readonly recordedAt: string
-  /** Subject of the entry; for the proof of an item the record. */
+  /** Subject of the entry; for an item's proof, the record. */
   readonly subject: string
-  /** Version of the gated record after the step. Otherwise null. */
+  /** Version of the gated record after the step; otherwise null. */
   readonly version: number | null
-  /** Signal of a verdict, or of its overturning, for the party that settles: act once per record and version. Otherwise null. */
+  /**
+   * Settlement signal of a verdict or of its overturning; otherwise null. The settling party must act once per record
+   * and version.
+   */
   readonly signal: Signal | null
   readonly kid: string
-  /** Signer of the entry: the agent itself, by a key that the server has registered for it, or the server. */
+  /** Who signed the entry: the agent itself, by a key that the server registered, or the server. */
   readonly signedBy: 'agent' | 'server'
-  /** Size of the proof's checkpoint. */
   readonly treeSize: number
   readonly record: 'same' | 'not given'
   readonly keys: 'given' | 'self-asserted'
   readonly noteKey: 'given' | 'self-asserted'
-  /** `given`: one that the caller kept covers the entry. `own`: only the proof's does. */
+  /** `given`: a checkpoint that the caller stored covers the entry. `own`: only the proof's checkpoint does. */
   readonly checkpoint: 'given' | 'own'
-  /** Size of that checkpoint. */
   readonly covered: number
-  /** How many of the given witnesses cosigned the proof's checkpoint; null: none were given. */
+  /** How many of the given witnesses cosigned the proof's checkpoint; null: no witnesses were given. */
   readonly cosigned: number | null
-  /** Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no witnesses were given. */
+  /**
+   * Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no
+   * witnesses were given.
+   */
   readonly unknownCosignatures: number | null
-  /** For people: other limits of the finding. */
+  /** Further limits of the findings, for people. */
   readonly notices: readonly string[]
 }
 
@@ -41,7 +44,6 @@ export type Signal = {
   readonly validUntil: string | null
 }
 
-/** Inputs besides the proof. */
 type Given = {
   readonly kids: readonly string[]
   readonly noteKey: string | null
@@ -77,7 +79,7 @@ export function gatedVersion(kind: EntryKind, { version = null }: JsonObject): n
   return ENTRY_KINDS[kind].movesRecord && kind !== 'record-notarized' ? (version as number | null) : null
 }
 
-/** parseStatement has checked its members. */
+/** parseStatement has checked the members. */
 export function signalOf({ signal = null }: JsonObject): Signal | null {
   return signal as Signal | null
 }

@@ -8,19 +8,19 @@ import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.t
 import { type ParsedStatement, partyOf } from '../statement/statement.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
-/** The entry that a proof or a receipt was verified to be of. */
+/** An entry that was verified by a proof or a receipt. */
 export type ProvedEntry = Pick<VerifiedProof, 'statement' | 'item' | 'seq'>
 
-/** Members of an entry's predicate about the gated record; parseStatement has checked their formats. */
+/** Predicate about the gated record. parseStatement has checked its formats. */
 type Said = ParsedStatement['predicate']
 
 /**
- * Verifies the member `gated` of a record against what the entry says: for its creation the terms, for a step the step. A
- * record that has gone on since is accepted, as long as it shows what the entry says; other steps are not looked at. Throws
- * `record_contradicts_proof`, or a document's code.
+ * Verifies the member `gated` of a record against the entry. If the entry created the record, the terms are compared,
+ * otherwise the step. A record that has moved on since is accepted if it still shows what the entry states. Other
+ * steps are not verified. Throws `record_contradicts_proof`, or a document's code.
  *
- * A server that lies about one step may send the proof of another. So the step that is proved must be shown, and a record in a
- * terminal state must stand where the entry left it.
+ * A server that lies about one step may send the proof of another. So the proved step must be shown, and a record in
+ * a terminal state must be in the entry's state.
  */
 export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256: Sha256): void {
   const { item, statement } = proof
@@ -48,11 +48,12 @@ function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boole
   const terms = { principal: partyOf(statement), gate, deadline, maxRevisions, tolerances }
   for (const [name, value] of Object.entries(terms)) verifyMember(name, gated[name], value)
   verifyShare(gated['share'], statement.predicate['share'])
-  // If none was agreed, the agent that activates the record becomes it, which the proof of the activation shows.
+  // If no performer was agreed, the agent that activates the record becomes the performer. The proof of the
+  // activation shows that.
   if (performer !== undefined || isNew) verifyMember('performer', gated['performer'], performer)
 }
 
-/** With more peers than at its creation, perhaps: then with these too, in the same way. */
+/** The record may be shared with more peers than at its creation. All signed shares must be shown. */
 function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const texts = (Array.isArray(shown) ? shown : []).map(canonicalize)
   const missing = ((signed ?? []) as JsonObject[]).find((one) => !texts.includes(canonicalize(one)))
@@ -61,12 +62,12 @@ function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined
 
 type ShownStep = {
   readonly member: string
-  /** The document beside it: the last subject, but that a reason may be missing. */
+  /** The step's document. It is the last subject, except that a reason may be absent. */
   readonly document: 'evidence' | 'values' | 'reason'
   readonly says: (said: Said) => Readonly<Record<string, JsonValue | undefined>>
 }
 
-/** Where a record shows a step of a kind, and what of it. */
+/** Where a record shows a step of each kind, and which members. */
 const SHOWN_STEPS: { readonly [Kind in EntryKind]?: ShownStep } = {
   'completion-submitted': {
     member: 'completion',
@@ -114,7 +115,7 @@ function verifyDocument(
   else verifyShownDigest(sha256, parseShownSalt(shown, document), document, shown[document]!, signed)
 }
 
-/** Verifies one member. A member that a statement does not have is null in an answer. */
+/** Verifies one member. A member that the statement lacks must be null. */
 function verifyMember(name: string, shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const [shownText, signedText] = [shown, signed].map((value) => canonicalize(value ?? null))
   if (shownText !== signedText) throw contradiction(`${name} is ${shownText}, signed is ${signedText}`)

@@ -21,19 +21,19 @@ import { parseNote } from '../tree/note.ts'
 import type { ConsistencyProof, EntryProof, ItemProof } from './entry-proof.ts'
 import { findNamedKeys } from './key-hints.ts'
 
-/** Knowledge of the verifier from elsewhere. The more is missing, the more rests on the proof's own word. */
+/** The caller's knowledge from elsewhere. Whatever is missing is taken from the proof itself. */
 export type ProofTrust = {
-  /** Kids (lower-case hex), one of which must have signed the entry. Empty: any may. */
+  /** Kids (lower-case hex), one of which must have signed the entry. Empty: any key may. */
   readonly kids: readonly string[]
-  /** The ledger's note verifier key; null: the one that the proof names. */
+  /** The ledger's note verifier key; null: the key that the proof names. */
   readonly noteKey: string | null
-  /** Notes that were kept outside. */
+  /** Checkpoint notes that the caller stored. */
   readonly keptCheckpoints: readonly string[]
-  /** Joins a kept checkpoint of another size to the proof's. */
+  /** Joins a stored checkpoint of another size with the proof's. */
   readonly consistency: ConsistencyProof | null
-  /** Keys that are known to be compromised, whatever the proof says of them. */
+  /** Keys known to be compromised, whatever the proof claims about them. */
   readonly compromised?: CompromisedKeys | undefined
-  /** Witnesses whose cosignatures are looked for on the proof's checkpoint. */
+  /** Witnesses whose cosignatures are counted on the proof's checkpoint. */
   readonly witnesses?: WitnessPolicy | undefined
 }
 
@@ -45,21 +45,21 @@ export type VerifiedProof = {
   readonly signedBy: 'agent' | 'server'
   readonly seq: number
   readonly checkpoint: Checkpoint
-  /** The kept checkpoint that the proof's was found to agree with; null: none was given. */
+  /** The stored checkpoint that agrees with the proof's; null: none was given. */
   readonly kept: Checkpoint | null
   /** Cosignatures of the proof's checkpoint; null: no witnesses were given. */
   readonly cosignatures: CosignatureCount | null
 }
 
 /**
- * Verifies that the entry was signed, and is in the ledger of the checkpoint. Throws ProofError.
+ * Verifies that the entry was signed and is in the ledger of the checkpoint. Throws ProofError.
  *
- * It does not show that the entry's kid was the ledger's at that seq, nor that its actor was entitled: for that the whole chain
- * must be read. `ledger.name`, `keys[…].activatedAt` and `retiredAt`, and `entry.chain` of any entry but the checkpoint's last,
- * are not signed by anything that the proof holds.
+ * It does not show that the kid was the ledger's at that seq, nor that the actor was entitled: that needs the whole
+ * chain. Some members are not signed: `ledger.name`, `keys[…].activatedAt` and `retiredAt`, and `entry.chain` of any
+ * entry but the checkpoint's last.
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
-  // The key comes with the proof, so its name must follow from its bytes: it is the name that a verifier knows.
+  // findNamedKeys verifies that each kid follows from its key's bytes, because the kid is what the caller knows.
   if (proof.entry.kind === STATEMENT)
     throw new ProofError('proof_syntax', 'a registered statement is shown by its receipt, not by a proof')
   const keys = findNamedKeys(proof.keys, providers.sha256)
@@ -93,8 +93,9 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
 }
 
 /**
- * The server signed that the agent has this key, and the key that somebody holds it. Not that the agent's keys before have endorsed it, nor
- * that it was revoked later: for that the whole chain must be read.
+ * Verifies the registration of an agent's key. The server must have signed the registration, and the key its proof of
+ * possession. It shows neither that the agent's earlier keys endorsed the key, nor that it was not revoked later:
+ * that needs the whole chain.
  */
 function verifyRegistration(
   proof: EntryProof,
@@ -116,7 +117,7 @@ function verifyRegistration(
   return { envelope, statement, findKey: (kid: string) => (kid === newKey.kid ? own : null) }
 }
 
-/** `signed`: the entry, and the registration of the key that signed it, if that is an agent's. */
+/** `signed`: the entry; then the registration of its key, if an agent signed it. */
 function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust): string {
   const found = signed.map(({ kid }) => toHex(kid))
   if (kids.length > 0 && !found.some((kid) => kids.includes(kid)))
@@ -127,7 +128,7 @@ function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust)
   return found[0]!
 }
 
-/** The origin is that of the note key, so it must name the ledger that the entry was signed for. */
+/** The origin names the note key, so it must contain the ledger that the entry was signed for. */
 function verifyLedger({ ledger }: EntryProof, envelope: ParsedEnvelope, statement: ParsedStatement): void {
   if (ledger.id !== statement.ledger || !ledger.origin.endsWith(`/${statement.ledger}`))
     throw new ProofError(
@@ -149,7 +150,7 @@ function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: Pr
   return (note: string): Checkpoint => verifyCheckpoint(note, key, sha256, verifySignature)
 }
 
-/** Index and size are the path's, so they must be the entry's and the checkpoint's. */
+/** Verifies inclusion. The path's index and size must be the entry's seq and the checkpoint's size. */
 function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: ProofProviders): void {
   const { entry, index, treeSize, path } = proof
   if (index !== entry.seq || treeSize !== checkpoint.size) {
@@ -163,7 +164,7 @@ function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: Proo
     throw new ProofError('chain_broken', `the checkpoint has the chain hash ${toHex(checkpoint.chain)}`)
 }
 
-/** A batch's entry may be proved alone; an item without its batch proves nothing. */
+/** Verifies an item of a batch. A batch's entry may be proved alone, but an item needs its batch. */
 export function verifyItemProof(
   item: ItemProof,
   statement: ParsedStatement,
@@ -176,8 +177,10 @@ export function verifyItemProof(
 }
 
 /**
- * Two ledgers of one name can both be signed by their operator; only one of them has the checkpoint that somebody kept. One
- * of the same size must be the same. One of another size says nothing until a consistency proof joins the two.
+ * Verifies that a checkpoint agrees with the stored ones. Returns the one it agrees with, or null if none was given.
+ *
+ * An operator can sign two ledgers of one name, but only one of them has the stored checkpoint. A stored checkpoint
+ * of the same size must be equal. One of another size proves nothing until a consistency proof joins the two.
  */
 export function verifyKept(
   checkpoint: Checkpoint,
@@ -214,8 +217,8 @@ function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[])
 }
 
 /**
- * Verifies against compromised keys: such a key can sign entries of any date, so only a checkpoint from before the compromise
- * speaks for an entry.
+ * Verifies that no compromised key signed the entry. Such a key can sign entries of any date, so only a checkpoint
+ * from before the compromise vouches for an entry.
  */
 export function verifyCompromise(
   compromised: CompromisedKeys,

@@ -12,20 +12,24 @@ import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.t
 import type { ParsedStatement } from '../statement/statement.ts'
 import { type ProvedEntry, verifyGatedRecord } from './verify-gated-record.ts'
 
-/** Members of an entry about a record, by their names there, and digests of what is beside the chain. */
+/** Members of an entry about a record, by their names in the record, and digests of its documents. */
 type SignedRecord = {
   readonly members: Readonly<Record<string, JsonValue>>
   readonly payload: string
-  /** null: it has none. undefined: this entry does not say. */
+  /** null: there are none. undefined: this entry does not state it. */
   readonly references: string | null | undefined
 }
 
 /**
- * Verifies a record, as `GET /v1/records/{id}` answers it, against its proof: payload and references have, with the salt, the
- * signed digests; id, type, actor and the other members are as the entry says; for a gated record the terms, or the step.
- * Members that the entry does not have (metadata, what became of the record later, what a later version of a server may add) are not looked at.
- * An absent member means null, so that a record that was stored before a member was added stays the same. Throws ProofError,
- * `record_contradicts_proof` unless something more exact applies.
+ * Verifies a record, as `GET /v1/records/{id}` returns it, against its proof. Payload and references must have, with
+ * the salt, the signed digests. Id, type, actor and the other members must match the entry. For a gated record the
+ * terms or the step must match.
+ *
+ * Members that the entry lacks are not verified: metadata, what became of the record later, what a later server
+ * version may add. An absent member means null, so that a record that was stored before a member existed still
+ * verifies.
+ *
+ * Throws ProofError; `record_contradicts_proof` unless a more exact code applies.
  */
 export function verifyRecord(text: string, proof: ProvedEntry, { sha256 }: ProofProviders): void {
   const record = parseRecord(text)
@@ -62,7 +66,7 @@ function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
     throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, and of no record`)
   const about = { id: name, digest: sha256, ledger }
   const { type, references = null } = predicate
-  // Later events of a record say who made them, not who made the record.
+  // A later event names its own maker, not the record's.
   if (type === undefined) return { members: about, payload: sha256, references: undefined }
   const members = { ...about, ...membersOfFirst(statement), type, ...shownOf(predicate), batch: null }
   return { members, payload: sha256, references: references as string | null }

@@ -24,16 +24,16 @@ import {
 import { CONSISTENCY, INCLUSION, ITEM, RECEIPTS, RFC9162_SHA256, SIZE, VDP, VDS } from './labels.ts'
 
 /*
- * COSE Receipts (RFC 9942) as docs/formats/receipts.md has them. One proof each, in deterministic CBOR. Small and rare beside
- * envelopes, so cborg encodes them.
+ * COSE Receipts (RFC 9942) of docs/formats/receipts.md. Each has one proof, in deterministic CBOR. They are small and
+ * rare compared with envelopes, so cborg encodes them.
  */
 
-/** Path of RFC 9162 from leaf `index` of `size` up to the root. */
+/** RFC 9162 path from leaf `index` of `size` leaves to the root. */
 export type LeafPath = { readonly size: number; readonly index: number; readonly path: readonly Uint8Array[] }
-/** Path of RFC 9162 that joins the roots of `from` and `to` leaves. */
+/** RFC 9162 path that joins the roots of `from` and `to` leaves. */
 export type JoiningPath = { readonly from: number; readonly to: number; readonly path: readonly Uint8Array[] }
 
-/** One record of the batch. `item`: the bytes that were hashed. `at`: its place in the batch's own tree. */
+/** One record of a batch. `item`: the hashed bytes. `at`: its position in the batch's own tree. */
 export type ReceiptItem = { readonly item: Uint8Array; readonly at: LeafPath }
 
 type Signed = { readonly protectedBytes: Uint8Array; readonly signature: Uint8Array }
@@ -42,7 +42,7 @@ type Inclusion = { readonly inclusion: LeafPath; readonly item: ReceiptItem | nu
 export type InclusionReceipt = ParsedSigned & Inclusion
 export type ConsistencyReceipt = ParsedSigned & { readonly consistency: JoiningPath }
 
-/** Contents of the protected header. `kid`: 32 bytes. */
+/** Protected header of a receipt. `kid`: 32 bytes. */
 export type ReceiptHeader = {
   readonly kid: Uint8Array
   readonly issuer: string
@@ -65,7 +65,7 @@ export function encodeConsistencyReceipt({
   return encodeSign1(signed, new Map([[VDP, new Map([[CONSISTENCY, [proof]]])]]))
 }
 
-/** The envelope of the entry with its receipt in the unprotected header (RFC 9942 §2): one file that verifies alone. */
+/** Returns the envelope with its receipt in the unprotected header (RFC 9942 §2). The file can be verified alone. */
 export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8Array {
   const { protectedBytes, payload, signature } = parseSign1(envelope, 'deterministic')
   const parts = [protectedBytes, new Map([[RECEIPTS, [receipt]]]), payload, signature]
@@ -73,7 +73,7 @@ export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8A
 }
 
 /**
- * The envelope as it was before the receipt was attached, and the receipt. Throws `receipt_syntax`, `cbor_malformed`,
+ * Splits a file into the envelope before attachReceipt and the receipt. Throws `receipt_syntax`, `cbor_malformed`,
  * `cbor_not_deterministic`, `cose_structure`, `envelope_too_large`.
  */
 export function detachReceipt(file: Uint8Array): {
@@ -85,30 +85,33 @@ export function detachReceipt(file: Uint8Array): {
   const { protectedBytes, unprotected, signature } = parts
   const payload = attachedPayload(parts)
   const receipt = onlyBytes(onlyMember(unprotected, RECEIPTS, 'the statement'), 'receipts')
-  // The deterministic encoding of the same parts is the bytes that were signed and hashed.
+  // The deterministic encoding of the same parts restores the signed and hashed bytes.
   return { envelope: encodeEnvelope(protectedBytes, payload, signature), receipt }
 }
 
-/** Throws as detachReceipt does, and as parseReceiptHeader. Nothing is verified. */
+/** Parses a receipt without verifying it. Throws as detachReceipt and parseReceiptHeader do. */
 export function parseInclusionReceipt(bytes: Uint8Array): InclusionReceipt {
   const { unprotected, ...signed } = parseReceipt(bytes)
   const rest = new Map([...unprotected].filter(([label]) => label !== ITEM))
   return {
     ...signed,
     inclusion: parseLeafPath(proofOf(rest, INCLUSION)),
-    // CBOR has a value `undefined`, which is no item either.
+    // `has`, because CBOR has a value `undefined`, which is not an item.
     item: unprotected.has(ITEM) ? parseItem(unprotected.get(ITEM)) : null,
   }
 }
 
-/** Throws as detachReceipt does. Nothing is verified. */
+/** Parses a receipt without verifying it. Throws as detachReceipt and parseReceiptHeader do. */
 export function parseConsistencyReceipt(bytes: Uint8Array): ConsistencyReceipt {
   const { unprotected, ...signed } = parseReceipt(bytes)
   const [from, to, path] = parseProof(proofOf(unprotected, CONSISTENCY), CONSISTENCY_PATH_MAX)
   return { ...signed, consistency: { from, to, path } }
 }
 
-/** Throws `cbor_malformed`, `cbor_not_deterministic`; then in this order `cose_crit`, `receipt_syntax` for the labels, `cose_algorithm`, `receipt_syntax`. */
+/**
+ * Parses the protected header. Throws `cbor_malformed`, `cbor_not_deterministic`; then in this order `cose_crit`,
+ * `receipt_syntax` for the labels, `cose_algorithm`, `receipt_syntax`.
+ */
 export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
   const header = decodeCbor(protectedBytes, 'deterministic')
   if (!(header instanceof Map)) throw syntax('the protected header is no map')
@@ -147,12 +150,12 @@ function encodeLeafPath({ size, index, path }: LeafPath): Uint8Array {
 function parseReceipt(bytes: Uint8Array): ParsedSigned & { readonly unprotected: CoseMap } {
   refuseLong(bytes, RECEIPT_BYTES_MAX)
   const { payload, ...parts } = parseSign1(bytes, 'deterministic')
-  // An attached root could be verified in place of the one that the proof leads to.
+  // An attached root could be verified instead of the root of the proof.
   if (payload !== null) throw structure('an attached payload')
   return { ...parts, header: parseReceiptHeader(parts.protectedBytes) }
 }
 
-/** The one proof of this kind: a byte string in a list in a map. */
+/** Returns the single proof of this kind: a byte string in a list in a map. */
 function proofOf(unprotected: CoseMap, kind: number): Uint8Array {
   const proofs = onlyMember(unprotected, VDP, 'the unprotected header')
   if (!(proofs instanceof Map)) throw syntax('vdp is no map')
@@ -171,7 +174,6 @@ function parseItem(value: unknown): ReceiptItem {
   return { item, at: parseLeafPath(at) }
 }
 
-/** Two numbers and a list of hashes. */
 function parseProof(bytes: Uint8Array, hashesMax: number): [number, number, Uint8Array[]] {
   const value = decodeCbor(bytes, 'deterministic')
   const [first, second, path] = Array.isArray(value) && value.length === 3 ? (value as unknown[]) : []

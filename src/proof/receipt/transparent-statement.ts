@@ -4,20 +4,19 @@ import { parseRegisteredStatement, type SignedStatement } from '../scitt/signed-
 import { detachReceipt } from './receipt.ts'
 import { type VerifiedPlace, verifyReceiptOf } from './verify-receipt.ts'
 
-/** Knowledge of the verifier from elsewhere. */
 export type StatementTrust = {
-  /** The ledger's note verifier key, which alone makes a receipt one of that ledger. */
+  /** The ledger's note verifier key. It alone proves that a receipt is from that ledger. */
   readonly noteKey: string
-  /** The key that must have signed the statement. null: the ledger is believed that it has looked at that. */
+  /** The key that must have signed the statement. null: the caller trusts that the ledger verified the signature. */
   readonly issuerKey: Pick<IssuerKey, 'alg' | 'spki'> | null
 }
 
 export type VerifiedTransparentStatement = VerifiedPlace & { readonly statement: SignedStatement }
 
 /**
- * Verifies a Transparent Statement (RFC 9943 §7): the statement of somebody else, with the receipt of a ledger in its header, is in the ledger of the note key, at that
- * place of a tree of that size. Throws ProofError. The entry behind it, and
- * an audit, say that the ledger's policy took it.
+ * Verifies a Transparent Statement (RFC 9943 §7): another issuer's statement, with a ledger's receipt in its header.
+ * Returns its position in the ledger of the note key. Throws ProofError. That the ledger's policy accepted it is
+ * shown by the entry behind it and by an audit.
  */
 export function verifyTransparentStatement(
   file: Uint8Array,

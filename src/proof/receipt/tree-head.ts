@@ -8,23 +8,22 @@ import { keyIdOf, signatureLine } from '../tree/note.ts'
 import { RFC9162_SHA256, SIZE, VDS } from './labels.ts'
 
 /*
- * The second signature of a checkpoint, which receipts are made of: COSE, over the root alone (RFC 9942), with the size in its
- * protected header. One serves every entry of the tree, so whoever makes receipts needs no key. It travels as a line of the
- * note, under a type of its own; a reader of notes passes over it (C2SP signed-note).
+ * The second signature of a checkpoint, from which receipts are made: COSE over the root alone (RFC 9942), with the
+ * size in the protected header. One signature serves every entry of the tree, so making receipts needs no key. It is
+ * stored as a line of the note, under a type of its own. Parsers of notes ignore it (C2SP signed-note).
  */
 
 export type TreeHead = {
   readonly issuer: string
   readonly origin: string
   readonly size: number
-  /** 32 bytes. */
   readonly root: Uint8Array
 }
 
-/** signed-note's type for what it does not know, and our name behind it. */
+/** signed-note's type for unassigned signatures, with our name behind it. */
 const LINE_TYPE = concat([new Uint8Array([0xff]), utf8Encode('tallystick.dev/receipt/v1')])
 
-/** The protected header of every receipt of the tree. `kid`: of the note key, 32 bytes. */
+/** Encodes the protected header of every receipt of the tree. `kid`: the note key's, 32 bytes. */
 export function encodeTreeHeader(
   { issuer, origin, size }: Omit<TreeHead, 'root'>,
   kid: Uint8Array,
@@ -43,7 +42,7 @@ export function encodeTreeHeader(
   return encode(header, rfc8949EncodeOptions)
 }
 
-/** The note with the signature of its tree head, made with the key that signed the note. */
+/** Returns the note with the signature of its tree head. `noteSigner`: the key that signed the note. */
 export function addTreeHead(note: string, issuer: string, noteSigner: Signer, sha256: Sha256): string {
   const { origin, size, root } = parseCheckpoint(note).checkpoint
   const header = encodeTreeHeader({ issuer, origin, size }, noteSigner.kid)
@@ -53,7 +52,7 @@ export function addTreeHead(note: string, issuer: string, noteSigner: Signer, sh
   )
 }
 
-/** The signature of the note's tree head, which nobody has verified; null where it has none. */
+/** Returns the signature of the note's tree head without verifying it; null: the note has none. */
 export function findTreeHead(note: string, noteKey: PublicKey, sha256: Sha256): Uint8Array | null {
   const { checkpoint, signatures } = parseCheckpoint(note)
   const id = lineId(sha256, checkpoint.origin, noteKey)

@@ -19,33 +19,32 @@ import {
   type ReceiptItem,
 } from './receipt.ts'
 
-/** Knowledge of the verifier from elsewhere. */
 export type ReceiptTrust = {
-  /** The ledger's note verifier key, which alone makes a receipt one of that ledger. */
+  /** The ledger's note verifier key. It alone proves that a receipt is from that ledger. */
   readonly noteKey: string
-  /** Envelope keys. null: the entry's own signature is not looked at, and its place is what the note key vouches for. */
+  /** Envelope keys. null: the entry's own signature is not verified, and only the note key vouches for the entry. */
   readonly findKey: FindKey | null
 }
 
 export type VerifiedReceipt = VerifiedPlace & {
   readonly envelope: ParsedEnvelope
   readonly statement: ParsedStatement
-  /** The record of a batch. null: an entry by itself. */
+  /** The record of a batch; null: the receipt shows the entry itself. */
   readonly item: BatchItem | null
 }
 
-/** Place of an envelope in a ledger. */
+/** Position of an envelope in a ledger. */
 export type VerifiedPlace = {
   /** Hash of the envelope, 32 bytes. */
   readonly leaf: Uint8Array
   readonly seq: number
   readonly size: number
-  /** Root of the tree of that size, 32 bytes: that of the ledger's checkpoint. */
+  /** Root of the tree of that size, 32 bytes. It is the root of the ledger's checkpoint. */
   readonly root: Uint8Array
 }
 
 /**
- * Verifies a statement with its receipt: the entry is in the ledger of the note key, at that place of a tree of that size. Throws
+ * Verifies a statement with its receipt. Returns the entry and its position in the ledger of the note key. Throws
  * ProofError.
  */
 export function verifyReceipt(
@@ -66,8 +65,8 @@ export function verifyReceipt(
 }
 
 /**
- * Verifies the receipt of any envelope, whatever that says: those bytes are in the ledger of the note key, at that place. Throws ProofError, `receipt_syntax`
- * where the receipt shows a record of a batch.
+ * Verifies the receipt of an envelope, whatever its content. Returns the position of those bytes in the ledger of the
+ * note key. Throws ProofError; `receipt_syntax` if the receipt shows a record of a batch.
  */
 export function verifyReceiptOf(
   envelope: Uint8Array,
@@ -81,8 +80,8 @@ export function verifyReceiptOf(
 }
 
 /**
- * Verifies what a statement with its receipt says of the place of those bytes in the ledger of the note key, and of a record of a batch
- * its place in that. The contents of the envelope are left to the verifier of the ledger that has it. Throws ProofError.
+ * Verifies the position of an envelope in the ledger of the note key. A batch's record is verified in its batch too.
+ * The envelope's content is left to the verifier of the whole ledger. Throws ProofError.
  */
 export function verifyReceiptPlace(
   file: Uint8Array,
@@ -114,8 +113,8 @@ function readReceipt(
 }
 
 /**
- * Verifies that the ledger of `kept`, a checkpoint that the caller has verified, is the beginning of the one that the receipt signs.
- * Returns the size and root of that. Throws ProofError.
+ * Verifies that the tree of `kept` is the beginning of the tree that the receipt signs. `kept`: a verified
+ * checkpoint. Returns size and root of the receipt's tree. Throws ProofError.
  */
 export function verifyConsistencyReceipt(
   bytes: Uint8Array,
@@ -152,7 +151,7 @@ function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: Pro
   return key
 }
 
-/** A path alone fits trees of several sizes, so the size is the signed one. */
+/** A path alone fits trees of several sizes, so the size must be the signed one. */
 function verifySize(size: number, header: ReceiptHeader): void {
   if (size === header.size) return
   throw new ProofError('proof_contradicts_entry', `a proof in ${size} leaves, signed are ${header.size}`)
@@ -187,7 +186,7 @@ function verifyItem(
   const text = utf8Decode(item)
   const value: JsonValue = parseJsonText(text)
   const found = verifyBatchItem(sha256, value, at.index, at.size, at.path, statement.subjects[0].sha256)
-  // Hashed is what these members say in their one form; the bytes that were shown must be that.
+  // The leaf is computed from the members' canonical form, so the shown bytes must be exactly that.
   if (itemBytes(found) !== text) throw new ProofError('batch_item', 'the item is not in its canonical form')
   return found
 }

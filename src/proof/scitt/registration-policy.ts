@@ -6,23 +6,23 @@ import { parsePublicKey } from '../keys.ts'
 import { lowS } from '../p256-low-s.ts'
 import type { SignedStatement } from './signed-statement.ts'
 
-/** Statements that a ledger registers, as a `registration-policy-set` entry signs it. */
+/** Which statements a ledger registers, as a `registration-policy-set` entry signs it. */
 export type RegistrationPolicy = {
   readonly issuers: readonly {
-    /** Claim 1 of their statements. */
+    /** Claim 1 of the issuer's statements. */
     readonly issuer: string
     readonly keys: readonly IssuerKey[]
   }[]
-  /** Absent: all. */
+  /** Absent: all content types. */
   readonly contentTypes?: readonly string[]
 }
 
-/** `kid`: as statements have it, lower-case hex. `spki`: DER SubjectPublicKeyInfo in base64. */
+/** `kid`: as in the statements, lower-case hex. `spki`: DER SubjectPublicKeyInfo in base64. */
 export type IssuerKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**
- * Verifies that the policy takes the statement, and that one of the issuer's keys signed it. Throws `policy_refused`, `key_unknown`, `algorithm_mismatch`,
- * `signature_invalid`.
+ * Verifies that the policy accepts the statement and that one of the issuer's keys signed it. Throws
+ * `policy_refused`, `key_unknown`, `algorithm_mismatch`, `signature_invalid`.
  */
 export function verifyRegistration(
   statement: SignedStatement,
@@ -49,7 +49,7 @@ export function verifyIssuer(
   { verifySignature }: ProofProviders,
 ): void {
   if (alg !== key.alg) throw new ProofError('algorithm_mismatch', `${alg} with an ${key.alg} key`)
-  // Others do not take the lower s of the two. Either names the same statement, each of another leaf.
+  // Other signers may use the higher s. Both forms sign the same statement, but give different leaves.
   const signed = alg === 'ES256' ? lowS(signature) : signature
   const message = toBeSigned(protectedBytes, payload)
   if (verifySignature(parsePublicKey(alg, fromBase64(key.spki)), message, signed)) return

@@ -19,14 +19,14 @@ import { ProofError } from '../error.ts'
 import { ENVELOPE_BYTES_MAX, KID_BYTES_MAX, LOCATION_BYTES_MAX, TEXT_BYTES_MAX } from '../limits.ts'
 import { isText } from '../statement/fields.ts'
 
-/* Signed Statements of others (RFC 9943), which a ledger registers: docs/formats/registered-statements.md. */
+/* Signed Statements of other issuers (RFC 9943), which a ledger registers: docs/formats/registered-statements.md. */
 
 // RFC 9995 §2
 const PAYLOAD_HASH_ALG = 258
 const PREIMAGE_CONTENT = 259
 const PAYLOAD_LOCATION = 260
 
-/** Those of RFC 9864 (-9, -19) name what -7 and -8 mean with such keys. */
+/** RFC 9864's -9 and -19 mean what -7 and -8 mean with such keys. */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-7, 'ES256'],
   [-9, 'ES256'],
@@ -34,7 +34,7 @@ const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-19, 'EdDSA'],
 ])
 
-/** Bytes of a digest by its COSE algorithm: SHA-256, SHA-384, SHA-512 (RFC 9054). */
+/** Length of a digest by its COSE algorithm: SHA-256, SHA-384, SHA-512 (RFC 9054). */
 const DIGEST_BYTES: ReadonlyMap<unknown, number> = new Map([
   [-16, 32],
   [-43, 48],
@@ -42,25 +42,27 @@ const DIGEST_BYTES: ReadonlyMap<unknown, number> = new Map([
 ])
 
 export type SignedStatement = {
-  /** As it is registered: the statement with an empty unprotected header (RFC 9943 §6.3). Its hash is the leaf. */
+  /** The registered bytes: the statement with an empty unprotected header (RFC 9943 §6.3). Their hash is the leaf. */
   readonly bytes: Uint8Array
-  /** As received; the signed bytes contain them. */
+  /** As received, because they are part of the signed bytes. */
   readonly protectedBytes: Uint8Array
   readonly payload: Uint8Array
   readonly signature: Uint8Array
   readonly alg: SignatureAlgorithm
-  /** Lower-case hex, 1 to 64 bytes: the issuer's own name for its key. */
+  /** The issuer's own name for its key: 1 to 64 bytes in lower-case hex. */
   readonly kid: string
   readonly issuer: string
   readonly subject: string
-  /** Media type of the payload, or of what it is the hash of; a CoAP content format in decimal digits. */
+  /** Media type of the payload, or of its preimage if it is a hash. A CoAP content format is in decimal digits. */
   readonly contentType: string
 }
 
 /**
- * Reads all of a Signed Statement but its signature, with anything in its unprotected header: nobody signed that, and it is not registered. Throws, in
- * this order: `envelope_too_large`, `cbor_malformed`, `cose_structure`; of the protected header `cbor_malformed`, `cose_crit`, `cose_header`, `cose_algorithm`;
- * then `statement_is_entry`.
+ * Parses a Signed Statement without verifying its signature. The unprotected header may have any content: it is
+ * neither signed nor registered.
+ *
+ * Throws, in this order: `envelope_too_large`, `cbor_malformed`, `cose_structure`; for the protected header
+ * `cbor_malformed`, `cose_crit`, `cose_header`, `cose_algorithm`; then `statement_is_entry`.
  */
 export function parseSignedStatement(sent: Uint8Array): SignedStatement {
   const { protectedBytes, unprotected, payload, signature } = readParts(sent)
@@ -70,12 +72,15 @@ export function parseSignedStatement(sent: Uint8Array): SignedStatement {
   const alg = ALGORITHMS.get(header.get(ALG))
   if (alg === undefined) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   refuseEntry(header)
-  // Heads have their shortest form only, so that a holder of the statement computes the same leaf.
+  // Heads are accepted in shortest form only, so that a holder of the statement computes the same leaf.
   const bytes = encodeEnvelope(protectedBytes, payload, signature)
   return { ...said, alg, bytes, protectedBytes, payload, signature }
 }
 
-/** Reads a statement as it lies in a ledger: its hash is the leaf. Throws as parseSignedStatement does, then `cose_unprotected`. */
+/**
+ * Parses a statement as a ledger stores it: its hash is the leaf. Throws as parseSignedStatement does, then
+ * `cose_unprotected`.
+ */
 export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement {
   const statement = parseSignedStatement(envelope)
   if (statement.bytes.length === envelope.length) return statement
@@ -83,8 +88,8 @@ export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement 
 }
 
 /**
- * Returns the statement that a ledger registers for received bytes. It is read in the way of the ledger's verifiers, so that none of them refuses an
- * admitted statement. Throws as parseSignedStatement does.
+ * Returns the statement that a ledger registers for received bytes. It is parsed as the ledger's verifiers parse it,
+ * so that they refuse no admitted statement. Throws as parseSignedStatement does.
  */
 export function admitStatement(sent: Uint8Array): SignedStatement {
   return parseRegisteredStatement(parseSignedStatement(sent).bytes)
@@ -97,7 +102,7 @@ function readParts(bytes: Uint8Array): Sign1 & { readonly payload: Uint8Array } 
 }
 
 function readHeader(protectedBytes: Uint8Array): CoseMap {
-  // RFC 9052 §3: no bytes are an empty map.
+  // RFC 9052 §3: zero bytes mean an empty map.
   const header = protectedBytes.length === 0 ? new Map() : decodeCbor(protectedBytes, 'loose')
   if (!(header instanceof Map)) throw refused('the protected header is no map')
   if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
@@ -105,7 +110,7 @@ function readHeader(protectedBytes: Uint8Array): CoseMap {
   return header
 }
 
-/** RFC 9052 §3: a label is in one of the two headers, and crit in the protected one. */
+/** Throws if a label is in both headers, or `crit` is in the unprotected one (RFC 9052 §3). */
 function refuseUnsigned(unprotected: CoseMap, header: CoseMap): void {
   refuseLabels(unprotected, 'the unprotected header')
   for (const label of unprotected.keys())
@@ -113,7 +118,7 @@ function refuseUnsigned(unprotected: CoseMap, header: CoseMap): void {
       throw refused(`the unprotected header has the label ${shown(label)}`)
 }
 
-/** RFC 9052 §1.5: a label is an integer or text. */
+/** Throws if a label is neither an integer nor text (RFC 9052 §1.5). */
 function refuseLabels(map: CoseMap, where: string): void {
   for (const label of map.keys())
     if (!['number', 'bigint', 'string'].includes(typeof label))
@@ -139,7 +144,10 @@ function describe(
   }
 }
 
-/** Throws unless the payload of a COSE Hash Envelope (RFC 9995) is such a hash, and says so in one way. */
+/**
+ * Verifies that the payload of a COSE Hash Envelope (RFC 9995) is a hash of the declared algorithm. Other payloads
+ * must not have its labels.
+ */
 function verifyPayload(payload: Uint8Array, header: CoseMap): void {
   if (!header.has(PAYLOAD_HASH_ALG)) {
     if (header.has(PREIMAGE_CONTENT) || header.has(PAYLOAD_LOCATION))
@@ -158,7 +166,7 @@ function isLocation(value: unknown): boolean {
 }
 
 function textOf(value: unknown, what: string): string {
-  // The last two are what a decoder makes of bytes that are no UTF-8.
+  // Decoders turn bytes that are not UTF-8 into surrogates or U+FFFD.
   if (typeof value === 'string' && isText(value) && !/[\p{Cs}\ufffd]/u.test(value)) return value
   throw refused(`${what} is no text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`)
 }
@@ -170,9 +178,10 @@ function contentOf(value: unknown): string {
 }
 
 /**
- * Refuses a statement in the form of an entry's envelope: the same labels, claims and content type, and a kid of the same length. Otherwise its issuer
- * could imitate an entry, and a reader that checks only the receipt's signature would believe it. The order of labels and other values are ignored,
- * because that reader may have another COSE library.
+ * Throws if a statement has the form of an entry's envelope. Such a statement has the same labels, claims and content
+ * type, and a kid of the same length. Otherwise its issuer could imitate an entry, and a reader that checks only the
+ * receipt's signature would trust it. The order of labels and other values are ignored, because that reader may have
+ * another COSE library.
  */
 function refuseEntry(header: CoseMap): void {
   const kid = header.get(KID) as Uint8Array

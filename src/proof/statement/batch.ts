@@ -10,7 +10,10 @@ import { refuseFields } from './fields.ts'
 import { ITEM_FIELDS } from './predicates.ts'
 import { ITEM_NAMES, type SignedMembers } from './record-members.ts'
 
-/** Signed part of a record in a batch. `digest` is that of its payload, `references` that of its references, in hex. */
+/**
+ * Signed members of a record in a batch. `digest` is its payload's, `references` the digest of its references, both
+ * in hex.
+ */
 export type BatchItem = SignedMembers & {
   readonly record: string
   readonly type: string
@@ -18,8 +21,8 @@ export type BatchItem = SignedMembers & {
 }
 
 /**
- * The item's JCS: members in the order of their names, every value quoted, so that no value can pass for a member.
- * Put together by hand, because a request makes up to 2,000 of them.
+ * Returns the item's JCS: members in the order of their names. Every value is quoted, so that no value can imitate a
+ * member. Concatenated by hand, because one request makes up to 2,000 of them.
  */
 export function itemBytes(item: BatchItem): string {
   let text = `{"digest":${quote(item.digest)}`
@@ -30,36 +33,36 @@ export function itemBytes(item: BatchItem): string {
   return `${text}}`
 }
 
-/** `,"name":` of each member but the first, `digest`. */
+/** `,"name":` of each member after the first, `digest`. */
 const PREFIXES = ITEM_NAMES.slice(1).map((name) => [name, `,"${name}":`] as const)
 
-/** An item of well-formed members has at most 600 bytes. 0.65 µs a leaf; with an array of its own for each item 1.1. */
+/** A well-formed item has at most 600 bytes. A leaf takes 0.65 µs this way; 1.1 µs with a new array for each item. */
 const scratch = new Uint8Array(2_048)
 const encoder = new TextEncoder()
 
-/** Leaf of the batch's own tree: H(0x00 ‖ itemBytes). */
+/** Returns the leaf in the batch's own tree: H(0x00 ‖ itemBytes). */
 export function itemLeaf(sha256: Sha256, bytes: string): Uint8Array {
   const { read, written } = encoder.encodeInto(bytes, scratch)
   if (read < bytes.length) return leafHash(sha256, utf8Encode(bytes))
   return leafHash(sha256, scratch.subarray(0, written))
 }
 
-/** The digest of a `batch-notarized` entry's subject. `leaves`: itemLeaf of each, in order. */
+/** Returns the digest of a `batch-notarized` entry's subject. `leaves`: itemLeaf of each item, in order. */
 export function batchRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {
   return merkleRoot(sha256, leaves)
 }
 
-/** Throws `batch_item` unless every member is known and well-formed. */
+/** Returns the item if every member is known and well-formed. Throws `batch_item` otherwise. */
 export function parseBatchItem(value: JsonValue): BatchItem {
   refuseFields(value, ITEM_FIELDS, 'batch_item')
   return value as BatchItem
 }
 
-/** Throws `batch_item` unless the ids of all items of a batch are consecutive, from one on whose low 12 bits are zero. */
+/** Verifies that the items' ids are consecutive, starting with one whose low 12 bits are zero. Throws `batch_item`. */
 export function verifyItemIds(items: readonly BatchItem[]): void {
   const first = items[0]!.record
   verifyItemId(first, 0)
-  // Compared as texts: to make an id takes 60 ns, to read one 140.
+  // Compared as text: making an id takes 60 ns, parsing one 140.
   for (const [i, id] of formatRecordIds(parseId('rec', first), items.length).entries()) {
     if (items[i]!.record === id) continue
     throw new ProofError(
@@ -69,7 +72,7 @@ export function verifyItemIds(items: readonly BatchItem[]): void {
   }
 }
 
-/** The low 12 bits of an item's id are its place. */
+/** Verifies that the low 12 bits of an item's id are its position. */
 function verifyItemId(record: string, index: number): void {
   const place = indexOfRecordId(parseId('rec', record))
   if (place === index) return
@@ -80,7 +83,7 @@ function verifyItemId(record: string, index: number): void {
 }
 
 /**
- * One record's proof. `count` and `root` (hex) MUST be those that the batch's entry signs; `item` is what was
+ * Verifies one record's proof. `count` and `root` (hex) MUST be those that the batch's entry signs. `item`: what was
  * shown for the record. Throws `batch_item`, `merkle_range` or `merkle_path`.
  */
 export function verifyBatchItem(

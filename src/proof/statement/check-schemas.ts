@@ -1,21 +1,21 @@
 import type { JsonValue } from '../json/json-value.ts'
 
 /*
- * JSON Schema (2020-12) of checks, for readers without our code. A schema accepts whatever its check accepts; where JSON Schema
- * cannot say all of it, it accepts more, and its description says what is missing.
+ * JSON Schema (2020-12) of checks, for readers without our code. A schema accepts everything that its check accepts.
+ * If JSON Schema cannot express a rule, the schema accepts more, and its description states the rule.
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 const SCHEMAS = new WeakMap<Check, () => JsonSchema>()
 
-/** The check, with what it says, which is asked for only where somebody wants to read it. */
+/** Attaches a schema to a check and returns the check. The schema is computed only when it is read. */
 export function described(schema: () => JsonSchema, check: Check): Check {
   SCHEMAS.set(check, schema)
   return check
 }
 
-/** Throws for a check that was not described. */
+/** Throws if the check has no schema. */
 export function schemaOf(check: Check): JsonSchema {
   const schema = SCHEMAS.get(check)
   if (!schema) throw new Error(`the check ${check.name} has no schema`)
@@ -34,7 +34,7 @@ export function schemaOfFields({ required, optional }: Fields): JsonSchema {
 
 export type Check = (value: JsonValue) => boolean
 
-/** The members of an object, all of them: any other is refused. */
+/** All allowed members of an object. Any other is refused. */
 export type Fields = {
   readonly required: Readonly<Record<string, Check>>
   readonly optional: Readonly<Record<string, Check>>

@@ -1,8 +1,8 @@
 import { formatId, isId, parseId, type Uuid } from '../ids.ts'
 
 /**
- * Names of documents beside the chain in statements (docs/formats/statements.md): a record's payload after the record, a
- * completion's evidence after the completion, and a document without an id after what it belongs to.
+ * Names of documents in statements (docs/formats/statements.md). A payload has its record's name, evidence its
+ * completion's. A document without an id has the name of its record or completion, with a suffix.
  */
 const SUBJECTS = {
   payload: { prefix: 'rec', suffix: '' },
@@ -13,13 +13,13 @@ const SUBJECTS = {
 
 export type DocumentKind = keyof typeof SUBJECTS
 
-/** `id`: that of the record or completion. */
+/** `id`: the record's or completion's. */
 export function formatDocumentSubject(document: DocumentKind, id: Uuid): string {
   const { prefix, suffix } = SUBJECTS[document]
   return formatId(prefix, id) + suffix
 }
 
-/** The inverse; null for a name that is no document's. */
+/** Returns kind and id for a name that formatDocumentSubject made; null for any other name. */
 export function parseDocumentSubject(
   name: string,
 ): { readonly document: DocumentKind; readonly id: Uuid } | null {

@@ -2,15 +2,17 @@ import type { Sha256 } from '../crypto.ts'
 
 const DOCUMENT_PREFIX = 0x03
 
-/** Most documents fit: every record is hashed here, and an allocation for each costs more than the copy. */
+/**
+ * Large enough for most documents. Every record is hashed here, and an allocation for each costs more than the copy.
+ */
 const scratch = new Uint8Array(4096)
 
 /**
- * H(0x03 ‖ salt ‖ JCS(document)), the digest of a document that a statement signs. `canonical`: the UTF-8 bytes of its
- * JCS.
+ * Returns H(0x03 ‖ salt ‖ JCS(document)), the digest of a document that a statement signs. `canonical`: UTF-8 bytes
+ * of its JCS.
  *
- * `salt` MUST be 16 bytes: the salt's end is not marked, so one of another length could pass for a piece of the
- * document. Anybody who does not have it cannot find a short document by trying.
+ * `salt` MUST be 16 bytes: its end is not marked, so a salt of another length could pass for a part of the document.
+ * Without the salt, nobody can find a short document by trying.
  */
 export function documentDigest(sha256: Sha256, salt: Uint8Array, canonical: Uint8Array): Uint8Array {
   const length = 1 + salt.length + canonical.length

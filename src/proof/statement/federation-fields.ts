@@ -5,7 +5,7 @@ import { type Check, described, schemaOf } from './check-schemas.ts'
 import { idOf, integer, isEnvelopeKey, isHash, isString, listOf, nullOr, objectOf, oneOf } from './fields.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
 
-/* Formats of what ledgers say of each other (docs/formats/federation.md). */
+/* Formats of members in which ledgers refer to each other (docs/formats/federation.md). */
 
 const ID = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
@@ -22,7 +22,7 @@ export function eitherOf(one: Check, other: Check): Check {
   )
 }
 
-/** The deployment that calls it decides which addresses are allowed. */
+/** Checks only the form. The calling deployment decides which addresses are allowed. */
 const isUrl = described(
   () => ({ type: 'string', pattern: HTTP_URL.source, maxLength: URL_BYTES_MAX }),
   (value) => typeof value === 'string' && isHttpUrl(value),
@@ -36,7 +36,7 @@ const isIdentityObject = objectOf({
   envelopeKey: isEnvelopeKey,
 })
 
-/** Identity of a peer. The origin is that of its checkpoints. */
+/** Identity of a peer. `origin`: that of its checkpoints. */
 export const isIdentity = described(
   () => ({ ...schemaOf(isIdentityObject), description: 'origin: <host>/<ledger>, without white space or +' }),
   (value) => isIdentityObject(value) && isOriginOf(value as JsonObject),
@@ -46,7 +46,7 @@ function isOriginOf({ origin, ledger }: JsonObject): boolean {
   return isOrigin(origin as string, ledger as string)
 }
 
-/** Received entry, of one of these kinds; parseStatement verifies whether its members fit each other. */
+/** A received entry of one of these kinds. parseStatement verifies that its members agree with each other. */
 export function receivedOfKinds(kinds: readonly string[]): Check {
   return objectOf({
     ledger: idOf('led'),
@@ -58,7 +58,6 @@ export function receivedOfKinds(kinds: readonly string[]): Check {
   })
 }
 
-/** The offer that a step takes. */
 export const isTakenOffer = objectOf({
   peer: idOf('peer'),
   ledger: idOf('led'),
@@ -68,7 +67,7 @@ export const isTakenOffer = objectOf({
 
 const isShareList = listOf(objectOf({ peer: idOf('peer'), documents: oneOf('whole', 'digests') }), SHARES_MAX)
 
-/** Peers that a record is shared with: sorted, each once. */
+/** Peers that a record is shared with: sorted, without duplicates. */
 export const isShare = described(
   () => ({ ...schemaOf(isShareList), minItems: 1, description: 'sorted by peer, each once' }),
   (value) => isShareList(value) && (value as JsonValue[]).length > 0 && isSortedByPeer(value as JsonObject[]),

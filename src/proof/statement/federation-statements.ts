@@ -4,11 +4,11 @@ import { contradiction } from './kinds/contradiction.ts'
 import { ENTRY_KINDS, type EntryKind, type Subject } from './kinds.ts'
 
 /*
- * Members of a statement about a peer that must agree with each other (docs/formats/federation.md); their formats were checked
- * before.
+ * Members of a statement about a peer that must agree with each other (docs/formats/federation.md). Their formats
+ * were checked before.
  */
 
-/** Member of an entry that names what it received. */
+/** The received entry, as the receiving entry names it. */
 export type Received = {
   readonly ledger: string
   readonly seq: number
@@ -20,20 +20,21 @@ export type Received = {
   readonly version: number | null
 }
 
-/** The offer that a step takes. */
 export type TakenOffer = Pick<Received, 'ledger' | 'seq' | 'leaf'> & { readonly peer: string }
 
-/** null where the kind has none. */
+/** Returns null if the kind receives nothing. */
 export function receivedOf(predicate: JsonObject): Received | null {
   return (predicate['received'] ?? null) as Received | null
 }
 
-/** null for a step that nobody offered. */
+/** Returns null if the step takes no offer. */
 export function takenOfferOf(predicate: JsonObject): TakenOffer | null {
   return (predicate['offer'] ?? null) as TakenOffer | null
 }
 
-/** Checks the members of an entry that name the one that it received. Throws `statement_subject` or `statement_predicate`. */
+/**
+ * Verifies the members of an entry that name the received entry. Throws `statement_subject` or `statement_predicate`.
+ */
 export function refuseReceived(kind: EntryKind, about: Subject, predicate: JsonObject): void {
   const received = receivedOf(predicate)
   if (!received) return

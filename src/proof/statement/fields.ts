@@ -9,13 +9,13 @@ import { type Check, described, type Fields, schemaOf, schemaOfFields } from './
 import { TRACEPARENT } from './traceparent.ts'
 
 /*
- * Formats of the members of signed JSON objects. Each has one spelling for one meaning, as far as JSON allows, because
+ * Formats of members of signed JSON objects. As far as JSON allows, each meaning has exactly one spelling, because
  * signed values are compared as text.
  */
 
 /**
- * Throws `code` unless `value` is an object with exactly these members, each as its check wants it. A member that is undefined is none:
- * values that were parsed have none of these, and statements are built without them.
+ * Throws `code` unless `value` is an object with exactly these members, each accepted by its check. A member with the
+ * value undefined counts as absent: parsed values have none, and statements are built without them.
  */
 export function refuseFields(
   value: JsonValue,
@@ -41,10 +41,13 @@ export function refuseFields(
 
 type KnownMember = { readonly check: Check; readonly isRequired: boolean }
 
-/** Looked up for each entry: 1.9 us for a notarization's members, 3.2 by `Object.hasOwn` for each name. */
+/**
+ * Cached, because it is needed for each entry. A notarization's members take 1.9 µs, against 3.2 by `Object.hasOwn`
+ * for each name.
+ */
 const checksOfFields = new WeakMap<Fields, ReadonlyMap<string, KnownMember>>()
 
-/** A Map, because a name such as `constructor` must not find what every object inherits. */
+/** A Map, because a name such as `constructor` must not find inherited members. */
 function checksOf(fields: Fields): ReadonlyMap<string, KnownMember> {
   const known = checksOfFields.get(fields)
   if (known) return known
@@ -59,7 +62,6 @@ export function isObject(value: JsonValue): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** A member that is an object of its own. */
 export function objectOf(required: Fields['required'], optional: Fields['optional'] = {}): Check {
   const fields = { required, optional }
   return described(
@@ -118,7 +120,8 @@ export function nullOr(check: Check): Check {
 }
 
 /**
- * Optional members of an object in a file: absent and null mean the same there. Not for what is signed, which has one spelling.
+ * Makes optional members of an object in a file accept null as well. Not for signed objects, in which each meaning
+ * has one spelling.
  */
 export function orNull(checks: Fields['optional']): Fields['optional'] {
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, nullOr(check)]))
@@ -131,7 +134,7 @@ export function listOf(check: Check, countMax: number): Check {
   )
 }
 
-/** At least one of them, each once. */
+/** Returns a check of a list with at least one element, without duplicates. */
 export function someOf(check: Check, countMax: number): Check {
   const isList = listOf(check, countMax)
   return described(
@@ -141,7 +144,10 @@ export function someOf(check: Check, countMax: number): Check {
   )
 }
 
-/** Any object whose names and members are as the checks want them; a member that is undefined is none. */
+/**
+ * Returns a check of an object with any names that `name` accepts and members that `member` accepts. A member with
+ * the value undefined counts as absent.
+ */
 export function mapOf(name: Check, member: Check): Check {
   return described(
     () => ({ type: 'object', propertyNames: schemaOf(name), additionalProperties: schemaOf(member) }),
@@ -150,7 +156,7 @@ export function mapOf(name: Check, member: Check): Check {
   )
 }
 
-/** Names that people gave: text without control characters. */
+/** Names that people choose: text without control characters. */
 export const isText = described(
   () => ({
     type: 'string',
@@ -170,19 +176,18 @@ export const isReferences: Check = (value) => isListOfTexts(value) && (value as 
 export const isHash = matching(/^[0-9a-f]{64}$/)
 /** 64 bytes in base64. */
 export const isSignature = matching(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
-/** A record type, name/version. */
+/** A record type, `name/version`. */
 export const TYPE_NAME = /^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/
 export const isTypeName = matching(TYPE_NAME)
 export const isTraceparent = matching(TRACEPARENT)
-/** A reason for programs. */
+/** A reason code, for programs. */
 export const CODE = /^[a-z][a-z0-9_]{0,63}$/
 export const isCode = matching(CODE)
-/** The id of a rule, as its type gives it. */
+/** Id of a rule, defined by its type. */
 export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
-/** Name of a case for which documents are held: an id of somebody's files, and no text about a person. */
+/** Id of a legal case for a hold: a file number, without personal data. */
 export const CASE_ID = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/
 export const isCaseId = matching(CASE_ID)
-/** Trace id of a traceparent. */
 export const isTraceId = matching(/^[0-9a-f]{32}$/)
 export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
 
@@ -196,7 +201,10 @@ const TIME =
   /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/
 const LONG_MONTHS = [1, 3, 5, 7, 8, 10, 12]
 
-/** RFC 3339, UTC, milliseconds, and a time that exists. 0.15 us; by Date, which lets 30 February become 2 March, 0.8. */
+/**
+ * An existing time in RFC 3339 form, UTC, with milliseconds. Takes 0.15 µs; by Date, which turns 30 February into 2
+ * March, 0.8.
+ */
 export const isTime = described(
   () => ({ type: 'string', pattern: TIME.source, description: 'a time that exists' }),
   (value) => {
@@ -212,7 +220,7 @@ export const isTime = described(
 
 const isListOfScopes = listOf(isScope, SCOPES_MAX)
 
-/** Sorted, each once. */
+/** Sorted, without duplicates. */
 export const isScopeList = described(
   () => ({ ...schemaOf(isListOfScopes), uniqueItems: true, description: 'sorted' }),
   (value) =>
@@ -229,12 +237,11 @@ export const isEnvelopeKey = described(
     isKeyObject(value) && isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!),
 )
 
-/** The kid of a statement's issuer: 1 to 64 bytes of its own choice, lower-case hex. */
+/** Kid of a statement's issuer: 1 to 64 bytes of the issuer's choice, in lower-case hex. */
 export const isIssuerKid = matching(/^(?:[0-9a-f]{2}){1,64}$/)
 
 const isIssuerKeyObject = objectOf({ kid: isIssuerKid, alg: oneOf('EdDSA', 'ES256'), spki: isString })
 
-/** A key of a statement's issuer: kid, alg and DER SubjectPublicKeyInfo in base64. */
 export const isIssuerKey = described(
   () => ({
     ...schemaOf(isIssuerKeyObject),
@@ -245,7 +252,7 @@ export const isIssuerKey = described(
     isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!),
 )
 
-/** A note key is always Ed25519. */
+/** A note key, which is always Ed25519. */
 export const isNoteKey = described(
   () => ({ type: 'string', description: 'DER SubjectPublicKeyInfo of an Ed25519 key, base64' }),
   (value) => isSpki('EdDSA', value),

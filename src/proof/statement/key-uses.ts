@@ -3,27 +3,36 @@ import type { ProofErrorCode } from '../error.ts'
 import { AGENT_KEYS_MAX, ISSUER_KEYS_MAX } from '../limits.ts'
 
 type KeyUse = {
-  /** Name of a key: `thumbprint` (RFC 9679), `note` (c2sp.org/signed-note), or `issuer`, its issuer's own choice. */
+  /**
+   * How a key is named: `thumbprint` (RFC 9679), `note` (c2sp.org/signed-note), or `issuer`, the issuer's own choice.
+   */
   readonly kid: 'thumbprint' | 'note' | 'issuer'
   readonly algorithms: readonly SignatureAlgorithm[]
   readonly holder: string
-  /** Voucher for a holder's first key. */
+  /** What vouches for a holder's first key. */
   readonly first: string
   /**
-   * How a current key of the holder endorses a further one: by the signature of the entry that gives the further key, or by a signature over a text of its own.
-   * null: no key endorses another; the entry that gives a key takes the place of all before it, or no entry gives any.
+   * How a current key of the holder endorses a further one.
+   *
+   * - `signs the entry`: it signs the entry that introduces the further key.
+   * - `signs a text`: it signs a text of its own.
+   * - null: keys endorse no other keys. The introducing entry replaces all earlier keys, or no entry introduces keys.
    */
   readonly further: 'signs the entry' | 'signs a text' | null
-  /** Keys of one holder that are current at a time. With one, a further key ends the one before it. */
+  /** How many keys of one holder may be current at a time. With 1, a further key ends the one before it. */
   readonly currentMax: number
-  /** Codes for a kid that was given before, and for a key that nothing endorses. Absent: the chain does not follow keys of this use. */
+  /**
+   * Error codes for a kid that was introduced before, and for a key without endorsement. Absent: the chain does not
+   * track keys of this use.
+   */
   readonly twice?: ProofErrorCode
   readonly unendorsed?: ProofErrorCode
 }
 
 /**
- * Uses of keys. A key signs what stands behind the entry that gives it, up to the entry that ends it. A holder's first key comes by
- * whoever may make that entry; each further one is endorsed by a current key of the same holder (ledger/key-ring.ts).
+ * Uses of keys. A key signs entries after the one that introduces it, up to the one that ends it. A holder's first
+ * key may be introduced by anyone who may make that entry. Each further key is endorsed by a current key of the same
+ * holder (ledger/key-ring.ts).
  */
 export const KEY_USES = {
   envelope: {

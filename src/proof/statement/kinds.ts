@@ -18,11 +18,12 @@ import { MACHINES, type StateOf, type Way } from './machines.ts'
 import { extend } from './predicates.ts'
 
 /*
- * The table of kinds (docs/formats/statements.md): a row for each kind of entry, from kinds/. docs/reference/kinds.json is its print
- * (`npm run docs`), from which the database's copy is made and to which the second verifier is held. The order is that of lists that users see.
+ * The table of kinds (docs/formats/statements.md): one row for each kind of entry, from kinds/. `npm run docs` prints
+ * it to docs/reference/kinds.json. The database's copy is generated from that file, and the second verifier is tested
+ * against it. Lists that users see have the same order.
  */
 
-/** Rows as they are written. */
+/** Rows as written, without derived columns. */
 export const KINDS = {
   ...LEDGER_KINDS,
   ...AGENT_KINDS,
@@ -40,12 +41,12 @@ export const KINDS = {
 
 export type EntryKind = keyof typeof KINDS
 
-/** Types tell which columns each row has. */
+/** Exact types, which show the columns of each row. */
 export type KindRows = typeof KINDS
 
-/** Row of a kind, with what only its verifiers need to know, that it makes or moves one record, at hand. */
+/** Row of a kind with derived columns. */
 export type EntryKindRule = KindRule & {
-  /** Whether it makes or moves a record: its predicate then has `record` and `version`. */
+  /** Whether it makes or moves one record: its predicate then has `record` and `version`. */
   readonly movesRecord: boolean
 }
 
@@ -56,13 +57,16 @@ const RECEIVING: ReadonlySet<string | undefined> = new Set(
   Object.values<KindRule>(KINDS).map(({ receivedBy }) => receivedBy),
 )
 
-/** Members that follow from other columns: what the entry received, and the offer that it takes. */
+/**
+ * Returns the predicate's members, with those that other columns imply. These are the received entry, and the offer
+ * that the step takes.
+ */
 function fieldsOf(kind: string, { fields, offered }: KindRule): Fields {
   const all = RECEIVING.has(kind) ? extend(fields, { received: isReceived }) : fields
   return offered ? extend(all, { actor: isOffering }, { offer: isTakenOffer }) : all
 }
 
-/** A row with the columns that follow from others. */
+/** Adds the derived columns to a row. */
 export function rowOf(kind: string, rule: KindRule): EntryKindRule {
   const movesRecord = rule.records === 'makes' || rule.records === 'moves'
   return { ...rule, fields: fieldsOf(kind, rule), movesRecord }
@@ -73,12 +77,12 @@ export const ENTRY_KINDS = Object.fromEntries(
 ) as Readonly<Record<EntryKind, EntryKindRule>>
 
 /**
- * Kind of an entry whose envelope is a Signed Statement of somebody else (src/proof/scitt): no statement of the ledger has it, so it has
- * no row. The entry right behind it speaks for it, a `statement-registered`.
+ * Kind of an entry whose envelope is another issuer's Signed Statement (src/proof/scitt). It has no row, because no
+ * statement of the ledger has this kind. The `statement-registered` right behind it answers for it.
  */
 export const STATEMENT = 'statement'
 
-/** Whether agents may sign entries of the kind with a key of their own (docs/formats/statements.md). */
+/** Returns whether agents may sign entries of the kind with their own keys (docs/formats/statements.md). */
 export function isSignedByAgents(kind: EntryKind): boolean {
   return ENTRY_KINDS[kind].agentSigns === true
 }
@@ -94,7 +98,7 @@ const KIND_OF_PREDICATE_TYPE: ReadonlyMap<string, EntryKind> = new Map(
   NAMES.map((kind) => [predicateTypeOf(kind), kind]),
 )
 
-/** null for a predicate type that is not known here. */
+/** Returns null for an unknown predicate type. */
 export function findKind(predicateType: string): EntryKind | null {
   return KIND_OF_PREDICATE_TYPE.get(predicateType) ?? null
 }
@@ -102,27 +106,29 @@ export function findKind(predicateType: string): EntryKind | null {
 export type RecordState = StateOf<'record'>
 export const RECORD_STATES: readonly RecordState[] = MACHINES.record.states
 
-/** One way that a record's state may go. */
 type Transition = Way & {
   readonly from: RecordState | null
   readonly kind: EntryKind
   readonly to: RecordState
 }
 
-/** The lifecycle, whole. From null: the record's first event. */
+/** All transitions of a record. `from` null: its first event. */
 export const LIFECYCLE: readonly Transition[] = MACHINES.record.ways
 
-/** States in which a gated record has not ended. A rejection is an end, which an overturning moves to another one. */
+/**
+ * States of a gated record that has not ended. REJECTED is not among them, although an overturning moves it to
+ * ACCEPTED.
+ */
 export const OPEN_STATES: readonly string[] = RECORD_STATES.filter((state) =>
   LIFECYCLE.some(({ from, kind }) => from === state && kind !== 'verdict-overturned'),
 )
 
-/** Kinds with this column, as the types tell. */
+/** Kinds whose row has this column. */
 type KindsWith<Column extends keyof KindRule> = {
   [Kind in EntryKind]: KindRows[Kind] extends Readonly<Record<Column, unknown>> ? Kind : never
 }[EntryKind]
 
-/** Rows that have the column, in the order of the table. */
+/** Returns the values of a column, by kind, in the order of the table. */
 export function columnOf<Column extends keyof KindRule>(column: Column) {
   const found = NAMES.filter((kind) => ENTRY_KINDS[kind][column] !== undefined)
   return Object.fromEntries(found.map((kind) => [kind, ENTRY_KINDS[kind][column]])) as {
@@ -135,8 +141,12 @@ export function columnOf<Column extends keyof KindRule>(column: Column) {
 export type StepKind = KindsWith<'party'>
 
 /**
- * Parties of steps: the principal, the performer (if none is named, the agent that activates becomes it), anybody but the
- * performer, or the worker. A verdict of an `auto` gate is the worker's.
+ * Party of each step.
+ *
+ * - `principal`: the principal. A verdict of an `auto` gate is the worker's.
+ * - `performer`: the performer. If none is named, the agent that activates the record becomes it.
+ * - `other than the performer`: anyone else.
+ * - `worker`: the worker.
  */
 export const STEP_PARTIES = columnOf('party')
 export type StepParty = (typeof STEP_PARTIES)[StepKind]

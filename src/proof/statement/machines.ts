@@ -1,9 +1,12 @@
 /*
- * Machines: how far something in a ledger has come, and the entries that move it. A step that is not listed is refused, by verifiers
- * and, for records, by the database (record_transitions is made of this table).
+ * State machines, and the entries that move them. Verifiers refuse a step that is not listed. For records the
+ * database does too (record_transitions is generated from this table).
  */
 
-/** One step. From null: the first one. `outcome`: what decides between two steps of one kind, such as the statement's `verdict`. */
+/**
+ * One transition. `from` null: the first entry. `outcome` decides between transitions of one kind, such as the
+ * statement's `verdict`.
+ */
 export type Way = {
   readonly from: string | null
   readonly kind: string
@@ -52,11 +55,11 @@ const PEERING = {
   ways: [
     { from: null, kind: 'peer-added', outcome: 'inviter', to: 'pending' },
     { from: null, kind: 'peer-added', outcome: 'invited', to: 'active' },
-    // The invited's half, received by the inviter.
+    // The invited side's entry, received by the inviter.
     { from: 'pending', kind: 'peer-added', outcome: 'answer', to: 'active' },
     { from: 'active', kind: 'peer-suspended', to: 'suspended' },
     { from: 'suspended', kind: 'peer-resumed', to: 'active' },
-    // By either side.
+    // Either side may revoke.
     { from: 'pending', kind: 'peer-revoked', to: 'revoked' },
     { from: 'active', kind: 'peer-revoked', to: 'revoked' },
     { from: 'suspended', kind: 'peer-revoked', to: 'revoked' },
@@ -68,7 +71,7 @@ export const MACHINES = { record: RECORD, peering: PEERING } as const satisfies 
 export type MachineName = keyof typeof MACHINES
 export type StateOf<Name extends MachineName> = (typeof MACHINES)[Name]['states'][number]
 
-/** State after a step; null where the machine does not allow it. */
+/** Returns the state after a step, or null if the machine does not allow the step. */
 export function stateAfter<Name extends MachineName>(
   name: Name,
   from: string | null,
@@ -80,7 +83,7 @@ export function stateAfter<Name extends MachineName>(
   return (found?.to ?? null) as StateOf<Name> | null
 }
 
-/** States from which a step of this kind and outcome goes. */
+/** Returns the states from which a step of this kind and outcome is allowed. */
 export function statesBefore(name: MachineName, kind: string, outcome?: string): readonly (string | null)[] {
   const ways: readonly Way[] = MACHINES[name].ways
   return ways.filter((way) => way.kind === kind && way.outcome === outcome).map(({ from }) => from)

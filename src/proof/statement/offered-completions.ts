@@ -3,13 +3,12 @@ import type { Sha256 } from '../crypto.ts'
 import { formatIdBytes, ID_BYTES, parseIdBytes } from '../ids.ts'
 
 /**
- * Facts that an offered completion's id is bound to. `ledger`: the guest; `digest`: that of the evidence, lower-case
- * hex.
+ * Facts that an offered completion's id is bound to. `ledger`: the guest's; `digest`: the evidence's, lower-case hex.
  */
 export type OfferedCompletionPlace = {
   readonly ledger: string
   readonly record: string
-  /** Version that the record would have. */
+  /** The record's version after the step. */
   readonly version: number
   readonly digest: string
 }
@@ -19,9 +18,11 @@ export const COMPLETION_NONCE_BYTES = 4
 const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
 
 /**
- * The id (`cmp_…`) of a completion that is offered (docs/formats/federation.md). A guest makes it, and the home's chain takes it over:
- * so it is one that no ledger can have already, or a guest could make its home's export one that nobody verifies. It has version 8 (RFC
- * 9562 §5.8), where a ledger's own ids are of version 7; and what follows the nonce is a hash of where it belongs.
+ * Returns the id (`cmp_…`) of an offered completion (docs/formats/federation.md).
+ *
+ * A guest makes the id, and the home's chain takes it over. So it must be an id that no ledger can have yet;
+ * otherwise a guest could make its home's export unverifiable. It is a UUID of version 8 (RFC 9562 §5.8), while a
+ * ledger's own ids have version 7. After the nonce it contains a hash of the facts that it is bound to.
  */
 export function offeredCompletionId(
   sha256: Sha256,
@@ -37,7 +38,7 @@ export function offeredCompletionId(
   return formatIdBytes('cmp', id)
 }
 
-/** Whether the id is one that this completion may have. `id`: a `cmp_…`. */
+/** Returns whether this completion may have the id. `id`: a `cmp_…`. */
 export function isOfferedCompletionId(sha256: Sha256, place: OfferedCompletionPlace, id: string): boolean {
   const nonce = parseIdBytes('cmp', id).subarray(0, COMPLETION_NONCE_BYTES)
   return offeredCompletionId(sha256, place, nonce) === id

@@ -18,13 +18,14 @@ import { MACHINES } from './machines.ts'
 import { membersOf, type RecordMember } from './record-members.ts'
 
 /*
- * Members that the predicates of several kinds have (docs/formats/statements.md). A member that a kind does not list is refused: a
- * reader of a statement must be able to rely on having understood all of it.
+ * Members that predicates of several kinds have (docs/formats/statements.md). Members that a kind does not list are
+ * refused, so that a reader can rely on having understood the whole statement.
  *
- * Members are ids, codes, times and digests only. Free text lies beside the chain, where it can be erased (docs/formats/documents.md).
+ * Members are ids, codes, times and digests only. Free text lies beside the chain, where it can be erased
+ * (docs/formats/documents.md).
  */
 
-/** Checks of the record members, by how they are stored. */
+/** Checks of optional record members, by the way they are stored. */
 const CHECKS = {
   agent: idOf('agt'),
   record: idOf('rec'),
@@ -49,7 +50,7 @@ export const ALWAYS: Fields = {
   optional: { key: idOf('key'), ...checksOf('entry') },
 }
 
-/** A record's first event. */
+/** Members of a record's first event. */
 const FIRST: Fields = {
   required: { ...ALWAYS.required, record: idOf('rec'), version: integer(1, 1) },
   optional: { ...ALWAYS.optional, ...checksOf('event') },
@@ -57,7 +58,7 @@ const FIRST: Fields = {
 
 const isState = oneOf(...MACHINES.record.states.filter((state) => state !== 'RECORDED'))
 
-/** Each further event of a record. */
+/** Members of every later event of a record. */
 export const LATER: Fields = {
   required: {
     ...FIRST.required,
@@ -80,7 +81,7 @@ export function extend(
   }
 }
 
-/** Made by the server, or by an agent alone. */
+/** Made only by the server; made only by agents. */
 export const BY_SYSTEM = extend(ALWAYS, { actor: oneOf('system') })
 export const BY_AGENT = extend(ALWAYS, { actor: isAgent })
 
@@ -104,7 +105,7 @@ export const RECORD_CREATED = extend(
   },
 )
 
-/** One record of a batch (docs/formats/chain-and-checkpoints.md). */
+/** Members of a record in a batch (docs/formats/chain-and-checkpoints.md). */
 export const ITEM_FIELDS: Fields = {
   required: { record: idOf('rec'), type: isTypeName, digest: isHash },
   optional: checksOf('entry', 'event', 'record'),

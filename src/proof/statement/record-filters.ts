@@ -1,20 +1,21 @@
 import { mapSearched, type OtherMember } from './record-members.ts'
 
 /*
- * Filters of a search of records, each in one place: the query of `GET /v1/records`, its values, the tool of MCP, options of `tallystick list`,
- * and fields of the console are made from this table. How the database finds records by them: src/db/records/search-streams.ts and batch-filters.ts.
+ * Filters of a record search, each defined once. The query of `GET /v1/records`, the MCP tool, the options of
+ * `tallystick list` and the console's fields are generated from this table. The database's search:
+ * src/db/records/search-streams.ts and batch-filters.ts.
  */
 
 export type RecordFilter = {
-  /** Form of its values; a pattern: texts that it matches. */
+  /** Form of its values; a pattern: texts that match. */
   readonly form: 'type' | 'state' | 'agent' | 'anyAgent' | 'record' | 'reference' | 'trace' | 'time' | RegExp
-  /** Description in the API, where its name does not say enough. */
+  /** Description in the API, if the name alone is not clear. */
   readonly says?: string
-  /** Option of the command line: name, word for its value, help. */
+  /** Option of the command line: name, placeholder of its value, help. */
   readonly option: readonly [name: string, value: string, help: string]
-  /** Description for models; absent for times, which have one in common. */
+  /** Description for models; absent for times, which have a common one. */
   readonly mcp?: string
-  /** Label in the console; absent: the console has no field for it. */
+  /** Label in the console; absent: no field. */
   readonly label?: string
 }
 
@@ -105,7 +106,7 @@ const TIMES = {
   },
 } as const satisfies Record<string, RecordFilter>
 
-/** The filter of a member among the others. */
+/** Returns the filter of a member without a column. */
 export function filterOf(name: string, { pattern, says }: OtherMember): RecordFilter {
   return { form: pattern, says, option: [name, 'TEXT', says], mcp: says, label: name }
 }

@@ -1,30 +1,32 @@
 import { formatId, parseId, type Uuid } from '../ids.ts'
 
 /*
- * Optional signed members of a record, each in one place. Statements, items of batches, rows, chunks, keys, filters, answers, audits,
- * restores and the ways in are made from this table. Only the second verifier and the formats' pages list members by hand: they are promises.
+ * Optional signed members of a record, each defined once. Statements, batch items, rows, chunks, keys, filters,
+ * answers, audits, restores and request bodies are generated from this table. Only the second verifier and the pages
+ * on formats list members by hand, because they are promises.
  *
- * A new member needs no SQL and no flag: without `stored` it lies among the other members, as it is signed. CONTRIBUTING.md has the steps.
+ * A new member needs no SQL and no flag: without `stored` it is stored as signed, in `otherMembers`. CONTRIBUTING.md
+ * has the steps.
  */
 
-/** Values as rows hold them, by how they are stored. */
+/** Types of stored values, by kind of storage. */
 type Stored = { agent: Uuid; record: Uuid; time: number; trace: string }
 
 type Column = {
-  /** Also says which texts may be signed (predicates.ts). */
+  /** Kind of storage, which also decides the allowed signed texts (predicates.ts). */
   readonly as: keyof Stored
   /** Name in rows. */
   readonly row: string
-  /** Name in the table `records`. */
+  /** Column of the table `records`. */
   readonly column: string
-  /** Flag in a chunk, in the order of the bytes that it announces. */
+  /** Flag in a chunk. Values follow in the order of their flags. */
   readonly flag: number
-  /** Letter of its keys of chunks. */
+  /** Letter that begins its chunk keys. */
   readonly key: string
 }
 
 type Shared = {
-  /** Statements that may have it, beside items: every entry, every event of a record, or its first event alone. */
+  /** Statements that may have it, besides items: every entry, every event of a record, or its first event only. */
   readonly of: 'entry' | 'event' | 'record'
   /** Whether answers show it. */
   readonly shown: boolean
@@ -32,21 +34,24 @@ type Shared = {
 
 export type RecordMember =
   | (Shared & { readonly stored: Column })
-  /** Digest of a document that lies beside the record. */
+  /** Digest of a document beside the record. */
   | (Shared & { readonly stored: 'document' })
   | (Shared & OtherMember)
 
-/** A text that is stored as it is signed, among the other members. */
+/** A text without a column, stored as signed. */
 export type OtherMember = {
   readonly pattern: RegExp
-  /** Exact search. It needs an index `records_by_…` in migrations/0004-records.sql, named after the member. */
+  /**
+   * Whether records can be searched by its exact value. That needs an index `records_by_…` in
+   * migrations/0004-records.sql, named after the member.
+   */
   readonly filter: boolean
-  /** Description in the API, in MCP and in the help of the command line, where it is an option of this name. */
+  /** Description in the API, in MCP and in the command line's help, where the member is an option. */
   readonly says: string
   readonly stored?: never
 }
 
-/** In the order in which statements have them. Without functions: the SDK's client has this table too. */
+/** In the order of statements. The table has no functions, because the SDK's client includes it. */
 export const RECORD_MEMBERS = {
   onBehalfOf: {
     of: 'entry',
@@ -78,24 +83,24 @@ export const RECORD_MEMBERS = {
 type Table = typeof RECORD_MEMBERS
 export type MemberName = keyof Table
 type NamesOf<What> = { [Name in MemberName]: Table[Name] extends What ? Name : never }[MemberName]
-/** Members with a column and a flag of their own. */
+/** Members with their own column and flag. */
 export type StoredName = NamesOf<{ stored: { row: string } }>
-/** Members among the others. */
+/** Members without a column. */
 export type OtherName = NamesOf<{ pattern: RegExp }>
-/** Those of them that records are searched by. */
+/** Members without a column that records can be searched by. */
 export type SearchedName = NamesOf<{ filter: true }>
 
-/** Optional members of a statement or an item, as they are signed. */
+/** Optional members of a statement or item, as signed. */
 export type SignedMembers = { readonly [Name in MemberName]?: string }
 export type OtherMembers = { readonly [Name in OtherName]?: string }
-/** They as a request has them. */
+/** Members without a column, in a request. */
 export type OtherRequest = { readonly [Name in OtherName]?: string | undefined }
 
-/** Members as rows of records and chunks hold them; null: the record has none. */
+/** Members in rows of records and chunks; null: the record has none. */
 export type MemberColumns = {
   readonly [Name in StoredName as Table[Name]['stored']['row']]: Stored[Table[Name]['stored']['as']] | null
 } & {
-  /** Those without a column; null: none of them. */
+  /** Members without a column; null: none. */
   readonly otherMembers: OtherMembers | null
 }
 
@@ -115,18 +120,18 @@ export const STORED_MEMBERS = STORED.toSorted((a, b) => a.flag - b.flag)
 /** Members without a column, in the order of their names. */
 export const OTHER_MEMBERS = othersOf(RECORD_MEMBERS)
 
-/** Those members of a table, in the order of their names. */
+/** Returns the members of a table without a column, in the order of their names. */
 export function othersOf(table: Readonly<Record<string, RecordMember>>) {
   const names = Object.keys(table).filter((name) => table[name]!.stored === undefined)
   return names.sort().map((name) => [name as OtherName, table[name] as OtherMember & Shared] as const)
 }
 
-/** Something of each member among the others, by its name. */
+/** Returns an object with `of` applied to each member without a column. */
 export function mapOthers<T>(of: (member: OtherMember) => T): { readonly [Name in OtherName]: T } {
   return Object.fromEntries(OTHER_MEMBERS.map(([name, member]) => [name, of(member)])) as never
 }
 
-/** Something of each member among the others that records are searched by. */
+/** Returns an object with `of` applied to each searchable member without a column. */
 export function mapSearched<T>(of: (name: SearchedName, member: OtherMember) => T): {
   readonly [Name in SearchedName]: T
 } {
@@ -134,10 +139,10 @@ export function mapSearched<T>(of: (name: SearchedName, member: OtherMember) => 
   return Object.fromEntries(searched.map(([name, member]) => [name, of(name as never, member)])) as never
 }
 
-/** Those that answers show. */
+/** Members without a column that answers show. */
 export const SHOWN_OTHERS = shownWhere((stored) => stored === undefined) as readonly OtherName[]
 
-/** Shown members of statements and items whose values answers repeat: all but digests of documents. */
+/** Members whose signed texts answers repeat: all shown ones but digests of documents. */
 export const SHOWN_TEXTS = shownWhere((stored) => stored !== 'document')
 
 function shownWhere(is: (stored: RecordMember['stored']) => boolean): readonly MemberName[] {
@@ -150,7 +155,7 @@ export const ITEM_NAMES: readonly ('digest' | 'record' | 'type' | MemberName)[] 
   ...ENTRIES.map(([name]) => name),
 ].sort()
 
-/** From a signed text to what rows hold, and back. */
+/** Conversions from signed text to stored value, and back. */
 const CODECS: {
   readonly [As in keyof Stored]: readonly [(text: string) => Stored[As], (value: Stored[As]) => string]
 } = {
@@ -160,7 +165,6 @@ const CODECS: {
   trace: [(text) => text, (text) => text],
 }
 
-/** Columns of a row or a chunk that the signed members make. */
 export function columnsOfSigned(signed: SignedMembers): MemberColumns {
   const columns: Record<string, unknown> = {}
   for (const { name, row, as } of STORED_MEMBERS) {
@@ -172,8 +176,8 @@ export function columnsOfSigned(signed: SignedMembers): MemberColumns {
 }
 
 /**
- * Adds the signed members of columns to `signed`: the inverse of columnsOfSigned. `references`: digest in hex; null: none. `agentOf`: formats
- * an agent's id, if the caller can do it faster.
+ * Adds the signed members of columns to `to`: the inverse of columnsOfSigned. `references`: digest in hex; null:
+ * none. `agentOf` formats an agent's id; a caller may pass a faster function.
  */
 export function addSigned<T extends object>(
   to: T,
@@ -192,7 +196,7 @@ export function addSigned<T extends object>(
   return to
 }
 
-/** Members of a request or a statement that lie among the others; null: none of them. */
+/** Returns the members without a column of a request or statement; null: none. */
 export function otherMembersOf(from: object): OtherMembers | null {
   let found: Record<string, string> | null = null
   for (const [name] of OTHER_MEMBERS) {
@@ -204,7 +208,7 @@ export function otherMembersOf(from: object): OtherMembers | null {
   return found
 }
 
-/** Optional members that a statement or an item of these scopes may have. */
+/** Returns the optional members that a statement or item of these scopes may have. */
 export function membersOf(
   ...scopes: readonly Shared['of'][]
 ): readonly (readonly [MemberName, RecordMember])[] {

@@ -5,7 +5,7 @@ import { ID_BYTES, isId, type Uuid, uuidOfBytes } from '../ids.ts'
 /** An agent of another ledger (docs/formats/federation.md): `led_…/agt_…`. */
 export type RemoteAgent = { readonly ledger: string; readonly agent: string }
 
-/** null for whatever is not written so, an agent's own id among it. */
+/** Returns null for any other text, a local agent's id included. */
 export function parseRemoteAgent(text: string): RemoteAgent | null {
   const slash = text.indexOf('/')
   const ledger = text.slice(0, slash)
@@ -17,8 +17,8 @@ const DOMAIN = utf8Encode('tallystick-remote-agent-v1\0')
 const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
 
 /**
- * The id under which a remote agent is found where only a uuid fits. It has version 8 (RFC 9562 §5.8), so that it is the id
- * of no local agent: those are of version 7. `text`: as parseRemoteAgent takes it.
+ * Returns a uuid for a remote agent, for columns that store uuids. It has version 8 (RFC 9562 §5.8), while ids of
+ * local agents have version 7. `text`: one that parseRemoteAgent accepts.
  */
 export function remoteAgentId(sha256: Sha256, text: string): Uuid {
   const id = sha256(concat([DOMAIN, utf8Encode(text)])).slice(0, ID_BYTES)

@@ -6,10 +6,11 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { SALT_BYTES } from '../limits.ts'
 import { documentDigest } from './document.ts'
 
-/* Documents as an answer of the API shows them: as members of an object that has their salt beside them. */
+/* Documents in an answer of the API: members of an object, with their salt beside them. */
 
 /**
- * Throws `document_presence` where the document is erased, `record_contradicts_proof` where one of the two is not there. Absent and null mean
+ * Returns the salt of a shown document. Throws `document_presence` if the document is erased,
+ * `record_contradicts_proof` if only one of document and salt is there or the salt is malformed. Absent and null mean
  * the same.
  */
 export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
@@ -23,7 +24,7 @@ export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
   throw new ProofError('record_contradicts_proof', `a salt of ${bytes.length} bytes`)
 }
 
-/** `signed`: lower-case hex. Throws `document_digest`. */
+/** Verifies the digest of a shown document. `signed`: lower-case hex. Throws `document_digest`. */
 export function verifyShownDigest(
   sha256: Sha256,
   salt: Uint8Array,

@@ -18,28 +18,28 @@ import {
 } from './kinds.ts'
 
 /*
- * In-toto v1 statements (docs/formats/statements.md), the texts of entries. The signed bytes are stored as they are;
- * a statement is parsed to be checked and read, never to be written again.
+ * In-toto v1 statements (docs/formats/statements.md), the payloads of envelopes. The signed bytes are stored
+ * unchanged. Statements are parsed only to be checked and read, never to be encoded again.
  */
 
 export type ParsedStatement = {
   readonly kind: EntryKind
-  /** In the order of the kind's rule; the first is what the entry is about. */
+  /** In the order of the kind's rule. The first is what the entry is about. */
   readonly subjects: readonly [Subject, ...Subject[]]
   readonly ledger: string
   /** An agent, `system`, or the remote agent `led_…/agt_…` whose offer the step takes. */
   readonly actor: string
-  /** null for `system` and for remote agents: no key of this ledger acted. */
+  /** null for `system` and for remote agents, which act without a key of this ledger. */
   readonly key: string | null
   readonly onBehalfOf: string | null
   readonly recordedAt: string
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly recordedAtMs: number
-  /** All of the predicate, checked against the kind's fields (predicates.ts). */
+  /** The whole predicate, checked against the kind's fields (predicates.ts). */
   readonly predicate: JsonObject
 }
 
-/** Party of the event: a gateway acts for the agent that it names. */
+/** Returns the party of the event: the agent in `onBehalfOf`, otherwise the actor. */
 export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | 'onBehalfOf'>): string {
   return onBehalfOf ?? actor
 }
@@ -47,8 +47,8 @@ export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | '
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 
 /**
- * The bytes to sign, as text. `predicate`: as the kind's fields have it, in any order; members that are undefined are
- * left out. Nothing is checked: refuseUnverifiable does that.
+ * Builds the text to sign. `predicate`: the kind's members in any order; those that are undefined are left out.
+ * Nothing is checked: refuseUnverifiable does that.
  */
 export function buildStatement(kind: EntryKind, subjects: readonly Subject[], predicate: object): string {
   let list = ''
@@ -80,8 +80,8 @@ const SUBJECT_FIELDS: Fields = {
 }
 
 /**
- * Throws `bad_utf8`, a code of the JSON text check, or `statement_structure`, `statement_predicate_type`,
- * `statement_subject`, `statement_predicate`: in this order of precedence.
+ * Parses a statement. Throws `bad_utf8`, a code of the JSON text check, or `statement_structure`,
+ * `statement_predicate_type`, `statement_subject`, `statement_predicate`: in this order of precedence.
  */
 export function parseStatement(bytes: Uint8Array): ParsedStatement {
   const statement = parseJsonText(utf8Decode(bytes))
@@ -93,7 +93,8 @@ export function parseStatement(bytes: Uint8Array): ParsedStatement {
 }
 
 /**
- * Checks the values of a statement. Throws `statement_subject` and `statement_predicate`, in this order of precedence.
+ * Checks the values of a statement. Throws `statement_subject` and `statement_predicate`, in this order of
+ * precedence.
  */
 function checkStatement(
   kind: EntryKind,
@@ -119,8 +120,9 @@ function checkStatement(
 }
 
 /**
- * Checks a statement before it is signed, by the rules of parseStatement, and throws what parseStatement throws. `text`: what buildStatement made of
- * these values. The text is parsed again only if it may contain JSON that no verifier accepts: halves of surrogate pairs, or objects from outside.
+ * Checks a statement before it is signed, by the rules of parseStatement. Throws the same errors. `text`: the result
+ * of buildStatement for these values. The text is parsed again only if it may contain JSON that verifiers refuse:
+ * lone surrogates, or objects from outside.
  */
 export function refuseUnverifiable(
   text: string,
@@ -179,7 +181,10 @@ function isEntryName(name: string): boolean {
   return isSeq && isId('led', name.slice(0, slash))
 }
 
-/** Only agents of this ledger have a key of it. A member that is undefined is none, as in refuseFields. */
+/**
+ * Throws unless exactly the agents of this ledger have a key. A member with the value undefined counts as absent, as
+ * in refuseFields.
+ */
 function refuseActorWithoutKey(predicate: JsonObject): void {
   const actor = predicate['actor'] as string
   const isAgent = isId('agt', actor)
@@ -191,7 +196,7 @@ function refuseActorWithoutKey(predicate: JsonObject): void {
   }
 }
 
-/** The member of the predicate that names the same thing as a subject of this rule. */
+/** Member of the predicate that names the same thing as a subject of this rule. */
 const MEMBER_OF_SUBJECT: Partial<Record<SubjectRule, string>> = {
   led: 'ledger',
   agt: 'agent',

@@ -4,29 +4,28 @@ import { parseRemoteAgent } from './remote-agents.ts'
 import type { ParsedStatement } from './statement.ts'
 import { partyOf } from './statement.ts'
 
-/** Terms of a step, the same whether it is offered or taken. */
+/** Terms of a step, which are the same in the offer and in the step that takes it. */
 export type OfferedTerms = {
   readonly peer: string
   readonly record: string
-  /** Digest of the payload, like `evidence` lower-case hex. */
+  /** Digest of the payload; lower-case hex, like `evidence`. */
   readonly payload: string
   readonly step: string
   readonly version: number
-  /** The leaf of the record's entry before the step. */
+  /** Leaf of the record's entry before the step. */
   readonly previous: string
-  /** The agent whose step it is, without its ledger. */
+  /** The agent that takes the step, without its ledger. */
   readonly party: string
   readonly completion: string | null
   readonly evidence: string | null
 }
 
-/** Terms of a `step-offered`. */
 export function termsOfOffer(offer: ParsedStatement): OfferedTerms {
   const { peer, step } = offer.predicate as { peer: string; step: string }
   return { ...commonTerms(offer), peer, step, party: partyOf(offer) }
 }
 
-/** Terms of the home's step that takes an offer. */
+/** Returns the terms of the home's step that takes an offer. */
 export function termsOfTaken(step: ParsedStatement): OfferedTerms {
   const { peer } = takenOfferOf(step.predicate)!
   return { ...commonTerms(step), peer, step: step.kind, party: parseRemoteAgent(step.actor)!.agent }
@@ -55,7 +54,7 @@ function commonTerms({ subjects, predicate }: ParsedStatement) {
   }
 }
 
-/** Throws `offer_mismatch` unless the step is just what was offered. */
+/** Throws `offer_mismatch` if the step differs from the offer. */
 export function verifyTaken(offered: OfferedTerms, taken: OfferedTerms): void {
   for (const name of Object.keys(offered) as (keyof OfferedTerms)[]) {
     if (offered[name] !== taken[name])

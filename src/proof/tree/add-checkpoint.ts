@@ -6,16 +6,19 @@ import { type LogTree, parseLogTree, verifyLogSignature } from './checkpoint.ts'
 import { verifyConsistency } from './merkle.ts'
 import { decodeBase64, type Note, type NoteKey, parseNote } from './note.ts'
 
-/* The request of C2SP tlog-witness, and what a witness decides of it: a function of the request and of what it has cosigned. */
+/*
+ * The request of C2SP tlog-witness, and a witness's decision about it. The decision depends only on the request and
+ * on what the witness cosigned before.
+ */
 
-/** A request, which nobody has verified. `path`: RFC 9162 consistency proof from `oldSize`. */
+/** An unverified request. `path`: RFC 9162 consistency proof from `oldSize`. */
 export type AddCheckpoint = {
   readonly oldSize: number
   readonly path: readonly Uint8Array[]
   readonly note: string
 }
 
-/** The largest tree of a log that a witness has cosigned. */
+/** The largest tree of a log that a witness cosigned. */
 export type SeenTree = Pick<LogTree, 'size' | 'root'>
 
 export function formatAddCheckpoint({ oldSize, path, note }: AddCheckpoint): string {
@@ -24,7 +27,7 @@ export function formatAddCheckpoint({ oldSize, path, note }: AddCheckpoint): str
 
 const OLD = /^old (0|[1-9][0-9]{0,15})$/
 
-/** Throws `note_syntax`: a witness answers 400. */
+/** Parses a request. Throws `note_syntax`, which a witness answers with 400. */
 export function parseAddCheckpoint(body: string): AddCheckpoint {
   const end = body.indexOf('\n\n')
   const [first = '', ...hashes] = body.slice(0, Math.max(end, 0)).split('\n')
@@ -45,12 +48,12 @@ function parseHash(line: string): Uint8Array {
 /** A log that a witness knows: its origin, and the keys that may sign for it (type 01). */
 export type KnownLog = { readonly origin: string; readonly keys: readonly NoteKey[] }
 
-/** Why a checkpoint is not cosigned, by the status that C2SP gives it. `size`: the largest that was. */
+/** Why a checkpoint is not cosigned, with the status that C2SP defines. `size`: the largest cosigned size. */
 export type Refusal =
   | { readonly status: 400 | 403 | 404 | 422; readonly reason: string }
   | { readonly status: 409; readonly size: number }
 
-/** `signed`: what the log has signed, whatever the witness says to it. null: nobody knows who sent this. */
+/** `signed`: the tree that the log signed, whatever the decision; null: the sender is not proved. */
 export type Judgement =
   | { readonly refusal: null; readonly signed: SignedTree }
   | { readonly refusal: Refusal; readonly signed: SignedTree | null }
@@ -58,8 +61,9 @@ export type Judgement =
 type SignedTree = { readonly note: Note; readonly tree: LogTree }
 
 /**
- * Decides a request as a witness does: in the order of C2SP tlog-witness, so that a log hears the same of every witness. `findSeen`: the
- * largest tree of the log that was cosigned, null where none was. Decision and record of it MUST be one step for each log.
+ * Decides a request in the order of C2SP tlog-witness. So a log gets the same answer from every witness. `findSeen`
+ * returns the largest cosigned tree of the log, or null. Reading it, deciding and storing the new tree MUST be one
+ * atomic step for each log.
  */
 export function judgeCheckpoint(
   body: string,
@@ -81,7 +85,7 @@ export function judgeCheckpoint(
       signed: { note, tree },
     }
   } catch (error) {
-    // Up to the log's signature everything is syntax.
+    // Faults before the log is known are syntax; later ones are its signature's.
     return { refusal: { status: log === null ? 400 : 403, reason: detailOf(error) }, signed: null }
   }
 }
@@ -106,18 +110,18 @@ function judgeGrowth(
   }
 }
 
-/** A fault that is not the request's is thrown on. */
+/** Returns the detail of a ProofError. Throws any other error again, because the request did not cause it. */
 function detailOf(error: unknown): string {
   if (error instanceof ProofError) return error.detail
   throw error
 }
 
-/** Whether the log has signed two trees of one size: with both, anybody can show it. */
+/** Returns whether the log signed two different trees of one size. With both, anybody can prove it. */
 export function isFork(seen: SeenTree | null, { size, root }: SeenTree): boolean {
   return seen?.size === size && !equalBytes(seen.root, root)
 }
 
-/** The empty tree is consistent with any, so there is nothing to prove. */
+/** Verifies growth from the empty tree. It is consistent with any tree, so the path must be empty. */
 function verifyEmpty(root: Uint8Array, expected: Uint8Array, path: readonly Uint8Array[]): void {
   if (path.length > 0) throw new ProofError('merkle_path', 'a proof from a tree of no leaves')
   if (!equalBytes(root, expected)) throw new ProofError('merkle_path', 'a tree of no leaves has another root')

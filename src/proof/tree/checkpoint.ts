@@ -15,26 +15,26 @@ import {
 } from './note.ts'
 
 /*
- * Checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/formats/chain-and-checkpoints.md), with one
- * extension line for the chain hash. The name of the note key is the origin.
+ * Checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/formats/chain-and-checkpoints.md), with one extension
+ * line for the chain hash. The name of the note key is the origin.
  */
 
-/** Content of a checkpoint of any log. `root`: 32 bytes. */
+/** A checkpoint of any log. `root`: 32 bytes. */
 export type LogTree = { readonly origin: string; readonly size: number; readonly root: Uint8Array }
 
-/** One of a ledger. `chain`: 32 bytes. */
+/** A checkpoint of a ledger. `chain`: 32 bytes. */
 export type Checkpoint = LogTree & { readonly chain: Uint8Array }
 
 /** Key that verifies a ledger's checkpoints: C2SP's vkey. */
 export type VerifierKey = { readonly origin: string; readonly key: PublicKey }
 
-/** The text that is signed; its last character is a newline. */
+/** Returns the text to sign, which ends with a newline. */
 export function formatCheckpoint(checkpoint: Checkpoint): string {
   const { origin, size, root, chain } = checkpoint
   return `${origin}\n${size}\n${toBase64(root)}\nchain ${toBase64(chain)}\n`
 }
 
-/** The signed note. `noteSigner`: Ed25519; its key is used for nothing else. */
+/** Returns the signed note. `noteSigner`: an Ed25519 key that is used for nothing else. */
 export function signCheckpoint(checkpoint: Checkpoint, noteSigner: Signer, sha256: Sha256): string {
   const text = formatCheckpoint(checkpoint)
   const { keyId } = makeNoteKey(checkpoint.origin, 'signature', noteSigner.key, sha256)
@@ -42,8 +42,8 @@ export function signCheckpoint(checkpoint: Checkpoint, noteSigner: Signer, sha25
 }
 
 /**
- * Reads a note without verifying anything. Throws `note_syntax` for what is no signed note, `checkpoint_syntax` for
- * a note that says something else than a checkpoint of ours.
+ * Parses a note without verifying it. Throws `note_syntax` if it is no signed note, `checkpoint_syntax` if its text
+ * is no checkpoint of a ledger.
  */
 export function parseCheckpoint(note: string): Note & { readonly checkpoint: Checkpoint } {
   const { text, signatures } = parseNote(note)
@@ -51,9 +51,9 @@ export function parseCheckpoint(note: string): Note & { readonly checkpoint: Che
 }
 
 /**
- * The checkpoint that the key signed. Signatures of other keys are ignored (they are witnesses'), but one under the
- * key's own name and id must verify (C2SP signed-note). Throws what parseCheckpoint throws, then `checkpoint_foreign`,
- * `note_unsigned`, `signature_invalid`.
+ * Verifies a note and returns its checkpoint. Signatures of other keys are ignored, because they are witnesses'. A
+ * signature under the key's own name and id must verify (C2SP signed-note). Throws as parseCheckpoint, then
+ * `checkpoint_foreign`, `note_unsigned`, `signature_invalid`.
  */
 export function verifyCheckpoint(
   note: string,
@@ -70,7 +70,10 @@ export function verifyCheckpoint(
   return parsed.checkpoint
 }
 
-/** Throws `note_unsigned` where none of the keys signed the note, `signature_invalid` where a signature of one does not verify. */
+/**
+ * Throws `note_unsigned` if none of the keys signed the note, `signature_invalid` if one of their signatures does not
+ * verify.
+ */
 export function verifyLogSignature(
   { text, signatures }: Note,
   keys: readonly NoteKey[],
@@ -88,7 +91,7 @@ export function verifyLogSignature(
   }
 }
 
-/** `<origin>+<key id>+<base64 of 0x01 ‖ key>`. `rawPublicKey`: 32 bytes. */
+/** Returns `<origin>+<key id>+<base64 of 0x01 ‖ key>`. `rawPublicKey`: 32 bytes. */
 export function formatVerifierKey(origin: string, rawPublicKey: Uint8Array, sha256: Sha256): string {
   return formatNoteKey(origin, 'signature', rawPublicKey, sha256)
 }
@@ -101,7 +104,7 @@ export function parseVerifierKey(text: string, sha256: Sha256): VerifierKey {
 
 const SIZE = /^(0|[1-9][0-9]*)$/
 
-/** Reads the text of any C2SP checkpoint; other lines may follow. Throws `checkpoint_syntax`. */
+/** Parses the text of any C2SP checkpoint; extension lines may follow. Throws `checkpoint_syntax`. */
 export function parseLogTree(text: string): LogTree & { readonly extensions: readonly string[] } {
   const [origin = '', size = '', root = '', ...rest] = text.split('\n')
   const extensions = rest.slice(0, -1)

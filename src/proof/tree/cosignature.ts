@@ -13,25 +13,34 @@ import {
 } from './note.ts'
 
 /*
- * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). One says that, at its time, the witness had seen no
- * larger tree of that log, and none that this one does not begin with.
+ * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). A cosignature states that, at its time,
+ * the witness had seen no larger tree of the log, and that every tree it had seen is a beginning of this one.
  */
 
-/** Witnesses that a verifier knows, and how many of them MUST have cosigned a checkpoint before it counts. */
+/** Witnesses that a verifier knows. `min`: how many of them MUST have cosigned a checkpoint before it counts. */
 export type WitnessPolicy = {
   readonly witnesses: readonly NoteKey[]
   readonly min: number
 }
 
-/** `witness`: its name. `timeSeconds`: since 1970, from 1 to COSIGNATURE_SECONDS_MAX: no number holds all of these. */
+/**
+ * `witness`: its name. `timeSeconds`: since 1970, from 1 to COSIGNATURE_SECONDS_MAX; a bigint, because a number
+ * cannot represent them all.
+ */
 export type Cosignature = { readonly witness: string; readonly timeSeconds: bigint }
 
-/** Cosignatures of a note. `unknown`: lines by keys that are neither the log's nor a given witness's; of what type they are, a line does not say. */
+/**
+ * Cosignatures of a note. `unknown`: lines by keys that are neither the log's nor a given witness's. Their type
+ * cannot be read from the line.
+ */
 export type CosignatureCount = { readonly cosigned: number; readonly unknown: number }
 
 const TIME_BYTES = 8
 
-/** A line for the note of `text`, with its newline. `timeSeconds`: since 1970, not 0, an integer. `signer`: Ed25519; its key signs nothing else. */
+/**
+ * Returns a signature line, with its newline, for the note of `text`. `timeSeconds`: a positive integer, since 1970.
+ * `signer`: an Ed25519 key that signs nothing else.
+ */
 export function cosign(
   text: string,
   timeSeconds: number | bigint,
@@ -50,8 +59,8 @@ function toBeCosigned(text: string, timeSeconds: number | bigint): Uint8Array {
 }
 
 /**
- * Cosignatures of the note by these witnesses; signatures of others are passed over. Throws `signature_invalid` where one of a witness
- * does not verify (C2SP signed-note), whatever the others are worth.
+ * Returns the note's cosignatures by these witnesses. Other signatures are ignored. Throws `signature_invalid` if any
+ * of a witness's lines does not verify (C2SP signed-note).
  */
 export function verifyCosignatures(
   { text, signatures }: Note,
@@ -72,13 +81,13 @@ export function verifyCosignatures(
   )
 }
 
-/** 0n, which is no time, where the signature has another length. */
+/** Returns 0n, an invalid time, for a signature of another length. */
 function timeOf(signature: Uint8Array): bigint {
   if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return 0n
   return new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
 }
 
-/** Counts each of the witnesses once. Throws as verifyCosignatures does. */
+/** Counts cosigning witnesses, each once. Throws as verifyCosignatures does. */
 export function countCosignatures(
   note: Note,
   { witnesses }: WitnessPolicy,
@@ -95,8 +104,8 @@ export function countCosignatures(
 }
 
 /**
- * `vkeys`: of the type 04. `min`: by default all of them. Throws `verifier_key` for what is none, and for a key or a name that stands there
- * twice, which would count twice; `witnesses_too_few` for a `min` that is not from 1 to their number.
+ * Parses witnesses. `vkeys`: of type 04. `min`: default all of them. Throws `verifier_key` for a malformed key, and
+ * for a duplicate key or name, which would count twice; `witnesses_too_few` if `min` is not from 1 to their number.
  */
 export function parseWitnessPolicy(
   vkeys: readonly string[],

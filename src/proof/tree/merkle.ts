@@ -3,14 +3,14 @@ import { HASH_BYTES, type Sha256 } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 
 /*
- * The tree of RFC 9162 §2.1, over the envelopes of a ledger and over the items of a batch. Sizes are counts up to
- * 2^53, so halves are taken with Math.floor, never with shifts.
+ * The tree of RFC 9162 §2.1, over a ledger's envelopes and over a batch's items. Sizes go up to 2^53, so halves are
+ * computed with Math.floor, never with shifts.
  */
 
 const LEAF_PREFIX = 0x00
 const NODE_PREFIX = 0x01
 
-/** Holds an envelope of the largest size; larger input gets its own buffer. */
+/** Large enough for any envelope; larger input gets its own buffer. */
 const LEAF_SCRATCH_BYTES = 1 + 32_768
 const leafScratch = new Uint8Array(LEAF_SCRATCH_BYTES)
 leafScratch[0] = LEAF_PREFIX
@@ -18,7 +18,7 @@ leafScratch[0] = LEAF_PREFIX
 const nodeScratch = new Uint8Array(1 + 2 * HASH_BYTES)
 nodeScratch[0] = NODE_PREFIX
 
-/** H(0x00 ‖ bytes). */
+/** Returns H(0x00 ‖ bytes). */
 export function leafHash(sha256: Sha256, bytes: Uint8Array): Uint8Array {
   const length = 1 + bytes.length
   if (length <= LEAF_SCRATCH_BYTES) {
@@ -30,21 +30,21 @@ export function leafHash(sha256: Sha256, bytes: Uint8Array): Uint8Array {
   return sha256(prefixed)
 }
 
-/** H(0x01 ‖ left ‖ right). */
+/** Returns H(0x01 ‖ left ‖ right). */
 export function nodeHash(sha256: Sha256, left: Uint8Array, right: Uint8Array): Uint8Array {
   nodeScratch.set(left, 1)
   nodeScratch.set(right, 1 + HASH_BYTES)
   return sha256(nodeScratch)
 }
 
-/** Root over leaf hashes; H("") if there are none. */
+/** Returns the root over leaf hashes; H("") if there are none. */
 export function merkleRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {
   let level = leaves
   while (level.length > 1) level = parents(sha256, level)
   return level[0] ?? sha256(new Uint8Array(0))
 }
 
-/** Sibling hashes from the leaf at `index` up to the root. Throws `merkle_range`. */
+/** Returns the sibling hashes from the leaf at `index` up to the root. Throws `merkle_range`. */
 export function inclusionPath(sha256: Sha256, leaves: readonly Uint8Array[], index: number): Uint8Array[] {
   refuseOutside(index, leaves.length)
   const path: Uint8Array[] = []
@@ -57,7 +57,10 @@ export function inclusionPath(sha256: Sha256, leaves: readonly Uint8Array[], ind
   return path
 }
 
-/** A last node without a sibling goes up unhashed: the same tree as RFC 9162's split at a power of two. */
+/**
+ * Returns the next level. A last node without a sibling moves up unhashed, which gives the same tree as RFC 9162's
+ * split at a power of two.
+ */
 function parents(sha256: Sha256, level: readonly Uint8Array[]): Uint8Array[] {
   const above: Uint8Array[] = []
   let i = 0
@@ -67,10 +70,10 @@ function parents(sha256: Sha256, level: readonly Uint8Array[]): Uint8Array[] {
 }
 
 /**
- * RFC 9162 §2.1.3.2. Throws `merkle_range` when there is no such leaf, `merkle_path` when the path is too short, too
- * long, or leads to another root.
+ * Verifies inclusion (RFC 9162 §2.1.3.2). Throws `merkle_range` if there is no such leaf, `merkle_path` if the path
+ * is too short, too long, or leads to another root.
  *
- * `size` MUST come from something signed: path and index alone fit trees of many sizes.
+ * `size` MUST come from a signed value: path and index alone fit trees of many sizes.
  */
 export function verifyInclusion(
   sha256: Sha256,
@@ -84,7 +87,10 @@ export function verifyInclusion(
     throw new ProofError('merkle_path', `leaf ${index} of ${size} leads to another root`)
 }
 
-/** The root to which the path leads, which MUST then be compared or signed. Throws as verifyInclusion does. */
+/**
+ * Returns the root that the path leads to. The caller MUST compare it, or verify a signature over it. Throws as
+ * verifyInclusion does.
+ */
 export function inclusionRoot(
   sha256: Sha256,
   leaf: Uint8Array,
@@ -103,7 +109,7 @@ export function inclusionRoot(
       throw new ProofError('merkle_path', `a hash of ${sibling.length} bytes`)
     if (at % 2 === 1 || at === last) {
       hash = nodeHash(sha256, sibling, hash)
-      for (; at % 2 === 0; at /= 2) last /= 2 // levels on which the last node has no sibling
+      for (; at % 2 === 0; at /= 2) last /= 2 // skip levels where the last node has no sibling
     } else hash = nodeHash(sha256, hash, sibling)
     at = Math.floor(at / 2)
     last = Math.floor(last / 2)
@@ -113,10 +119,10 @@ export function inclusionRoot(
 }
 
 /**
- * RFC 9162 §2.1.4.2: the tree of `root2` begins with the leaves that the tree of `root1` has. Throws `merkle_range` for
- * sizes that are not 1 ≤ size1 ≤ size2, `merkle_path` when the path does not join the two roots.
+ * Verifies that the tree of `root2` begins with the leaves of the tree of `root1` (RFC 9162 §2.1.4.2). Throws
+ * `merkle_range` unless 1 ≤ size1 ≤ size2, `merkle_path` if the path does not join the two roots.
  *
- * Sizes and roots MUST come from something signed: anybody can make a tree that begins with any leaves.
+ * Sizes and roots MUST come from signed values: anybody can make a tree that begins with any leaves.
  */
 export function verifyConsistency(
   sha256: Sha256,
@@ -131,8 +137,8 @@ export function verifyConsistency(
 }
 
 /**
- * The root of `size2` leaves, of which the first ones have `root1`. It MUST then be compared or signed. Throws as verifyConsistency
- * does, also where the path does not lead to `root1`.
+ * Returns the root of `size2` leaves, the first of which have `root1`. The caller MUST compare it, or verify a
+ * signature over it. Throws as verifyConsistency does, also if the path does not lead to `root1`.
  */
 export function consistencyRoot(
   sha256: Sha256,
@@ -148,7 +154,8 @@ export function consistencyRoot(
   let at = size1 - 1
   let last = size2 - 1
   for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
-  // At 0 the smaller tree is one perfect subtree of the larger, and its root is left out; so it is of equal trees.
+  // The path lacks the smaller root in two cases: the smaller tree is one perfect subtree (at === 0), or the trees
+  // are equal.
   const isRootKnown = at === 0 || size1 === size2
   const start = isRootKnown ? root1 : path[0]
   if (start === undefined) throw new ProofError('merkle_path', `no hash is too few ${ends}`)
@@ -159,7 +166,7 @@ export function consistencyRoot(
     if (at % 2 === 1 || at === last) {
       hash1 = nodeHash(sha256, sibling, hash1)
       hash2 = nodeHash(sha256, sibling, hash2)
-      for (; at % 2 === 0; at /= 2) last /= 2 // levels on which the last node has no sibling
+      for (; at % 2 === 0; at /= 2) last /= 2 // skip levels where the last node has no sibling
     } else hash2 = nodeHash(sha256, hash2, sibling)
     at = Math.floor(at / 2)
     last = Math.floor(last / 2)
@@ -176,7 +183,10 @@ function refuseOutside(index: number, size: number): void {
   }
 }
 
-/** Stored hashes, as C2SP tlog-tiles has them: 256 in a tile, and a level of tiles for every 8 levels of the tree. */
+/**
+ * Stored hashes have the layout of C2SP tlog-tiles: 256 in a tile. There is one level of tiles for every 8 levels of
+ * the tree.
+ */
 export const TILE_HASHES = 256
 export const TILE_LEVEL_BITS = 8
 
@@ -188,8 +198,8 @@ export function emptyFrontier(): Frontier {
 }
 
 /**
- * Adds a leaf hash, in place. `onNode` is called for every perfect subtree of level ≥ 1 that this completes, from the
- * lowest up; its `index` is the subtree's place among those of its level.
+ * Adds a leaf hash, in place. `onNode` is called for every perfect subtree of level ≥ 1 that the leaf completes,
+ * lowest first. Its `index` is the subtree's index among those of its level.
  */
 export function extendFrontier(
   sha256: Sha256,
@@ -208,7 +218,7 @@ export function extendFrontier(
   frontier.size++
 }
 
-/** The root that merkleRoot has for the same leaves. Throws `merkle_range` for a frontier that no tree has. */
+/** Returns the same root as merkleRoot of the same leaves. Throws `merkle_range` for a frontier that no tree has. */
 export function frontierRoot(sha256: Sha256, frontier: Frontier): Uint8Array {
   const { size, hashes } = frontier
   if (hashes.length !== onesOf(size))

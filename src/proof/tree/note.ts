@@ -5,10 +5,10 @@ import { parsePublicKey, spkiOf } from '../keys.ts'
 import { NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX } from '../limits.ts'
 import { isKeyName } from '../names.ts'
 
-/* C2SP signed-note: a text, a blank line, signature lines; and the keys that verify them, as C2SP writes them (vkey). */
+/* C2SP signed-note: a text, a blank line, signature lines; and the keys that verify them, in C2SP's form (vkey). */
 
 export type Note = {
-  /** The signed text; its last character is a newline. */
+  /** The signed text, which ends with a newline. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
@@ -20,14 +20,16 @@ export type NoteSignature = {
   readonly signature: Uint8Array
 }
 
-/** Ed25519. */
+/** An Ed25519 key. */
 export type NoteKey = { readonly name: string; readonly keyId: Uint8Array; readonly key: PublicKey }
 
-/** Signature types of signed-note that are verified here: Ed25519 over the text, and over the text with a time before it. */
+/**
+ * Signature types of signed-note that are supported: Ed25519 over the text, and over the text with a time before it.
+ */
 export const NOTE_TYPES = { signature: 0x01, cosignature: 0x04 } as const
 type NoteType = keyof typeof NOTE_TYPES
 
-/** All types that C2SP signed-note assigns, by their names. */
+/** All types that C2SP signed-note assigns, with their names. */
 const TYPE_NAMES: ReadonlyMap<number, string> = new Map([
   [0x01, 'Ed25519'],
   [0x02, 'ECDSA'],
@@ -42,7 +44,7 @@ const KEY_ID_BYTES = 4
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 
-/** The last blank line of the note counts. Throws `note_syntax`. */
+/** Parses a note. Its last blank line separates text and signatures. Throws `note_syntax`. */
 export function parseNote(note: string): Note {
   if (isLonger(note, NOTE_BYTES_MAX)) throw new ProofError('note_syntax', `more than ${NOTE_BYTES_MAX} bytes`)
   if (CONTROL.test(note) || !note.isWellFormed())
@@ -53,7 +55,7 @@ export function parseNote(note: string): Note {
   return { text, signatures: parseSignatures(note.slice(end + 2)) }
 }
 
-/** Lines of `signatureLine`. Throws `note_syntax`. */
+/** Parses lines made by `signatureLine`. Throws `note_syntax`. */
 export function parseSignatures(text: string): NoteSignature[] {
   const lines = text.slice(0, -1).split('\n')
   if (lines.length > NOTE_SIGNATURES_MAX) throw new ProofError('note_syntax', `${lines.length} signatures`)
@@ -69,7 +71,7 @@ function parseSignature(line: string): NoteSignature {
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
-/** Canonical base64, or `code` is thrown. */
+/** Decodes canonical base64. Throws `code`. */
 export function decodeBase64(text: string, code: 'note_syntax' | 'checkpoint_syntax'): Uint8Array {
   try {
     return fromBase64(text)
@@ -78,17 +80,17 @@ export function decodeBase64(text: string, code: 'note_syntax' | 'checkpoint_syn
   }
 }
 
-/** One signature of a note, with its newline. `keyId`: of `keyIdOf`. */
+/** Returns one signature line, with its newline. `keyId`: from `keyIdOf`. */
 export function signatureLine(name: string, keyId: Uint8Array, signature: Uint8Array): string {
   return `\u2014 ${name} ${toBase64(concat([keyId, signature]))}\n`
 }
 
-/** Those under the name and id of the key: all others are to be ignored, and each of these MUST verify. */
+/** Returns the signatures under the key's name and id. Each of them MUST verify; all others must be ignored. */
 export function signaturesOf(signatures: readonly NoteSignature[], { name, keyId }: Omit<NoteKey, 'key'>) {
   return signatures.filter((each) => each.name === name && equalBytes(each.keyId, keyId))
 }
 
-/** SHA-256(name ‖ 0x0A ‖ signature type ‖ key), its first 4 bytes. `typedKey`: the type before the key. */
+/** Returns the first 4 bytes of SHA-256(name ‖ 0x0A ‖ signature type ‖ key). `typedKey`: type and key. */
 export function keyIdOf(sha256: Sha256, name: string, typedKey: Uint8Array): Uint8Array {
   return sha256(concat([utf8Encode(`${name}\n`), typedKey])).subarray(0, KEY_ID_BYTES)
 }
@@ -97,7 +99,7 @@ export function makeNoteKey(name: string, type: NoteType, key: PublicKey, sha256
   return { name, keyId: keyIdOf(sha256, name, typed(type, key.raw)), key }
 }
 
-/** `<name>+<key id>+<base64 of type ‖ key>`. `rawPublicKey`: 32 bytes. */
+/** Returns `<name>+<key id>+<base64 of type ‖ key>`. `rawPublicKey`: 32 bytes. */
 export function formatNoteKey(
   name: string,
   type: NoteType,
@@ -108,7 +110,7 @@ export function formatNoteKey(
   return `${name}+${toHex(keyIdOf(sha256, name, typedKey))}+${toBase64(typedKey)}`
 }
 
-/** Throws `verifier_key`, also for a key of another type, which the detail names. */
+/** Parses a vkey. Throws `verifier_key`; for a key of another type the detail names the type. */
 export function parseNoteKey(text: string, type: NoteType, sha256: Sha256): NoteKey {
   const [name, keyId, encoded, ...rest] = text.split('+')
   if (keyId === undefined || encoded === undefined || !isKeyName(name!)) throw badKey('not <name>+<id>+<key>')
@@ -127,7 +129,10 @@ export function parseNoteKey(text: string, type: NoteType, sha256: Sha256): Note
   }
 }
 
-/** `06 (ML-DSA-44 cosignature)`: so that nobody takes a good key of a type that is not verified here for a broken one. */
+/**
+ * Returns type and name, such as `06 (ML-DSA-44 cosignature)`, so that a valid key of an unsupported type does not
+ * look broken.
+ */
 function typeName(type: number | undefined): string {
   if (type === undefined) return 'none'
   return `${toHex(new Uint8Array([type]))} (${TYPE_NAMES.get(type) ?? 'unknown'})`

@@ -1,22 +1,25 @@
 import { TILE_LEVEL_MAX } from '../limits.ts'
 import { TILE_HASHES } from './merkle.ts'
 
-/* Addresses of C2SP tlog-tiles: `<L>/<N>`, `entries/<N>`, and `.p/<W>` behind those that are not full. */
+/* Addresses of C2SP tlog-tiles: `<L>/<N>` and `entries/<N>`, followed by `.p/<W>` for a partial tile. */
 
-/** `width`: hashes or entries from the tile's first one on; of a full tile TILE_HASHES. */
+/** `width`: number of hashes or entries from the tile's first one; TILE_HASHES if the tile is full. */
 export type TileAddress = {
   readonly level: number | 'entries'
   readonly tile: number
   readonly width: number
 }
 
-/** Digits of an element of N, which is written in as many elements as it needs. */
+/** Digits in one path element of N. N has as many elements as it needs. */
 const ELEMENT_DIGITS = 3
 const ELEMENT = 10 ** ELEMENT_DIGITS
-/** N has at most six elements, as a safe integer has 16 digits. */
+/** N has at most six elements, because a safe integer has at most 16 digits. */
 const ADDRESS = /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
 
-/** The one address that has this text; null for any other, so that a tile has one address. */
+/**
+ * Parses an address. Returns null for any text that formatTileAddress would not write, so that each tile has one
+ * address.
+ */
 export function parseTileAddress(text: string): TileAddress | null {
   const [, level, elements, width] = ADDRESS.exec(text) ?? []
   if (level === undefined || elements === undefined) return null
@@ -29,7 +32,7 @@ export function parseTileAddress(text: string): TileAddress | null {
     (level === 'entries' || Number(level) <= TILE_LEVEL_MAX) &&
     Number.isSafeInteger(address.tile) &&
     (width === undefined || address.width < TILE_HASHES)
-  // Elements in front of the first digit would be a second address of the same.
+  // Refuses leading zero elements, which would be a second address of the same tile.
   return isKnown && formatTileAddress(address) === text ? address : null
 }
 
@@ -43,7 +46,10 @@ export function formatTileAddress({ level, tile, width }: TileAddress): string {
   return `${level}/${elements.join('/')}${width === TILE_HASHES ? '' : `.p/${width}`}`
 }
 
-/** Whether a log of `size` entries has all of it. Entries are as many as the hashes of level 0. */
+/**
+ * Returns whether a log of `size` entries contains the whole tile. An entry bundle has the range of a tile of level
+ * 0.
+ */
 export function isCovered({ level, tile, width }: TileAddress, size: number): boolean {
   const hashes = Math.floor(size / TILE_HASHES ** (level === 'entries' ? 0 : level))
   return tile * TILE_HASHES + width <= hashes

@@ -4,24 +4,28 @@ import { ProofError } from '../error.ts'
 import { frontierRoot, merkleRoot, nodeHash, TILE_HASHES, TILE_LEVEL_BITS } from './merkle.ts'
 
 /*
- * Proofs of large trees: every hash of a path is the root over a range of leaves, and made of a few stored hashes,
- * whatever the size of the tree. Which ranges, which stored hashes, and the roots from these; reading is the caller's.
+ * Proofs in large trees. Every hash of a path is the root over a range of leaves, and is computed from a few stored
+ * hashes, whatever the size of the tree. This file computes the ranges, the stored hashes they need, and the roots.
+ * The caller reads the hashes.
  */
 
-/** Leaves from `start` up to, not including, `end`. */
+/** Leaves from `start` (inclusive) to `end` (exclusive). */
 export type LeafRange = { readonly start: number; readonly end: number }
 
-/** `count` hashes of a tile, from `offset` on (docs/formats/proofs.md). On level 0 they are leaves. */
+/** `count` hashes of a tile from `offset` (docs/formats/proofs.md). On level 0 they are leaves. */
 export type TileSlice = {
   readonly level: number
   readonly tile: number
   readonly offset: number
   readonly count: number
 }
-/** 32 bytes each, one after another. */
+/** `hashes`: 32 bytes each, concatenated. */
 export type ReadSlice = TileSlice & { readonly hashes: Uint8Array }
 
-/** PATH of RFC 9162 §2.1.3.1: ranges whose roots prove the leaf at `index`, from the leaf up. Throws `merkle_range`. */
+/**
+ * Returns PATH of RFC 9162 §2.1.3.1: ranges whose roots prove the leaf at `index`, from the leaf up. Throws
+ * `merkle_range`.
+ */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
   refuseUnordered(0, index, size - 1)
   const ranges: LeafRange[] = []
@@ -39,7 +43,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
   return ranges.reverse()
 }
 
-/** PROOF of RFC 9162 §2.1.4.1: ranges whose roots join the trees of both sizes. Throws `merkle_range`. */
+/** Returns PROOF of RFC 9162 §2.1.4.1: ranges whose roots join the trees of both sizes. Throws `merkle_range`. */
 export function consistencyRanges(size1: number, size2: number): LeafRange[] {
   refuseUnordered(1, size1, size2)
   const ranges: LeafRange[] = []
@@ -54,17 +58,17 @@ export function consistencyRanges(size1: number, size2: number): LeafRange[] {
       start = middle
     }
   }
-  // From 0 on it is the whole smaller tree, whose root the verifier has.
+  // A range from 0 is the whole smaller tree, and the verifier has its root.
   if (start > 0) ranges.push({ start, end })
   return ranges.reverse()
 }
 
-/** A perfect subtree of the tree, with the ranges whose roots lead from it to the tree's root. */
+/** A perfect subtree of the tree. The roots of `beside` lead from it to the tree's root. */
 export type SubtreePath = { readonly subtree: LeafRange; readonly beside: readonly LeafRange[] }
 
 /**
- * The perfect subtrees that a tile's hashes, from its first one on, are made of: a full tile is one, another up to eight. With the path of
- * each the whole tile is proved. Throws `merkle_range` for a tile that the tree does not have.
+ * Returns the perfect subtrees of a tile's first `count` hashes. A full tile is one subtree, a partial tile at most
+ * eight. With the path of each, the whole tile is proved. Throws `merkle_range` if the tree does not have the tile.
  */
 export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, size: number): SubtreePath[] {
   const leaves = TILE_HASHES ** level
@@ -80,7 +84,10 @@ export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, siz
   })
 }
 
-/** Throws `merkle_path` unless the tile's hashes lead to `root`. `slices`: of what `slicesOf` asks for the ranges of `paths`. */
+/**
+ * Throws `merkle_path` if the tile's hashes do not lead to `root`. `slices`: those that `slicesOf` returns for the
+ * ranges of `paths`, with their hashes.
+ */
 export function verifyTile(
   sha256: Sha256,
   tile: Pick<ReadSlice, 'level' | 'hashes'>,
@@ -103,8 +110,8 @@ export function verifyTile(
 }
 
 /**
- * The stored hashes that the roots of `ranges` are made of: one slice of each tile at most, so that there are at most as
- * many as the tree has levels of tiles, times the ranges' ends.
+ * Returns the stored hashes that the roots of `ranges` need, at most one slice of each tile. Their number is at most
+ * the tree's levels of tiles, times the ranges' ends.
  */
 export function slicesOf(ranges: readonly LeafRange[]): TileSlice[] {
   const slices = new Map<string, TileSlice>()
@@ -117,7 +124,7 @@ export function slicesOf(ranges: readonly LeafRange[]): TileSlice[] {
   return [...slices.values()]
 }
 
-/** The root of each range. Throws `merkle_range` where `slices` are not what slicesOf asked for. */
+/** Returns the root of each range. Throws `merkle_range` if `slices` lack a hash that slicesOf named. */
 export function rangeRoots(
   sha256: Sha256,
   ranges: readonly LeafRange[],
@@ -133,12 +140,12 @@ export function rangeRoots(
   })
 }
 
-/** A perfect subtree: 2^level leaves, beginning at index * 2^level. */
+/** A perfect subtree: 2^level leaves from index * 2^level. */
 type Subtree = { readonly level: number; readonly index: number }
 
 /**
- * The perfect subtrees that a range is made of, largest first. A range of a path begins at a multiple of each of their
- * widths: RFC 9162 splits at powers of two.
+ * Returns the perfect subtrees of a range, largest first. A range of a path begins at a multiple of each of their
+ * widths, because RFC 9162 splits at powers of two.
  */
 function subtreesOf({ start, end }: LeafRange): Subtree[] {
   const subtrees: Subtree[] = []
@@ -151,7 +158,7 @@ function subtreesOf({ start, end }: LeafRange): Subtree[] {
   return subtrees
 }
 
-/** The hashes of the highest stored level below the subtree's root, or of its own: all of them lie in one tile. */
+/** Returns the stored hashes of the highest stored level at or below the subtree's root. They all lie in one tile. */
 function sliceOf({ level, index }: Subtree): TileSlice {
   const count = 2 ** (level % TILE_LEVEL_BITS)
   const first = index * count
@@ -176,14 +183,13 @@ function hashesOf(wanted: TileSlice, read: ReadSlice | undefined): Uint8Array[] 
   return splitHashes(read.hashes.subarray(from * HASH_BYTES, (from + count) * HASH_BYTES))
 }
 
-/** Hashes that lie one after another. */
 export function splitHashes(hashes: Uint8Array): Uint8Array[] {
   return Array.from({ length: hashes.length / HASH_BYTES }, (_, i) =>
     hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
   )
 }
 
-/** The largest power of two below `size`, which is 2 or more. Not by logarithm, which rounds from 2^48 on. */
+/** Returns the largest power of two below `size`, which must be at least 2. A logarithm would round from 2^48 on. */
 function powerOfTwoBelow(size: number): number {
   let power = 1
   while (2 * power < size) power *= 2

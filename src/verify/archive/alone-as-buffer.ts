@@ -1,6 +1,6 @@
 import { alone } from '../../proof/bytes.ts'
 
-/** Bytes in memory of their own, as a Buffer: for objects that are kept. */
+/** Returns the bytes as a Buffer that owns its memory, for cached objects. */
 export function aloneAsBuffer(bytes: Buffer): Buffer {
   const { buffer, byteOffset, length } = alone(bytes)
   return Buffer.from(buffer, byteOffset, length)

@@ -14,20 +14,24 @@ import { ArchiveObjects } from './read-objects.ts'
 import type { ArchiveSeal } from './seal.ts'
 import type { ArchiveReader } from './store.ts'
 
-/** Bytes of all objects. Below this, starting threads would take longer than they save. */
+/** Total bytes of objects below which starting threads would take longer than they save. */
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 
-/** Receives content of an archive that no export has. The content is verified only when the report on the ledger is there. */
+/**
+ * Receives content of an archive that exports lack. The content is verified only when the ledger's report is
+ * complete.
+ */
 export type ArchiveObserver = {
-  /** Seals, the oldest first; the SHA-256 of the newest, in hex; and the newest checkpoint. */
+  /** Called with the seals, oldest first, the SHA-256 of the newest in hex, and the newest checkpoint. */
   seals(seals: readonly ArchiveSeal[], newestDigest: string, note: string): void
-  /** Definition of the type that the entry at `seq` registers, before the entry's line is given. */
+  /** Called with the definition of the type that the entry at `seq` registers, before the entry's line. */
   definition(seq: number, definition: string): void
 }
 
 /**
- * The archive of a ledger (docs/formats/archive.md), as an export of it. Without `keys` its documents are sealed, and count as withheld.
- * Each object that is missing or another one is named: the first is the finding, and the others are notices.
+ * Returns a ledger's archive (docs/formats/archive.md) as a source of export lines. Without `keys` its documents are
+ * sealed and count as withheld. Missing or changed objects are all named: the first is the finding, the others are
+ * notices.
  */
 export function archiveLedger(
   reader: ArchiveReader,
@@ -91,7 +95,10 @@ function bytesOf({ objects }: ArchiveSeal): number {
   return objects.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** Erasing entries, by subject and the entry that digests it. They are compared after all entries are verified. */
+/**
+ * Returns the seqs of erasing entries, by subject and the entry that digests it. They are compared after all entries
+ * are verified.
+ */
 function erasuresOf(seals: readonly ArchiveSeal[]): ReadonlyMap<string, number> {
   return new Map(
     seals.flatMap(({ erasures }) =>
@@ -107,8 +114,8 @@ async function* readPortions(
   notices: string[],
 ): AsyncGenerator<EntryPortion> {
   const { objects, unexplained } = context
-  // All checkpoints are verified like an export's own: the first entry says who must sign them. `checkpoint` may have cosignatures that the
-  // newest seal lacks.
+  // All checkpoints are verified like an export's own: the first entry names their signer. `note` may have
+  // cosignatures that the newest seal lacks.
   let checkpoints = [...seals.map(({ checkpoint }) => checkpoint), note]
   for (const [i, seal] of seals.entries()) {
     const sealed = { size: seal.size, named: new Map(seal.objects.map((object) => [object.name, object])) }
@@ -124,7 +131,10 @@ async function* readPortions(
   }
 }
 
-/** A document without a key, and without an entry that says why, is no finding: the entry may stand behind the newest seal. */
+/**
+ * Throws SourceError if a document has neither a key nor an erasing entry. It is no finding against the ledger,
+ * because the erasing entry may lie behind the newest seal.
+ */
 function refuseUnexplained([first, ...others]: readonly string[]): void {
   if (first === undefined) return
   throw new SourceError(
@@ -134,7 +144,7 @@ function refuseUnexplained([first, ...others]: readonly string[]): void {
   )
 }
 
-/** Looks at what is left, so that one look finds all that is to be mended. Throws. */
+/** Checks all remaining objects, so that one run finds everything to repair, then throws. */
 async function refuse(
   objects: ArchiveObjects,
   seals: readonly ArchiveSeal[],
@@ -147,7 +157,7 @@ async function refuse(
   throw new ProofError('archive_object', first!)
 }
 
-/** Hash tiles. Bundles are read with the pieces. */
+/** Reads the hash tiles. Bundles are read with the pieces. */
 async function readTiles(objects: ArchiveObjects, seal: ArchiveSeal): Promise<void> {
   const tiles = seal.objects.filter(
     ({ name }) => name.startsWith('tile/') && !name.startsWith('tile/entries/'),

@@ -16,22 +16,22 @@ import {
   refuseFields,
 } from '../../proof/statement/fields.ts'
 
-/* Lines of an archive (docs/formats/archive.md#lines): what an export says of entries, without envelopes and documents. */
+/* Lines of an archive (docs/formats/archive.md#lines): an export's lines without envelopes and documents. */
 
-/** A document of an entry, but for those of a batch. */
+/** A document of an entry that is no batch. */
 type ArchiveDocument = { readonly subject: string; readonly digest: string; readonly erasedBy: number | null }
 
 export type ArchiveLine = {
   readonly seq: number
   readonly kind: string
   readonly recordedAt: string
-  /** Lower-case hex, as `chain`. */
+  /** Lower-case hex, as is `chain`. */
   readonly leaf: string
   readonly chain: string
-  /** A batch has the `erasedBy` of each item. */
+  /** For a batch, the `erasedBy` of each item. */
   readonly documents: readonly (ArchiveDocument | number | null)[]
   readonly items: readonly { readonly record: string; readonly digest: string }[] | null
-  /** Canonical JSON of the type that the entry registers. */
+  /** Canonical JSON of the type that the entry registers; otherwise null. */
   readonly definition: string | null
   readonly received?: string | null
   readonly signer?: JsonValue
@@ -51,7 +51,7 @@ const DOCUMENT: Fields = {
   optional: {},
 }
 
-/** One line, all of it. Throws ProofError: `archive_object`, or a code of the JSON text check or of the encodings. */
+/** Parses one line. Throws ProofError: `archive_object`, or a code of the JSON text check or of the encodings. */
 export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
   if (bytes.length > LINE_BYTES_MAX)
     throw new ProofError('archive_object', `a line has more than ${LINE_BYTES_MAX} bytes`)
@@ -69,14 +69,17 @@ export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
   return line
 }
 
-/** Whole items are judged with the batch. */
+/** Checks documents and items of a batch. The items' other members are verified with the batch. */
 function refuseItems(items: readonly JsonValue[], documents: readonly JsonValue[]): void {
   const isNamed = (item: JsonValue) => isObject(item) && isString(item['record']!) && isHash(item['digest']!)
   if (documents.length !== items.length || !documents.every(isErasedBy) || !items.every(isNamed))
     throw new ProofError('archive_object', 'the documents of a batch are not those of its items')
 }
 
-/** A definition is signed by its digest, and read by whoever restores it. */
+/**
+ * Throws unless a definition is an object in canonical form. It is signed by its digest, and a restore uses it as it
+ * is.
+ */
 function refuseSpelling(definition: string): void {
   const value = parseJsonText(definition)
   if (!isObject(value) || canonicalize(value) !== definition)
@@ -85,7 +88,10 @@ function refuseSpelling(definition: string): void {
 
 const NEWLINE = 0x0a
 
-/** The bytes of each line, which ends with a newline. Throws ProofError `archive_object` where the last one does not. */
+/**
+ * Yields the bytes of each line without its newline. Throws ProofError `archive_object` if the last line has no
+ * newline.
+ */
 export function* linesOfText(text: Buffer): Generator<Buffer> {
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf(NEWLINE, from)

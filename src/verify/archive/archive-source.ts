@@ -17,15 +17,14 @@ import { parseArchivePlace, type S3Settings } from './settings.ts'
 import type { ArchiveReader } from './store.ts'
 
 type Archive = {
-  /** A directory or an address: of a whole archive, or of one ledger in it. */
+  /** A directory or an address, of a whole archive or of one ledger in it. */
   readonly place: string
   readonly ledger: string | null
   readonly keyFile: string | null
-  /** Where buckets are. */
   readonly s3: S3Settings
 }
 
-/** A ledger in an archive, with the keys of its documents if there is a file of them. */
+/** Opens a ledger in an archive, with its documents if there is a key file. Throws SourceError. */
 export async function openArchiveSource({ place, ledger, keyFile, s3 }: Archive): Promise<LedgerSource> {
   if (ledger !== null && !isId('led', ledger))
     throw new SourceError('usage', `${ledger.slice(0, 64)} is not the id of a ledger (led_…)`)
@@ -33,7 +32,7 @@ export async function openArchiveSource({ place, ledger, keyFile, s3 }: Archive)
   return archiveLedger(await openArchiveReader(place, ledger, s3), keys)
 }
 
-/** Content that a database has no more, from the archive of all its ledgers. */
+/** Opens content that has left a database, from the archive of all its ledgers. Throws SourceError. */
 export async function openContentOfFile(
   place: string,
   keyFile: string,
@@ -49,12 +48,12 @@ export async function openContentOfFile(
   })
 }
 
-/** The keys of a file that `archive-keys` has written. Throws SourceError. */
+/** Reads a key file written by `archive-keys`. Throws SourceError. */
 export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
   return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
 }
 
-/** Throws SourceError where the place is none. */
+/** Opens a reader of one ledger's archive. Throws SourceError if `place` is no directory or address. */
 export async function openArchiveReader(
   place: string,
   ledger: string | null,
@@ -66,7 +65,10 @@ export async function openArchiveReader(
   return (await openReaders(place, s3))(ledger)
 }
 
-/** Readers of an archive's ledgers; null: the place is that of one. Throws SourceError where it is none. */
+/**
+ * Returns a function that opens a ledger's reader. For null, `place` itself is the archive of one ledger. Throws
+ * SourceError if `place` is no directory or address.
+ */
 async function openReaders(place: string, s3: S3Settings): Promise<(ledger: string | null) => ArchiveReader> {
   const url = parseAddress(place)
   switch (url?.protocol) {
@@ -92,7 +94,7 @@ async function openReaders(place: string, s3: S3Settings): Promise<(ledger: stri
   }
 }
 
-/** null: it is a path. */
+/** Returns null for a path. */
 function parseAddress(place: string): URL | null {
   return /^[a-z][a-z0-9+.-]*:\/\//.test(place) && URL.canParse(place) ? new URL(place) : null
 }
@@ -105,7 +107,7 @@ function parsePlace(place: string, s3: S3Settings) {
   }
 }
 
-/** The directory of the ledger: the one that is named, the place itself, or the only one in it. */
+/** Returns the ledger's directory: the named one, `place` itself, or the only ledger in it. */
 async function chooseDirectory(place: string, ledger: string | null): Promise<string> {
   if (ledger !== null) return join(place, ledger)
   const names = await readdir(place).catch((error: NodeJS.ErrnoException) => {

@@ -7,12 +7,12 @@ import { nativeProviders } from '../../signing/native.ts'
 import { aloneAsBuffer } from './alone-as-buffer.ts'
 import { tileName } from './seal.ts'
 
-/** Envelopes of a tile's entries, as the archive has them (docs/formats/tiles.md). */
+/** Envelopes of a tile's entries, as stored in the archive (docs/formats/tiles.md). */
 export class ArchivedBundle {
   readonly #address: TileAddress
   readonly #bundle: Buffer
 
-  /** The bytes need not be those that were written: each envelope is held to its leaf. */
+  /** The bytes need not be verified: each envelope is compared with its leaf. */
   constructor(address: TileAddress, bundle: Buffer) {
     this.#address = address
     this.#bundle = aloneAsBuffer(bundle)
@@ -22,7 +22,10 @@ export class ArchivedBundle {
     return this.#bundle.length
   }
 
-  /** The envelope of each entry, a part of the bundle's memory. Throws ArchiveFault where one is not that of its leaf. */
+  /**
+   * Returns the envelope of each entry, as views of the bundle. Throws ArchiveFault if an envelope does not have its
+   * leaf.
+   */
   read(entries: readonly { readonly seq: number; readonly leaf: Uint8Array }[]): Buffer[] {
     const envelopes = this.#split()
     return entries.map(({ seq, leaf }) => {
@@ -45,7 +48,10 @@ export class ArchivedBundle {
   }
 }
 
-/** Each entry behind two bytes of its length (docs/formats/tiles.md). Throws ProofError `archive_object` unless there are `width`, and nothing else. */
+/**
+ * Splits a bundle into entries, each after two bytes of length (docs/formats/tiles.md). Throws ProofError
+ * `archive_object` unless there are exactly `width` entries.
+ */
 export function splitBundle(bundle: Buffer, width: number): Buffer[] {
   const entries: Buffer[] = []
   let at = 0

@@ -24,7 +24,13 @@ import { BodyTooLong } from './read-body.ts'
 import { type ArchiveObject, CHECKPOINT_OBJECT, pieceObjectName, tileName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
-/** `cached`: the piece was here; `shared`: it was on its way; `refused`: too many wait, or the archive was away just before. */
+/**
+ * Outcomes of a read.
+ *
+ * - `cached`: the object was in memory.
+ * - `shared`: another read was already fetching it.
+ * - `refused`: too many reads wait, or the archive failed just before.
+ */
 export const ARCHIVE_READ_OUTCOMES = [
   'cached',
   'shared',
@@ -37,7 +43,7 @@ export type ArchiveReadOutcome = (typeof ARCHIVE_READ_OUTCOMES)[number]
 
 export type ArchivedContentDeps = {
   readonly stores: { of(ledger: string): ArchiveReader }
-  /** null: nobody has its keys. */
+  /** null: the keys are unavailable. */
   readonly openKeys: (place: PlaceInArchive) => DocumentKeys | null
   readonly observe?: (outcome: ArchiveReadOutcome, seconds: number) => void
   readonly bytesMax?: number
@@ -45,39 +51,41 @@ export type ArchivedContentDeps = {
   readonly now?: () => number
 }
 
-/** A piece, or a bundle: its name among all ledgers', and the way to it. */
+/** A piece or bundle to read: its name among those of all ledgers, and a function that fetches it. */
 type Wanted<T extends Part> = {
   readonly ledgerId: Uuid
   readonly name: string
   readonly fetch: (store: ArchiveReader, signal: AbortSignal) => Promise<T>
 }
 
-/** A piece or a bundle, as it is kept. */
+/** A cached piece or bundle. */
 type Part = { readonly bytes: number }
 
-/** A part on its way. */
+/** A piece or bundle that is being fetched. */
 type Coming<T extends Part> = {
-  /** Fulfilled when its turn begins. */
+  /** Fulfilled when the fetch starts, after its wait for a slot. */
   readonly begun: Promise<void>
   readonly part: Promise<T>
 }
 
 /**
- * Reads what has left Postgres for the archive. An object is believed if it has the SHA-256 that Postgres has of it, a document if it has the
- * digest of its item, an envelope if it has its leaf. Pieces and bundles that were read are kept, as they lie in the archive: encrypted, so
- * that an erased document is in nobody's memory. Readers of one share the way to it.
+ * Reads content that has left Postgres for the archive. An object is accepted if it has the SHA-256 that Postgres
+ * stores, a document if it has its item's digest, an envelope if it has its leaf.
+ *
+ * Pieces and bundles are cached as stored in the archive, encrypted, so that no erased document stays in memory.
+ * Concurrent reads of one object share one fetch.
  */
 export class ArchivedContent implements ArchiveContent {
   readonly #deps: ArchivedContentDeps
   readonly #bytesMax: number
   readonly #msMax: number
   readonly #now: () => number
-  /** By name, which says what it is; the one that was not asked for longest comes first. */
+  /** By name, which is unique over pieces and bundles; least recently used first. */
   readonly #kept = new Map<string, Part>()
   readonly #coming = new Map<string, Coming<Part>>()
   readonly #turns = new FetchTurns()
   #bytes = 0
-  /** The part that the store failed with last, unless another one came since. */
+  /** Name of the object whose fetch failed last, unless another one succeeded since. */
   #failing: string | null = null
   #awayUntilMs = Number.NEGATIVE_INFINITY
 
@@ -99,7 +107,7 @@ export class ArchivedContent implements ArchiveContent {
     try {
       return await this.#use(bundle, async (found) => found.read(wanted.entries))
     } catch (error) {
-      // Nobody knew that it is another one when it came: it must be asked for anew once it is put back.
+      // A bundle has no digest, so a changed one is noticed only here. It must be fetched again once it is repaired.
       if (error instanceof ArchiveFault) this.#forget(bundle.name)
       throw error
     }
@@ -156,7 +164,7 @@ export class ArchivedContent implements ArchiveContent {
         return fetched
       } catch (error) {
         const { cause } = error as Error
-        // One that is lost is nobody else's concern.
+        // A missing or changed object says nothing about the store.
         if (cause instanceof ArchiveStoreError) this.#fail(name, cause.isAway)
         throw error
       }
@@ -167,7 +175,7 @@ export class ArchivedContent implements ArchiveContent {
     return coming
   }
 
-  /** The part, if it comes in time once its turn has begun. */
+  /** Waits for the object, at most `#msMax` after its fetch started. */
   async #within<T extends Part>(name: string, { begun, part }: Coming<T>): Promise<T> {
     await Promise.race([begun, part])
     return new Promise((resolve, reject) => {
@@ -179,7 +187,10 @@ export class ArchivedContent implements ArchiveContent {
     })
   }
 
-  /** One part that fails may be the only one. After two, or where the store says that it is away, the next one would not come either. */
+  /**
+   * Notes a failure. One failing object may be the only one. After two, or if the store reports that it is
+   * unavailable, further fetches would fail too.
+   */
   #fail(name: string, isAway: boolean): void {
     if (isAway || (this.#failing !== null && this.#failing !== name))
       this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
@@ -233,10 +244,13 @@ function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): Wanted<Archive
   }
 }
 
-/** `sha256` null: Postgres has digests of what the object holds. */
+/** `sha256` null: Postgres has digests of the object's content instead. */
 type AskedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | null }
 
-/** Throws ArchiveFault unless it is that object, of which no more is held than its bytes; ApiError where nobody knows. */
+/**
+ * Fetches an object, and reads at most `bytes`. Throws ArchiveFault if the object is missing or another one, ApiError
+ * if the store cannot tell.
+ */
 async function getObject(
   store: ArchiveReader,
   { name, sha256, bytes }: AskedObject,
@@ -253,7 +267,7 @@ async function getObject(
     if (sha256 !== null && sha256Hex(found) !== sha256) throw anotherOne(name)
     return found
   }
-  // A volume that is not mounted, or another prefix, has lost no object.
+  // The checkpoint is missing too, so the volume is not mounted or the prefix is wrong. No object is lost then.
   if ((await read(CHECKPOINT_OBJECT, ARCHIVE_CHECKPOINT_BYTES_MAX)) === null)
     throw archiveUnavailable(
       `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
@@ -265,7 +279,10 @@ function anotherOne(name: string): ArchiveFault {
   return new ArchiveFault(`the archive's ${name} is another one than was written`)
 }
 
-/** Ends the work after `msMax`, also where it does not hear of that: a store that answers nothing holds no turn for longer. */
+/**
+ * Ends after `msMax`, even if the work ignores the signal. So a store that does not answer occupies no slot for
+ * longer.
+ */
 async function within<T>(msMax: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const ending = new AbortController()
   let timer: NodeJS.Timeout | undefined

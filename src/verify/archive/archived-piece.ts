@@ -15,17 +15,17 @@ import { documentAt, documentStarts, openDocument } from './document-cipher.ts'
 import { gunzipMember } from './gunzip.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 
-/** A line of a batch: where it stands, and its first document. */
+/** Range of a batch's line in the piece, and the index of its first document. */
 type BatchLine = { readonly start: number; readonly end: number; readonly document: number }
 
-/** Lines and documents of a piece (docs/formats/archive.md), as the archive has them: encrypted. */
+/** Lines and documents of a piece (docs/formats/archive.md), as stored in the archive: documents are encrypted. */
 export class ArchivedPiece {
   readonly #lines: Buffer
   readonly #documents: Buffer
   readonly #batches: ReadonlyMap<number, BatchLine>
-  /** Where each document begins, behind its length. */
+  /** Start of each document, after its length. */
   readonly #starts: readonly number[]
-  /** Items of the batch that was asked for last: its chunks come one after another. */
+  /** Items of the last requested batch, because its chunks are read one after another. */
   #newest: { readonly seq: number; readonly items: readonly BatchItem[] } | null = null
 
   private constructor(
@@ -39,7 +39,10 @@ export class ArchivedPiece {
     this.#starts = starts
   }
 
-  /** `lines`, `documents`: objects whose digests were compared; null: the piece has none. Throws ProofError where they are none of a piece. */
+  /**
+   * Parses a piece. `lines`, `documents`: objects whose digests were compared; `documents` null: the piece has none.
+   * Throws ProofError if the objects are malformed.
+   */
   static async read(lines: Buffer, documents: Buffer | null): Promise<ArchivedPiece> {
     const text = await gunzipMember(lines, ARCHIVE_LINES_BYTES_MAX)
     const batches = new Map<number, BatchLine>()
@@ -62,7 +65,7 @@ export class ArchivedPiece {
     return this.#lines.length + this.#documents.length
   }
 
-  /** Records of a chunk, without metadata. Throws ArchiveFault. */
+  /** Returns the records of a chunk, without metadata. Throws ArchiveFault. */
   async readChunk(chunk: ChunkInArchive, keys: DocumentKeys | null): Promise<ChunkRecord[]> {
     const { seq, firstRecordId, count } = chunk
     const batch = this.#batches.get(seq)
@@ -92,7 +95,10 @@ export class ArchivedPiece {
     return items
   }
 
-  /** null: the document was erased before it could be archived. Throws ArchiveFault where it is not the one that is signed. */
+  /**
+   * Decrypts a document; null: it was erased before it was archived, or the key does not fit. Throws ArchiveFault if
+   * it does not have the signed digest.
+   */
   #open(place: number, key: Uint8Array, item: BatchItem): ChunkRecord['document'] | null {
     const start = this.#starts[place]
     const opened = start === undefined ? null : openDocument(documentAt(this.#documents, start), key)
@@ -113,7 +119,10 @@ const SALT_END = SALT_START + 22
 const DOCUMENT_START = SALT_END + '","document":'.length
 const REFERENCES = ',"references":['
 
-/** The members of a sealed document, as the bytes that were hashed: canonical JSON, whose quotes within strings are escaped. */
+/**
+ * Splits a sealed document into the bytes that were hashed. It is canonical JSON, so quotes within strings are
+ * escaped.
+ */
 function parseDocument(text: string, { references }: BatchItem) {
   const end = references === undefined ? text.length - 1 : text.lastIndexOf(REFERENCES)
   return {
@@ -125,7 +134,7 @@ function parseDocument(text: string, { references }: BatchItem) {
   }
 }
 
-/** Throws ArchiveFault where no entry says that it is erased. */
+/** Returns an erased document. Throws ArchiveFault if no entry erases it. */
 function erasedDocument(item: BatchItem, erasedSeq: number | undefined): ChunkRecord['document'] {
   if (erasedSeq === undefined)
     throw new ArchiveFault(

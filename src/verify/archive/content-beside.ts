@@ -7,13 +7,13 @@ import { nativeProviders } from '../../signing/native.ts'
 import { type ArchiveSeal, sealName, tileName, tilesBetween } from './seal.ts'
 import { TileDigests } from './tile-digests.ts'
 
-/** Content of an archive beside the lines of an export, compared with the entries as they are verified. */
+/** Compares content that an archive has beside the lines of an export with the verified entries. */
 export class ContentBeside {
   readonly #seals: readonly ArchiveSeal[]
   readonly #tiles: TileDigests
-  /** SHA-256 of the definitions that wait for their entries, by seq. */
+  /** SHA-256 of definitions whose entries are not verified yet, by seq. */
   readonly #definitions = new Map<number, string>()
-  /** As verified entries have them. */
+  /** Erasures of the verified entries. */
   readonly #erasures: (readonly [string, number, number])[] = []
 
   constructor(seals: readonly ArchiveSeal[]) {
@@ -21,17 +21,17 @@ export class ContentBeside {
     this.#tiles = new TileDigests(seals.map(({ size }) => size))
   }
 
-  /** Definition of a type, before the entry at `seq` that registers it. */
+  /** Adds a type's definition. Must be called before the entry at `seq` that registers the type. */
   definition(seq: number, definition: string): void {
     this.#definitions.set(seq, toHex(nativeProviders.sha256(utf8Encode(definition))))
   }
 
-  /** Each perfect subtree, as LedgerVerifier tells of it. */
+  /** Takes each perfect subtree of the verified tree (`onNode` of LedgerVerifier). */
   node(level: number, index: number, hash: Uint8Array): void {
     this.#tiles.node(level, index, hash)
   }
 
-  /** Each verified entry. Throws ProofError where its definition is another one than was signed. */
+  /** Takes each verified entry. Throws ProofError if its type's definition does not have the signed digest. */
   appended(step: EntryStep, frontier: Frontier): void {
     this.#tiles.leaf(step.leaf, frontier)
     const erasure = erasureOf(step)
@@ -47,7 +47,10 @@ export class ContentBeside {
       )
   }
 
-  /** To be called after the last entry. Throws ProofError where tiles hold other hashes, or seals name other erasures. */
+  /**
+   * Must be called after the last entry. Throws ProofError if tiles contain other hashes, or seals name other
+   * erasures.
+   */
   finish(): void {
     let erasures = 0
     for (const { from, size, objects, erasures: said } of this.#seals) {

@@ -7,7 +7,7 @@ import { syncDirectory } from '../sync-directory.ts'
 import { BodyTooLong, readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
-/** An archive in a directory: a file for each object. */
+/** Returns a store of an archive in a directory: one file for each object. */
 export function directoryStore(directory: string): ArchiveStore {
   return {
     name: directory,
@@ -17,13 +17,16 @@ export function directoryStore(directory: string): ArchiveStore {
   }
 }
 
-/** Regular files only, and no symbolic link below the directory: whoever made the archive must not have its reader read other files. */
+/**
+ * Reads a regular file with no symbolic link below the directory. The maker of an archive must not be able to make
+ * its reader open other files.
+ */
 async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
   const root = await realpath(directory).catch(onlyIf(['ENOENT'], null))
   const path = root && (await realpath(join(root, name)).catch(onlyIf(['ENOENT', 'ENOTDIR'], null)))
   if (root === null || path === null) return null
   if (path !== join(root, name)) throw new Error('it is a link, or lies behind one')
-  // Not waiting for a writer of a pipe.
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = await file.stat()
@@ -35,7 +38,10 @@ async function readObject(directory: string, name: string, bytesMax: number): Pr
   }
 }
 
-/** A link fails where the name is taken, so that of two writers one has written it, and all of it. */
+/**
+ * Publishes an object by a hard link, which fails if the name exists. So of two writers exactly one has written the
+ * object, and completely.
+ */
 async function putObject(path: string, bytes: Uint8Array): Promise<'written' | 'exists'> {
   const draft = await writeDraft(path, bytes)
   try {
@@ -58,7 +64,7 @@ async function replaceObject(path: string, bytes: Uint8Array): Promise<void> {
 async function writeDraft(path: string, bytes: Uint8Array): Promise<string> {
   const made: string[] = []
   makeDirectory(dirname(path), 0o750, made)
-  // Each name is in the directory above it.
+  // A new directory's name is stored in its parent.
   for (const directory of made) await syncDirectory(dirname(directory))
   const draft = `${path}.${randomUUID()}.new`
   const file = await open(draft, 'wx', 0o640)

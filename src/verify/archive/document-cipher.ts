@@ -6,13 +6,16 @@ import { LINE_DEPTH_MAX } from '../../proof/limits.ts'
 import type { Fields } from '../../proof/statement/check-schemas.ts'
 import { isReferences, isString, refuseFields } from '../../proof/statement/fields.ts'
 
-/* Documents of a piece (docs/formats/archive.md): each with its length before it, nonce ‖ ciphertext ‖ tag by AES-256-GCM. */
+/*
+ * Encrypted documents of a piece (docs/formats/archive.md): each is its length, then nonce ‖ ciphertext ‖ tag of
+ * AES-256-GCM.
+ */
 
 const LENGTH_BYTES = 4
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** `text`: JSON of a document's members. `key`: 32 bytes. */
+/** Encrypts a document. `text`: JSON of its members. `key`: 32 bytes. */
 export function sealDocument(text: string, key: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -22,10 +25,10 @@ export function sealDocument(text: string, key: Uint8Array): Buffer {
   return Buffer.concat([length, ...sealed])
 }
 
-/** In the place of a document that was erased before it could be archived. */
+/** Replaces a document that was erased before it was archived. */
 export const NO_DOCUMENT = Buffer.alloc(LENGTH_BYTES)
 
-/** null: the bytes are not those that were sealed under this key. */
+/** Decrypts a document. Returns null if it was not sealed under this key. */
 export function openDocument(sealed: Uint8Array, key: Uint8Array): Buffer | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), {
@@ -40,8 +43,8 @@ export function openDocument(sealed: Uint8Array, key: Uint8Array): Buffer | null
 }
 
 /**
- * Returns where each of `count` sealed documents begins, after its length. Throws ProofError `archive_object` unless the bytes are exactly these
- * documents, each empty or long enough for a cipher text.
+ * Returns the start of each of `count` sealed documents, after its length. Throws ProofError `archive_object` unless
+ * the bytes are exactly these documents, each empty or long enough for a cipher text.
  */
 export function documentStarts(bytes: Buffer, count: number): number[] {
   const starts: number[] = []
@@ -58,7 +61,7 @@ export function documentStarts(bytes: Buffer, count: number): number[] {
   return starts
 }
 
-/** The sealed document that begins there; an empty one was erased. */
+/** Returns the sealed document at `start`. An erased document is empty. */
 export function documentAt(bytes: Buffer, start: number): Buffer {
   return bytes.subarray(start, start + bytes.readUInt32BE(start - LENGTH_BYTES))
 }
@@ -68,12 +71,12 @@ const PLAIN: Fields = {
   optional: { references: isReferences },
 }
 
-/** A line of an export holds the text two levels down. */
+/** In a line of an export the text starts two levels down. */
 const PLAIN_DEPTH_MAX = LINE_DEPTH_MAX - 2
 
 /**
- * Returns a decrypted document as text for a line of an export. Throws ProofError unless the whole text is one object with the members of such a
- * document: otherwise other documents could follow it.
+ * Returns a decrypted document as text for a line of an export. Throws ProofError unless the whole text is one object
+ * with a document's members: otherwise further documents could follow it.
  */
 export function plainText(opened: Buffer): string {
   const text = utf8Decode(opened)

@@ -1,4 +1,7 @@
-/** Works on all items, `atOnce` of them at a time, and returns the results in order. Fails with the first that fails, when what was begun has ended. */
+/**
+ * Calls `work` for all items, `atOnce` at a time. Returns the results in order. If one fails, starts no more, waits
+ * for those that run, and throws the first error.
+ */
 export async function eachAtOnce<T, R>(
   items: readonly T[],
   atOnce: number,

@@ -7,19 +7,21 @@ import {
   ARCHIVE_PIECES_WAITING_MAX,
 } from './limits.ts'
 
-/** Fetches of pieces of the archive: a few at once, and ledgers take turns. No ledger can have all of those that run, or that wait. */
+/**
+ * Limits concurrent fetches from the archive, round-robin by ledger. No ledger can occupy all running or all waiting
+ * slots.
+ */
 export class FetchTurns {
-  /** Fetches that run or wait. */
+  /** Running and waiting fetches. */
   readonly #all = new Shares({ rule: 'equal', max: ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX })
   readonly #running = new Counts()
   readonly #waiting = new FairQueue<() => void>()
 
-  /** Whether one more of the ledger may come. */
   admits(ledger: string): boolean {
     return this.#all.admits(ledger)
   }
 
-  /** Works in a turn of the ledger. Throws ApiError `archive_unavailable` where none comes within `waitMsMax`. */
+  /** Runs `work` in a slot. Throws ApiError `archive_unavailable` if none is free within `waitMsMax`. */
   async run<T>(ledger: string, waitMsMax: number, work: () => Promise<T>): Promise<T> {
     this.#all.take(ledger)
     try {

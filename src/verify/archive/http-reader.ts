@@ -2,7 +2,10 @@ import { ARCHIVE_REQUEST_MS_MAX } from './limits.ts'
 import { readBody } from './read-body.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
-/** An archive behind a web server, or the public address of a bucket: an object is what GET answers below `url`. */
+/**
+ * Returns a reader of an archive behind a web server, or of a bucket's public address. An object is fetched by GET
+ * below `url`.
+ */
 export function httpReader(url: URL, name: string): ArchiveReader {
   const base = url.href.replace(/\/*$/, '/')
   return {

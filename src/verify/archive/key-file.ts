@@ -4,7 +4,7 @@ import { ARCHIVE_KEY_FILE_DEPTH_MAX } from '../../proof/limits.ts'
 import { DocumentKeys } from '../../signing/document-keys.ts'
 import { SourceError } from '../source.ts'
 
-/** A key file (docs/formats/archive.md): secrets of the pieces of one ledger. */
+/** A key file (docs/formats/archive.md): the secrets of one ledger's pieces. */
 const keyFile = z.strictObject({
   archiveKeys: z.literal(1),
   ledger: z.string(),
@@ -14,7 +14,7 @@ const keyFile = z.strictObject({
 
 export type ArchiveKeys = { readonly ledger: string; readonly pieces: ReadonlyMap<number, DocumentKeys> }
 
-/** Throws SourceError `usage` where it is no key file. */
+/** Parses a key file. Throws SourceError `usage`. */
 export function parseArchiveKeys(text: string, name = 'the file of --archive-key'): ArchiveKeys {
   try {
     const { ledger, pieces } = keyFile.parse(parseJsonText(text, { depthMax: ARCHIVE_KEY_FILE_DEPTH_MAX }))
@@ -29,7 +29,7 @@ export function parseArchiveKeys(text: string, name = 'the file of --archive-key
   }
 }
 
-/** The text of a key file. `packed`: DocumentKeys, packed. */
+/** Formats a key file. `packed`: packed DocumentKeys. */
 export function formatArchiveKeys(
   ledger: string,
   pieces: readonly { readonly from: number; readonly packed: Buffer }[],

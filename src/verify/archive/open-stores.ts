@@ -3,7 +3,7 @@ import { directoryStore } from './directory-store.ts'
 import { type ArchiveStores, openS3Stores } from './s3-store.ts'
 import type { ArchivePlace } from './settings.ts'
 
-/** The stores of an archive's ledgers, each with a directory or prefix of its own, named after its id. */
+/** Opens the stores of an archive's ledgers. Each ledger has a directory or prefix, named after its id. */
 export async function openArchiveStores(place: ArchivePlace): Promise<ArchiveStores> {
   if (place.kind === 's3') return openS3Stores(place)
   return { of: (ledger) => directoryStore(join(place.directory, ledger)), close() {} }

@@ -13,22 +13,24 @@ export type PieceContext = {
   readonly objects: ArchiveObjects
   /** null: documents are not shown. */
   readonly keys: ArchiveKeys | null
-  /** Entries of the whole archive. */
+  /** Number of entries in the whole archive. */
   readonly size: number
   /** Seq of the entry that erases a document, by its subject and the seq of the entry that digests it. */
   readonly erasures: ReadonlyMap<string, number>
-  /** Documents without a key, and without an entry that says why. */
+  /** Documents with neither a key nor an erasing entry. */
   readonly unexplained: string[]
-  /** The bundle that was read last. The next one of the same tile must begin with it. */
+  /** The last bundle that was read. The next one of the same tile must begin with it. */
   lastBundle: { readonly tile: number; readonly bytes: Buffer } | null
-  /** Called for each definition of a type, before the line of its entry is given. */
+  /** Called for each definition of a type, before the line of its entry. */
   readonly onDefinition: (seq: number, definition: string) => void
 }
 
-/** A seal's objects by name, and its size. */
+/** A seal's size, and its objects by name. */
 export type SealedObjects = { readonly size: number; readonly named: ReadonlyMap<string, ArchiveObject> }
 
-/** Lines of an export for the entries of a piece; null: an object is missing or another one, which is noted. */
+/**
+ * Returns lines of an export for a piece's entries. null: an object is missing or faulty, which `objects` has noted.
+ */
 export async function exportLines(
   seal: SealedObjects,
   piece: ArchivePiece,
@@ -54,7 +56,7 @@ export async function exportLines(
   })
 }
 
-/** Envelopes of the piece's entries, from the bundles of its seal. */
+/** Reads the envelopes of the piece's entries from the bundles of its seal. */
 async function readEnvelopes(
   { size, named }: SealedObjects,
   { from, end }: ArchivePiece,
@@ -75,7 +77,10 @@ async function readEnvelopes(
   return envelopes
 }
 
-/** Throws ProofError unless the bundle begins with the one before. Readers of tiles get only the widest bundle, but its first entries were verified from the narrower one. */
+/**
+ * Splits a bundle. Throws ProofError unless it begins with the previous bundle of the tile: readers of tiles get only
+ * the widest bundle, but its first entries were verified from a narrower one.
+ */
 function entriesOf(
   bundle: Buffer,
   { tile, width }: { readonly tile: number; readonly width: number },
@@ -88,7 +93,7 @@ function entriesOf(
   return splitBundle(bundle, width)
 }
 
-/** Throws ProofError where a document is of another form than those that were sealed. */
+/** Returns one line of an export. Throws ProofError if a document is malformed. */
 function exportLine(
   { documents, items, definition, ...members }: ArchiveLine,
   envelope: Buffer,
@@ -122,7 +127,7 @@ type Sealed = {
   readonly erasedBy: number | null
 }
 
-/** Opens the documents of a piece, in their order. */
+/** Decrypts the documents of a piece, in order. */
 class Opener {
   readonly #from: number
   readonly #documents: Iterator<Buffer>
@@ -137,12 +142,12 @@ class Opener {
     this.#context = context
   }
 
-  /** A document as a line of an export has it. Throws ProofError. */
+  /** Returns a document as an export's line shows it. Throws ProofError. */
   show({ seq, item, subject, digest, erasedBy }: Sealed): string {
     const { keys, erasures, size, unexplained } = this.#context
     const sealed = this.#documents.next().value as Buffer | undefined
     const start = JSON.stringify({ subject, digest })
-    // One that was erased later is not shown, though somebody may still have its key.
+    // A document that was erased later is not shown, even if somebody still has its key.
     const known = erasures.get(`${subject} ${seq}`) ?? erasedBy
     const explained = known !== null && known < size ? known : null
     if (keys === null || explained !== null)

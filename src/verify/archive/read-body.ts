@@ -1,4 +1,7 @@
-/** All of a stream. Throws, and ends the stream, when it has more than `bytesMax` bytes: nobody says how long it is whom one could believe. */
+/**
+ * Reads a whole stream. If it has more than `bytesMax` bytes, ends it and throws BodyTooLong, because declared
+ * lengths cannot be trusted.
+ */
 export async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let bytes = 0

@@ -16,9 +16,12 @@ import { BodyTooLong } from './read-body.ts'
 import { type ArchiveObject, type ArchiveSeal, CHECKPOINT_OBJECT, parseSeal, sealName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
-/** Reads the objects of an archive, each compared with what its seal names; and notes each that is missing or another one. */
+/**
+ * Reads the objects of an archive and compares each with its seal. Collects a fault for each object that is missing
+ * or differs.
+ */
 export class ArchiveObjects {
-  /** Findings, an object each. */
+  /** One finding for each faulty object. */
   readonly faults: string[] = []
   readonly #reader: ArchiveReader
 
@@ -31,8 +34,8 @@ export class ArchiveObjects {
   }
 
   /**
-   * The newest checkpoint, whose signature nobody has verified; null: the archive is empty. Throws ProofError: `archive_object`, or
-   * `note_syntax` and `checkpoint_syntax`.
+   * Reads the newest checkpoint without verifying its signature; null: the archive is empty. Throws ProofError:
+   * `archive_object`, `note_syntax` or `checkpoint_syntax`.
    */
   async readCheckpoint(): Promise<{ readonly note: string; readonly size: number } | null> {
     const bytes = await this.#get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
@@ -44,7 +47,10 @@ export class ArchiveObjects {
     return { note, size }
   }
 
-  /** All seals up to that of `size` entries, the oldest first, and the digest of that one. Throws ProofError as parseSeal does. */
+  /**
+   * Reads all seals up to the one of `size` entries. Returns them oldest first, with the digest of the newest. Throws
+   * ProofError as parseSeal does.
+   */
   async readSeals(size: number): Promise<{ readonly seals: ArchiveSeal[]; readonly newestDigest: string }> {
     const seals: ArchiveSeal[] = []
     let newestDigest: string | null = null
@@ -68,7 +74,7 @@ export class ArchiveObjects {
     return { seals: seals.reverse(), newestDigest: newestDigest! }
   }
 
-  /** null: it is missing or another one, which is noted. No more is read than the seal says. */
+  /** Reads an object; null: it is missing or differs, which is noted. Reads no more than the seal's length. */
   async read({ name, bytes: length, sha256 }: ArchiveObject): Promise<Buffer | null> {
     const bytes = await this.#get(name, length)
     if (bytes instanceof Buffer && bytes.length === length && sha256Hex(bytes) === sha256) return bytes
@@ -76,7 +82,10 @@ export class ArchiveObjects {
     return null
   }
 
-  /** Runs `work` on an object that was read. Returns null, and notes the fault, if the object has a wrong form; then its seal is false too. */
+  /**
+   * Runs `work` on an object that was read. If the object is malformed, notes the fault and returns null. Its seal is
+   * then wrong too.
+   */
   async judge<T>(name: string, work: () => Promise<T>): Promise<T | null> {
     try {
       return await work()

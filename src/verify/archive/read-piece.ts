@@ -5,7 +5,10 @@ import { documentAt, documentStarts } from './document-cipher.ts'
 import { gunzipMember } from './gunzip.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 
-/** Objects of a piece of the entries from `from` up to, not including, `end`. `documents` null: the piece has none. */
+/**
+ * Objects of a piece with the entries from `from` (inclusive) to `end` (exclusive). `documents` null: the piece has
+ * none.
+ */
 export type PieceBytes = {
   readonly from: number
   readonly end: number
@@ -14,15 +17,15 @@ export type PieceBytes = {
 }
 
 export type PieceContent = {
-  /** A line for each entry. */
+  /** One line for each entry. */
   readonly lines: readonly ArchiveLine[]
-  /** A sealed document for each that the lines name; null: the piece has none. */
+  /** One sealed document for each that the lines name; null: the piece has none. */
   readonly documents: readonly Buffer[] | null
 }
 
 /**
- * Content of a piece, all of it in the form of docs/formats/archive.md: for the verifier, and for the worker before it names what it has
- * written. Throws ProofError.
+ * Parses a piece and checks it against docs/formats/archive.md. Used by the verifier, and by the worker before it
+ * names what it has written. Throws ProofError.
  */
 export async function readPiece({ from, end, lines, documents }: PieceBytes): Promise<PieceContent> {
   const slice = new Slice()

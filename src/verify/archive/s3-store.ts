@@ -8,18 +8,18 @@ import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
 type S3Place = Extract<ArchivePlace, { kind: 's3' }>
 
-/** Stores of the ledgers of one archive. */
 export type ArchiveStores = {
   of(ledger: string): ArchiveStore
   close(): void
 }
 
 /**
- * An archive in a bucket. Each object is written with its SHA-256, which the bucket holds the body to, and only where none of that name
- * is (`If-None-Match: *`). The SDK tries again what failed on the way, ARCHIVE_ATTEMPTS_MAX times.
+ * Opens the stores of an archive in a bucket. Each object is written with its SHA-256, which the bucket checks, and
+ * only if the name is free (`If-None-Match: *`). The AWS SDK repeats failed requests, up to ARCHIVE_ATTEMPTS_MAX
+ * attempts.
  */
 export async function openS3Stores(place: S3Place): Promise<ArchiveStores> {
-  // Loaded when there is such an archive: importing it takes half a second.
+  // Loaded only for such an archive: the import takes half a second.
   const sdk = await import('@aws-sdk/client-s3')
   const client = new sdk.S3Client({
     ...(place.endpoint !== null && { endpoint: place.endpoint }),
@@ -33,7 +33,7 @@ export async function openS3Stores(place: S3Place): Promise<ArchiveStores> {
       httpAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
       httpsAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
     },
-    // Ours is in each request that writes; of an answer nothing is believed that was not compared.
+    // Writing requests have our own checksum, and every answer's body is compared with its digest.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
@@ -44,7 +44,7 @@ export async function openS3Stores(place: S3Place): Promise<ArchiveStores> {
   }
 }
 
-/** The objects below `prefix`. */
+/** Returns a store of the objects below `prefix`. */
 function s3Store(
   sdk: typeof import('@aws-sdk/client-s3'),
   client: S3Client,
@@ -97,7 +97,7 @@ function s3Store(
 }
 
 const NOT_FOUND = 404
-/** Another 404 than that of an object: nothing can be said about any. */
+/** A 404 for the bucket proves nothing about an object. */
 const NO_SUCH_BUCKET = 'NoSuchBucket'
 const PRECONDITION_FAILED = 412
 const SERVER_ERROR = 500
@@ -107,7 +107,10 @@ function lockUntil({ days, mode }: NonNullable<S3Settings['lock']>) {
   return { ObjectLockMode: mode, ObjectLockRetainUntilDate: new Date(Date.now() + days * DAY_MS) }
 }
 
-/** All attempts, and the body of the answer, within a time: a bucket that sends a byte a second holds nobody up for longer. */
+/**
+ * Limits the time of all attempts, the answer's body included. A bucket that sends one byte a second cannot delay the
+ * caller for longer.
+ */
 async function bounded<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return work(AbortSignal.timeout(ARCHIVE_ATTEMPTS_MAX * ARCHIVE_REQUEST_MS_MAX))
 }

@@ -11,7 +11,7 @@ import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { formatTileAddress, type TileAddress } from '../../proof/tree/tile-address.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX } from './limits.ts'
 
-/* Names and manifests of an archive (docs/formats/archive.md), as its writer and its readers have them. */
+/* Names and manifests of an archive (docs/formats/archive.md), for its writer and its readers. */
 
 /** The newest sealed checkpoint: the only object that is ever replaced. */
 export const CHECKPOINT_OBJECT = 'checkpoint'
@@ -43,7 +43,7 @@ const seal = z.strictObject({
   keys: z.array(key),
   from: count,
   size: count.min(1),
-  /** SHA-256 of the seal before; null of the first. */
+  /** SHA-256 of the previous seal; null in the first. */
   previous: digest.nullable(),
   checkpoint: z.string(),
   /** `[subject, seq of the entry that digests it, seq of the entry that erases it]`. */
@@ -56,18 +56,17 @@ const seal = z.strictObject({
   ),
 })
 
-/** The deepest value lies in a member of an element of a list. */
 export type ArchiveSeal = z.infer<typeof seal>
 export type ArchivePiece = ArchiveSeal['pieces'][number]
 export type ArchiveObject = ArchiveSeal['objects'][number]
 
 export const sealName = (size: number) => `seals/${size}`
 
-/** Named by their content, so that what a worker wrote before it was killed is in nobody's way. */
+/** Named by content, so that objects from a killed worker do not conflict with later ones. */
 export const pieceObjectName = (kind: 'lines' | 'documents', from: number, sha256: string) =>
   `${kind}/${from}-${sha256}`
 
-/** Pieces of a seal, with the digests and lengths of their objects. */
+/** Returns the pieces of a seal with the digests and lengths of their objects. */
 export function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'objects'>): PieceObjects[] {
   const named = new Map(objects.map((object) => [object.name, object]))
   const objectOf = (name: string) => {
@@ -82,14 +81,14 @@ export function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'obje
 
 export const tileName = (address: TileAddress) => `tile/${formatTileAddress(address)}`
 
-/** Tiles and bundles that a log of `size` entries has and one of `from` has not. */
+/** Yields tiles and bundles that a log of `size` entries has and a log of `from` entries lacks. */
 export function* tilesBetween(from: number, size: number): Generator<TileAddress> {
   yield* tilesOfLevel('entries', from, size)
   for (let level = 0, unit = 1; unit <= size; level++, unit *= TILE_HASHES)
     yield* tilesOfLevel(level, Math.floor(from / unit), Math.floor(size / unit))
 }
 
-/** Tiles of a level that had `had` hashes, and has `hashes`. */
+/** Yields the tiles of a level that are new or changed between `had` and `hashes` hashes. */
 function* tilesOfLevel(level: TileAddress['level'], had: number, hashes: number): Generator<TileAddress> {
   if (hashes === had) return
   for (let tile = Math.floor(had / TILE_HASHES); tile * TILE_HASHES < hashes; tile++)
@@ -97,8 +96,9 @@ function* tilesOfLevel(level: TileAddress['level'], had: number, hashes: number)
 }
 
 /**
- * The seal of `size` entries, whole, without a gap, and with the checkpoint of that size, whose signature nobody has verified. Throws
- * ProofError: `archive_object`, or `note_syntax` and `checkpoint_syntax` of its checkpoint.
+ * Parses the seal of `size` entries. Its pieces must have no gap, and its checkpoint must have that size; the
+ * checkpoint's signature is not verified. Throws ProofError: `archive_object`, or `note_syntax` and
+ * `checkpoint_syntax` of its checkpoint.
  */
 export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
   const parsed = seal.safeParse(parseJson(bytes))
@@ -119,7 +119,10 @@ export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
   return data
 }
 
-/** Throws unless the objects are exactly those of the seal's entries, each once. Computes no more names than the seal lists, whatever size it claims. */
+/**
+ * Throws unless the objects are exactly those of the seal's entries, without duplicates. Computes at most as many
+ * names as the seal lists, whatever size it claims.
+ */
 function refuseNames({ from, size, pieces, objects }: ArchiveSeal): void {
   const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))
   if (named.size !== objects.length) throw refused(size, 'names an object twice')

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 
-/** Where an archive lies. */
 export type ArchivePlace =
   | { readonly kind: 'directory'; readonly directory: string }
   | ({ readonly kind: 's3'; readonly bucket: string; readonly prefix: string } & S3Settings)
@@ -8,15 +7,15 @@ export type ArchivePlace =
 export type S3Settings = {
   /** null: Amazon's own. */
   readonly endpoint: string | null
-  /** null: the one that the AWS SDK finds in its environment. */
+  /** null: the AWS SDK reads it from its environment. */
   readonly region: string | null
-  /** `endpoint/bucket` instead of `bucket.endpoint`. */
+  /** Address `endpoint/bucket` instead of `bucket.endpoint`. */
   readonly pathStyle: boolean
-  /** Each object is locked for so many days; null: not, or as the bucket has it by default. */
+  /** Days for which each object is locked; null: no lock, or the bucket's default. */
   readonly lock: { readonly days: number; readonly mode: 'GOVERNANCE' | 'COMPLIANCE' } | null
 }
 
-/** `s3://bucket/prefix` or `file:///directory`. Throws with what is wrong. */
+/** Parses `s3://bucket/prefix` or `file:///directory`. Throws Error for any other text. */
 export function parseArchivePlace(text: string, s3: S3Settings): ArchivePlace {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url?.protocol === 'file:' && url.host === '')

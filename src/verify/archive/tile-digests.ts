@@ -4,25 +4,28 @@ import type { Frontier } from '../../proof/tree/merkle.ts'
 import { TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 import { tileName } from './seal.ts'
 
-/** SHA-256 of the hash tiles that an archive must hold, as its ledger is verified. Keeps 32 bytes for each. */
+/**
+ * Computes the SHA-256 of the hash tiles that an archive must contain, while its ledger is verified. Takes 32 bytes
+ * for each tile.
+ */
 export class TileDigests {
   readonly #sizes: ReadonlySet<number>
-  /** Hashes of the tile that grows, by level. */
+  /** Hashes of the incomplete tile of each level. */
   readonly #growing: Uint8Array[][] = []
   readonly #full: number[] = []
   readonly #digests = new Map<string, string>()
 
-  /** `sizes`: those of the seals, at which tiles are archived that are not full. */
+  /** `sizes`: the seals' sizes, at which incomplete tiles are archived too. */
   constructor(sizes: readonly number[]) {
     this.#sizes = new Set(sizes)
   }
 
-  /** For each perfect subtree, as LedgerVerifier tells of it. */
+  /** Takes each perfect subtree (`onNode` of LedgerVerifier). */
   node(level: number, _index: number, hash: Uint8Array): void {
     if (level % TILE_LEVEL_BITS === 0) this.#add(level / TILE_LEVEL_BITS, hash)
   }
 
-  /** For each entry, with the frontier after it. */
+  /** Takes each entry's leaf, with the frontier after it. */
   leaf(leaf: Uint8Array, { size }: Frontier): void {
     this.#add(0, leaf)
     if (this.#sizes.has(size)) for (const level of this.#growing.keys()) this.#keep(level)

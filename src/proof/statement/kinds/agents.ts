@@ -9,9 +9,9 @@ const AGENT = {
   defines: { members: ['agent', 'name'] },
 } as const
 
-/** Agents, and the keys by which they sign for themselves. */
+/** Agents, and the keys with which they sign for themselves. */
 export const AGENT_KINDS = {
-  // The operator registers a ledger's first agent.
+  // `system` too, because the operator registers a ledger's first agent.
   'agent-registered': {
     ...AGENT,
     system: true,
@@ -23,7 +23,7 @@ export const AGENT_KINDS = {
     follow: ({ actors }, { subjects: [{ name, sha256 }] }, { atMs }) =>
       actors.disableAgent(name, sha256, atMs),
   },
-  // An agent changes its own keys with records:write too (ledger/actors.ts).
+  // For its own keys an agent may also use the scope records:write (ledger/actors.ts).
   'agent-key-registered': {
     subjects: ['agt'],
     scope: 'agents:manage',

@@ -4,7 +4,7 @@ import { ALWAYS, extend } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
 export const ERASURE_KINDS = {
-  /** The server erases by a retention rule, which the entry names. */
+  /** `system` too, because the server erases by retention rules. The entry then names the rule. */
   'payload-erased': {
     subjects: ['erased'],
     scope: 'payloads:erase',

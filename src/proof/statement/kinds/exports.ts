@@ -4,7 +4,7 @@ import { idOf, integer, isAgent, isTraceId, isTypeName, objectOf, oneOf } from '
 import { BY_AGENT, extend } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
-/** Entries that an export is of: none of these members: all of them between `from` and `to`. */
+/** Contents of an export. Without members: all entries between `from` and `to`. */
 const isExported = objectOf(
   {},
   { record: idOf('rec'), run: idOf('rec'), agent: isAgent, type: isTypeName, trace: isTraceId },
@@ -21,7 +21,7 @@ export const EXPORT_KINDS = {
       to: integer(0, INTEGER_MAX),
       documents: oneOf('all', 'withheld'),
     }),
-    // An export is of entries that were there.
+    // An export contains earlier entries only.
     follow: (_, { predicate }, { seq }) => {
       const [from, to] = [predicate['from'] as number, predicate['to'] as number]
       if (from > to || to >= seq)

@@ -8,7 +8,7 @@ import { parseRemoteAgent } from '../remote-agents.ts'
 import { contradiction } from './contradiction.ts'
 import { type GatedRecord, type KindRule, type Members, type StepEvent, SYSTEM } from './rule.ts'
 
-/** The steps that a remote performer may offer. */
+/** Steps that a remote performer may offer. */
 export const OFFERED_STEPS = ['record-activated', 'completion-submitted'] as const
 
 const isOutcome = oneOf('pass', 'fail')
@@ -23,13 +23,14 @@ const signal = (...decisions: string[]) =>
 
 const COMPLETION = extend(LATER, { completion: idOf('cmp') })
 
-/** A step is a record's event, which its peers receive. */
+/** Common columns of steps. A step is an event of its record, so its peers receive it. */
 const STEP = { records: 'moves', receivedBy: 'entry-received', travelsWith: 'record' } as const
 const BY_KEY = { scope: 'records:write', system: false, agentSigns: true } as const
 
 /**
- * Gated records, along the machine `record`. No `follow`: a step moves its record by `step`, and the state, version and leaf behind it
- * are the same for each (ledger/gated-record.ts). Which state follows is in ../machines.ts.
+ * Gated records, by the machine `record`. Steps have no `follow`: `step` checks and changes the record. Its state,
+ * version and last leaf change in the same way for all steps (ledger/gated-record.ts). The transitions are in
+ * ../machines.ts.
  */
 export const GATED_KINDS = {
   'record-created': {
@@ -104,7 +105,7 @@ export const GATED_KINDS = {
   'verdict-rendered': {
     ...STEP,
     ...BY_KEY,
-    // The worker judges where the gate is `auto`.
+    // `system` too, because the worker judges for an `auto` gate.
     system: true,
     subjects: ['rec', 'cmp', 'reason?'],
     fields: extend(COMPLETION, {
@@ -155,7 +156,7 @@ export const GATED_KINDS = {
     events: ['revision.requested'],
     step: (record, _event, fields) => {
       verifyPrincipal(record, fields)
-      // The worker judges by the rules at once: nobody could ask between.
+      // With an `auto` gate the worker judges at once, so nobody can request a revision before.
       if (record.gate === 'auto' || record.revisions === record.maxRevisions) {
         throw new ProofError(
           'transition_refused',
@@ -198,7 +199,7 @@ function refuseRemotePerformer({ ledger, performer, share }: JsonObject): void {
   if (remote && share === undefined) throw contradiction(`${performer} performs what nobody shares with it`)
 }
 
-/** A remote agent acts by what it offered, and in no other way. */
+/** A remote agent acts only through an offer. */
 function refuseTaken({ ledger, actor, offer }: JsonObject): void {
   const remote = parseRemoteAgent(actor as string)
   const offering = (offer as JsonObject | undefined)?.['ledger']
@@ -223,7 +224,7 @@ function verifyInTime(record: GatedRecord, event: StepEvent): void {
   }
 }
 
-/** `auto` decides by the rules alone: as they came out, and by the worker. */
+/** A verdict of an `auto` gate follows the rules' outcome and is made by the worker. */
 function verifyAutoVerdict(record: GatedRecord, fields: Members): void {
   verifySystem(fields)
   const agreed = record.outcome === 'pass' ? 'accept' : 'reject'
@@ -238,7 +239,7 @@ function verifyPerformer(record: GatedRecord, fields: Members): void {
   if (partyOf(fields) !== record.performer) throw notEntitled('not the performer', fields)
 }
 
-/** A performer that acts for another agent would judge its own work. */
+/** A performer that acts on behalf of another agent would judge its own work. */
 function verifyNoPerformer(record: GatedRecord, fields: Members): void {
   if (fields['actor'] === record.performer) throw notEntitled('represented by the performer', fields)
 }
@@ -247,12 +248,15 @@ function verifySystem(fields: Members): void {
   if (fields['actor'] !== 'system') throw notEntitled('not the worker', fields)
 }
 
-/** Party of the step: a gateway acts for the agent that it names. */
+/** Returns the party of the step: the agent in `onBehalfOf`, otherwise the actor. */
 function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
 }
 
-/** Agent of the step, which must be one. `system` takes only steps that the rules or the clock have decided. */
+/**
+ * Returns the party of a step that only agents take. Throws `actor_not_entitled` for `system`, which takes only steps
+ * that the rules or the clock decide.
+ */
 export function agentOf(fields: Members): string {
   if (fields['actor'] === 'system') throw notEntitled('no agent', fields)
   return partyOf(fields)

@@ -9,9 +9,8 @@ const KEY = {
   defines: { named: 'key', members: ['agent', 'scopes', 'expiresAt'] },
 } as const
 
-/** API keys. */
 export const KEY_KINDS = {
-  // The operator makes keys for those who have lost theirs.
+  // `system` too, because the operator makes keys for agents that lost theirs.
   'key-created': {
     ...KEY,
     system: true,

@@ -5,7 +5,6 @@ import { isEnvelopeKey, isHash, isNoteKey, isText, isTypeName, mapOf, objectOf }
 import { ALWAYS, BY_SYSTEM, extend } from '../predicates.ts'
 import { type KindRule, SYSTEM } from './rule.ts'
 
-/** The ledger itself and its envelope keys. */
 export const LEDGER_KINDS = {
   'ledger-created': {
     ...SYSTEM,
@@ -27,7 +26,7 @@ export const LEDGER_KINDS = {
   },
   'server-key-rotated': {
     ...SYSTEM,
-    // A stolen login of a server could otherwise name its own key for everything behind it.
+    // Otherwise a stolen login of a server could introduce its own key for all later entries.
     workerOnly: true,
     subjects: ['led'],
     fields: extend(ALWAYS, { newKey: isEnvelopeKey }),
@@ -42,7 +41,7 @@ export const LEDGER_KINDS = {
   },
 } as const satisfies Readonly<Record<string, KindRule>>
 
-/** The origin is the name of the note key. */
+/** Throws if the origin, the name of the note key, does not contain the ledger. */
 function refuseForeignOrigin(predicate: JsonObject): void {
   const origin = (predicate['definition'] as JsonObject)['origin'] as string
   if (!isOrigin(origin, predicate['ledger'] as string)) {

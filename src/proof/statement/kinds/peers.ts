@@ -16,8 +16,8 @@ const change =
     peers.change(peer, kind, seq)
 
 /**
- * Peerings, and what ledgers receive of each other. Kinds that others receive say `receivedBy`; the member `received` is added where the
- * rows are put together, and LedgerPeers follows it (ledger/peers.ts).
+ * Peerings, and entries that ledgers receive from each other. Kinds that other ledgers receive have `receivedBy`.
+ * ../kinds.ts adds the member `received`, and LedgerPeers processes it (ledger/peers.ts).
  */
 export const PEER_KINDS = {
   'peer-added': {
@@ -102,7 +102,7 @@ export const PEER_KINDS = {
   },
 } as const satisfies Readonly<Record<string, KindRule>>
 
-/** Each side signs both identities; the one that answers names what it answers. */
+/** Each side signs both identities. The invited side names the entry that it answers. */
 function refuseAdded({ ledger, inviter, invited, counterpart }: JsonObject): void {
   const [from, to] = [inviter, invited].map((identity) => (identity as JsonObject)['ledger'])
   if (from === to) throw contradiction(`${from} invites itself`)

@@ -3,7 +3,10 @@ import { idOf, integer, oneOf } from '../fields.ts'
 import { ALWAYS, extend, RECORD_NOTARIZED } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
-/** Records that are terminal at once. Their ids stand in the step itself (entry/entry-step.ts), so they need no `follow`. */
+/**
+ * Records that are terminal at once. EntryStep has their ids (entry/entry-step.ts), so `record-notarized` needs no
+ * `follow`.
+ */
 export const RECORD_KINDS = {
   'record-notarized': {
     subjects: ['rec'],

@@ -5,13 +5,19 @@ import type { DocumentKind } from '../document-subjects.ts'
 import type { KeyUseName } from '../key-uses.ts'
 
 /*
- * A row of the table of kinds: all that is known about one kind of entry, as plain data and two functions. ../kinds.ts puts the rows together.
+ * A row of the table of kinds: everything about one kind of entry. It is plain data and three functions. ../kinds.ts
+ * joins the rows.
  */
 
 /**
- * Name of a subject: an id; `type`, a record type `name/version`; a document beside the chain that has no id: the values that
- * rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`; `erased`, any of them that was erased; or
- * `entry`, another ledger's, `<led_…>/<seq>`. Only the last subject may be optional.
+ * Form of a subject's name. Only the last subject may be optional.
+ *
+ * - an id's prefix: an id;
+ * - `type`: a record type `name/version`;
+ * - `values`: the values that rules compared, `<cmp_…>/values`;
+ * - `reason?`: a reason in free text, `<rec_…>/reason`;
+ * - `erased`: any erased document;
+ * - `entry`: another ledger's entry, `<led_…>/<seq>`.
  */
 export type SubjectRule =
   | Exclude<IdPrefix, 'whk' | 'evt'>
@@ -26,64 +32,79 @@ export type SubjectRule =
 export type Subject = { readonly name: string; readonly sha256: string }
 export type Subjects = readonly [Subject, ...Subject[]]
 
-/** Where in the predicate a key stands, with dots between names of members. */
+/** A key in the predicate. `at`: its path, with dots between member names. */
 export type GivenKey = { readonly use: KeyUseName; readonly at: string }
 
 export type KindRule = {
-  /** The first is what the entry is about. */
+  /** The first subject is what the entry is about. */
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
-  /** Members of the predicate. */
   readonly fields: Fields
-  /** Scope of the API key by which an agent makes it; null: no agent does. */
+  /** Scope that an API key needs to make it; null: agents cannot. */
   readonly scope: string | null
   /** Whether the server makes it, as `system`. */
   readonly system: boolean
-  /** Whether an agent may sign it with a key of its own. Not entries that share a record: a peer knows the keys of servers alone. */
+  /**
+   * Whether an agent may sign it with its own key. Not for entries that share a record: a peer knows only the keys of
+   * servers.
+   */
   readonly agentSigns?: true
-  /** Whether another ledger's agent may offer it: that is the actor then, and the offer entitles it in place of an API key. */
+  /**
+   * Whether another ledger's agent may offer it. That agent is then the actor, and the offer entitles it instead of
+   * an API key.
+   */
   readonly offered?: true
-  /** Whether the database takes it from the worker's login only. */
+  /** Whether the database accepts it from the worker's login only. */
   readonly workerOnly?: true
-  /** Effect on records: its predicate has `record` and `version`, unless it makes many. */
+  /** Effect on records. The predicate has `record` and `version`, except for `makes many`. */
   readonly records?: 'makes' | 'makes many' | 'moves'
-  /** Party of a step: see STEP_PARTIES. */
+  /** Party of a step; see STEP_PARTIES. */
   readonly party?: 'performer' | 'principal' | 'worker' | 'other than the performer'
-  /** Documents beside the chain that it digests by its subjects, which can be erased. References lie with the payload. */
+  /**
+   * Documents that its subjects digest. They lie beside the chain and can be erased. References lie with the payload.
+   */
   readonly documents?: readonly DocumentKind[]
-  /** Definition that the subject digests, H(JCS(…)): a member of the predicate, or an object of members, `named` being the subject's name. */
+  /**
+   * Definition that the subject digests, H(JCS(…)): one member of the predicate, or an object of several. `named`:
+   * the member of that object for the subject's name.
+   */
   readonly defines?:
     | { readonly member: string }
     | { readonly named?: string; readonly members: readonly string[] }
   /**
-   * Keys that it gives, if their kids are thumbprints, and the use of the key that it ends without giving another one. KEY_USES says
-   * which key endorses them.
+   * `gives`: keys that it introduces, if their kids are thumbprints. `ends`: use of the key that it ends without a
+   * successor. KEY_USES defines which key endorses them.
    */
   readonly gives?: readonly GivenKey[]
   readonly ends?: KeyUseName
   /**
-   * Kind of entry by which another ledger receives it; absent: no other ledger is sent it. An offer is received by the step that takes
-   * it or by its refusal.
+   * Kind of the entry by which another ledger receives it; absent: it is sent to none. An offer is received by the
+   * step that takes it or by its refusal.
    */
   readonly receivedBy?: string
   /**
-   * Entries with which it travels in a bundle, besides being of its range: all of them, those signed with its key, that of a missing
-   * document, a registered statement, or those of its record.
+   * Reason for which a bundle includes the entry, besides its range.
+   *
+   * - `all`: always;
+   * - `signer`: an entry signed by its key;
+   * - `erased document`: a missing document that it erased;
+   * - `statement`: a registered statement;
+   * - `record`: an entry of its record.
    */
   readonly travelsWith?: 'all' | 'signer' | 'erased document' | 'statement' | 'record'
-  /** Events that others hear of, in this order; a cursor counts them. */
+  /** Events derived from it, in this order. A cursor counts them. */
   readonly events?: readonly string[]
-  /** Throws where members of the statement contradict each other; their formats were checked before. */
+  /** Throws if members of the statement contradict each other. Their formats were checked before. */
   readonly refuse?: (predicate: JsonObject, subjects: Subjects) => void
   /** Changes the state of a ledger's verifier, or throws (ledger/verify-ledger.ts). */
   readonly follow?: Follow
-  /** A step's check of its party, and its change of the record besides the state (ledger/gated-record.ts). */
+  /** Checks the party of a step, and changes the record apart from its state (ledger/gated-record.ts). */
   readonly step?: Step
 }
 
-/** Row of a kind that the server alone makes. */
+/** Columns of a kind that only the server makes. */
 export const SYSTEM = { scope: null, system: true } as const
 
-/** Verified entry, as far as rows look at it. */
+/** Members of a verified entry that rows use. */
 export type FollowedEntry = {
   readonly seq: number
   readonly leaf: Uint8Array
@@ -103,10 +124,10 @@ export type FollowedStatement = {
 
 export type Follow = (ledger: LedgerState, statement: FollowedStatement, entry: FollowedEntry) => void
 
-/** State of a ledger that entries change: the parts of LedgerVerifier (ledger/), as far as rows need them. */
+/** State of LedgerVerifier (ledger/) that entries change, as far as rows use it. */
 export type LedgerState = {
   readonly whole: {
-    /** Throws unless the entry names the state before it. */
+    /** Throws unless `found` is the state before the entry. */
     verifyRestored(found: { readonly size: number; readonly chain: string }): void
     onErasure(atMs: number, isStored: boolean): void
   }
@@ -161,11 +182,11 @@ export type LedgerState = {
 }
 
 /**
- * One gated record's life, as its statements tell it (docs/formats/statements.md).
+ * State of a gated record, rebuilt from its statements (docs/formats/statements.md).
  *
- * A step says itself which entry it follows (`previous`, `version`, `from`), so a step that was left out, doubled
- * or exchanged is found within the record alone. The step's agent is checked too: an agent that can sign, but is
- * neither principal nor performer, must not be able to move a record in a way that verifies.
+ * A step names the entry that it follows (`previous`, `version`, `from`), so a step that was left out, duplicated or
+ * exchanged is found within the record alone. The step's agent is checked too: an agent that can sign, but is neither
+ * principal nor performer, must not be able to move a record.
  */
 export type GatedRecord = {
   readonly payloadDigest: string
@@ -173,7 +194,7 @@ export type GatedRecord = {
   readonly gate: string
   readonly deadlineMs: number | null
   readonly maxRevisions: number
-  /** Set by who knows its type. */
+  /** Set by the caller, which knows the type. */
   agentSigned: boolean
   performer: string | null
   state: string
@@ -185,7 +206,7 @@ export type GatedRecord = {
   verdictLeaf: string | null
 }
 
-/** A predicate's members, whose formats parseStatement has checked. */
+/** Members of a predicate. parseStatement has checked their formats. */
 export type Members = Readonly<Record<string, unknown>>
 
 /** Event of a gated record. `leaf`: lower-case hex. */
