@@ -1,6 +1,6 @@
 import { ProofError } from '../../proof/error.ts'
 
-/** The database's tables say something else than the entries that they were made from. */
+/** Makes the error for tables that contradict their entries. */
 export function contradiction(detail: string): ProofError {
   return new ProofError('columns_contradict_entries', detail)
 }
