@@ -1,13 +1,13 @@
--- Rules of the lifecycle, as tables that append_entries and the triggers consult, and keys of the deployment.
+-- Tables with the rules of the lifecycle, which append_entries and the triggers read, and keys of the deployment.
 --
--- Functions are not here: their current text is in functions/, and is in the database before the first migration.
+-- Functions are in functions/. They exist before the first migration runs.
 
 set local search_path = tallystick;
 
 create table entry_kinds (
   kind text primary key,
-  record_event boolean not null,          -- moves or makes records: must have a row in record_transitions
-  worker_only boolean not null            -- taken from the worker's login only
+  record_event boolean not null,          -- creates or changes records, so record_transitions must have a row for it
+  worker_only boolean not null            -- accepted only from the worker's login
 );
 comment on table entry_kinds is
   'Kinds of entries. record_event: the kind makes or moves records, so record_transitions has a row for it. worker_only: taken from the login of the worker alone.';
@@ -147,7 +147,7 @@ create table master_key_changes (
   server_keys int4 not null,
   webhook_secrets int4 not null,
   api_key_secrets int4 not null,
-  refused int4 not null,                  -- rows that neither key had sealed: left as they were
+  refused int4 not null,                  -- rows that neither key had sealed: left unchanged
   peer_keys int4 not null default 0
 );
 comment on table master_key_changes is
@@ -168,7 +168,7 @@ comment on table schema_serves is
 create table guards (
   relation text not null,
   name text not null,
-  always boolean not null,                -- fires in a session without triggers too (session_replication_role)
+  always boolean not null,                -- also fires in sessions without triggers (session_replication_role)
   primary key (relation, name)
 );
 comment on table guards is

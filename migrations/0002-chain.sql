@@ -1,9 +1,10 @@
 -- Ledgers and their chains.
 --
--- The primary key of every tenant table begins with ledger_id, and every foreign key includes it: the ledger is the unit of
--- isolation and of distribution (docs/ARCHITECTURE.md, "The database"). No foreign key points from the hot tables (entries,
--- records, idempotency_keys): its trigger for each row costs more than the insert. append_entries and the statement-level
--- triggers check the same in sets.
+-- The primary key of every tenant table begins with ledger_id, and every foreign key includes it: the ledger is the
+-- unit of isolation and of distribution (docs/ARCHITECTURE.md, "The database").
+--
+-- The hot tables (entries, records, idempotency_keys) have no foreign keys, because the trigger for each row costs
+-- more than the insert. append_entries and the statement-level triggers make the same checks for whole sets.
 
 set local search_path = tallystick;
 
@@ -16,14 +17,14 @@ create table ledgers (
   rate_limit_per_second real check (rate_limit_per_second > 0),
   rate_limit_burst int4 check (rate_limit_burst > 0),
   tiles_public boolean not null default false,
-  -- 244 random bits: Postgres has no other source of strong ones.
+  -- 244 random bits. Postgres has no other source of strong random bits.
   subject_salt bytea not null default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) check (length(subject_salt) = 32),
   check ((rate_limit_per_second is null) = (rate_limit_burst is null))
 );
 comment on table ledgers is
   'Tenants. Each ledger is one chain, and the unit of isolation.';
 comment on column ledgers.subject_salt is 'Key of the hashes of labels by which the records of a person are found.';
--- All of them are read at once, by every server every 5 s (src/ledgers/public-ledgers.ts).
+-- Every server reads all public ledgers at once, every 5 s (src/ledgers/public-ledgers.ts).
 create index ledgers_public on ledgers (ledger_id) where tiles_public;
 
 create table chain_heads (
@@ -49,7 +50,7 @@ create table ledger_closures (
   closed_at timestamptz not null default now(),
   known_size bigint not null check (known_size > 0),
   known_chain bytea not null check (length(known_chain) = 32),
-  was_frozen boolean not null,            -- and is again, once it is acknowledged
+  was_frozen boolean not null,            -- frozen again after the acknowledgement
   restored_seq bigint,
   primary key (ledger_id, known_size, known_chain)
 );
@@ -62,8 +63,8 @@ create table entries (
   seq bigint not null check (seq >= 0),
   kind text not null,
   subject_id uuid,                        -- the record, batch, agent, key or ledger that the entry is about
-  version int4,  -- the record's version after the event
-  item_count int4 check (item_count between 1 and 2048),  -- records of a batch
+  version int4,  -- the record's version after the entry
+  item_count int4 check (item_count between 1 and 2048),  -- number of records in a batch
   prev_seq bigint check (prev_seq < seq), -- the record's previous entry
   actor_id uuid,                          -- null: system
   key_id uuid,
@@ -76,7 +77,7 @@ create table entries (
   constraint entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
   constraint entries_batch check ((item_count is not null) = (kind = 'batch-notarized')),
   constraint entries_record_event check ((version is null and prev_seq is null) or subject_id is not null),
-  -- A ledger begins with the entry that says what it is, and only begins with it.
+  -- A ledger begins with its ledger-created entry, and no other entry has this kind.
   constraint entries_begin check ((seq = 0) = (kind = 'ledger-created')
     and (seq > 0 or subject_id is not distinct from ledger_id))
 ) with (autovacuum_vacuum_scale_factor = 0.02);
@@ -92,13 +93,13 @@ comment on column entries.chain is 'Chain after this entry (docs/formats/chain-a
 comment on column entries.signer_kid is 'Key of the agent that signed the entry itself; null: the server signed it.';
 comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md); null: it lies in the archive alone.';
 
--- Steps of a record, at most one of each version: an old entry that is inserted again is refused, and where the index is
--- gone, found. Notarizations are not in it.
+-- Steps of records, at most one for each version. A duplicate of an old entry, inserted again, is refused, or found
+-- if the index is missing. Notarizations are not in the index.
 create unique index entries_by_record on entries (ledger_id, subject_id, version) include (seq, kind) where version > 1;
--- For searches by actor. Later events do not count, and batches are found by batch_keys.
+-- For searches by actor. Later entries of a record do not count. Batches are found by batch_keys.
 create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1 and item_count is null;
 
--- The newest registration policy of a ledger, without a look at its other entries.
+-- Finds a ledger's newest registration policy without reading other entries.
 create index entries_policies on entries (ledger_id, seq) where kind = 'registration-policy-set';
 
 create trigger entries_extend_chain after insert on entries

@@ -1,4 +1,4 @@
--- Agents, keys, types and registered statements of a ledger. Each row is what an entry of the chain says.
+-- Agents, keys, types and registered statements of a ledger. Each row repeats the content of an entry.
 
 set local search_path = tallystick;
 
@@ -93,5 +93,5 @@ comment on table statements is
   'Registered Signed Statements of others (RFC 9943), by what they say of themselves. The statement is the envelope of the entry at seq, and statement-registered is the entry behind it.';
 create index statements_by_issuer on statements (ledger_id, issuer, seq);
 create index statements_by_subject on statements (ledger_id, subject, seq);
--- Otherwise all statements of an issuer are read for those about a subject, of which there may be none.
+-- Without this index, a search by issuer and subject would read all statements of the issuer, though none may match.
 create index statements_by_both on statements (ledger_id, issuer, subject, seq);

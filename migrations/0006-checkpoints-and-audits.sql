@@ -1,4 +1,4 @@
--- Checkpoints, the Merkle tree as far as it is stored, and verification by the worker.
+-- Checkpoints, the stored part of the Merkle tree, and the worker's verification.
 
 set local search_path = tallystick;
 
@@ -45,7 +45,8 @@ create table cosignatures (
   ledger_id uuid not null,
   size bigint not null,
   witness_kid bytea not null check (length(witness_kid) = 32),
-  -- The peer whose cosignature it is; null: a witness that the operator has named. A peer may change its key, and counts once all the same.
+  -- The peer that cosigned; null: a witness that the operator has named. A peer that changes its key still counts
+  -- once.
   peer_id uuid,
   line text not null check (length(line) <= 512 and line ~ '^\u2014 [^\n]+\n$'),
   cosigned_at timestamptz not null default now(),
@@ -83,7 +84,7 @@ create table audits (
 );
 comment on table audits is
   'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; error says why a failed one could not be finished. No evidence: a reader who doubts a ledger verifies it.';
--- An audit reads a whole ledger: two at a time would only be slower.
+-- An audit reads a whole ledger, so two at a time would only be slower.
 create unique index audits_open on audits (ledger_id) where state in ('queued', 'running');
 create index audits_waiting on audits (requested_at) where state = 'queued' and job_id is null;
 create index audits_done on audits (ok, finished_at) where state = 'done';
@@ -93,7 +94,7 @@ create table audit_cursors (
   next_seq bigint not null check (next_seq > 0),
   chain bytea not null check (length(chain) = 32),
   envelope_kid bytea not null check (length(envelope_kid) = 32),
-  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys by which agents sign; null: there was never one
+  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys by which agents sign; null: there never was one
   mac bytea not null check (length(mac) = 32)
 ) with (fillfactor = 50);
 comment on table audit_cursors is
@@ -103,7 +104,7 @@ create table ledger_faults (
   ledger_id uuid not null,
   found_at timestamptz not null default clock_timestamp(),
   found_by text not null check (found_by in ('follower', 'audit')),
-  seq bigint,                             -- null: of the ledger as a whole
+  seq bigint,                             -- null: the whole ledger
   code text not null check (length(code) <= 64),
   reason text not null check (length(reason) <= 2000),
   cleared_at timestamptz,

@@ -18,8 +18,8 @@ create table peers (
   created_at timestamptz not null default clock_timestamp(),
   token_hash bytea not null check (length(token_hash) = 32),
   expires_at timestamptz not null,        -- end of the invitation
-  sealed_token bytea check (length(sealed_token) <= 256),  -- kept by the invited, until the handshake is done
-  -- Both identities, canonical JSON. The invitation fixes the inviter's, the handshake the invited one's.
+  sealed_token bytea check (length(sealed_token) <= 256),  -- stored on the invited side until the handshake is complete
+  -- Both identities in canonical JSON. The invitation fixes the inviter's, the handshake fixes the invited side's.
   inviter text not null check (length(inviter) <= 4096),
   invited text check (length(invited) <= 4096),
   remote_ledger_id uuid,
@@ -27,7 +27,7 @@ create table peers (
   handshake bytea check (length(handshake) = 32),
   added_seq bigint,
   added_leaf bytea check (length(added_leaf) = 32),
-  counterpart bytea check (length(counterpart) = 32),      -- the leaf of the other side's peer-added
+  counterpart bytea check (length(counterpart) = 32),      -- leaf of the other side's peer-added
   revoked_seq bigint,
   primary key (ledger_id, peer_id),
   constraint peers_known check (state = 'invited' or state = 'revoked' or remote_ledger_id is not null),
@@ -35,7 +35,7 @@ create table peers (
 );
 comment on table peers is
   'Peerings with ledgers of other servers (docs/formats/federation.md).';
--- One living peering with each other ledger.
+-- At most one peering with each other ledger that is not revoked.
 create unique index peers_remote on peers (ledger_id, remote_ledger_id) where state <> 'revoked' and remote_ledger_id is not null;
 
 create table peer_keys (
@@ -84,7 +84,7 @@ create table peer_budgets (
   entries int8 not null default 0 check (entries >= 0),
   bytes int8 not null default 0 check (bytes >= 0),
   primary key (ledger_id, peer_id),
-  -- An invitation that nobody took is removed.
+  -- An invitation that nobody accepted is removed.
   foreign key (ledger_id, peer_id) references peers on delete cascade
 ) with (fillfactor = 50);
 comment on table peer_budgets is
@@ -105,7 +105,7 @@ create table shared_records (
 comment on table shared_records is
   'Records that a peer may read, with or without their documents.';
 create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
--- Made last, as that of records.
+-- Created last, as the key of records.
 alter table shared_records add primary key (ledger_id, record_id, peer_id);
 
 create table received_entries (
@@ -185,7 +185,7 @@ create table remote_records (
   standing text not null check (length(standing) <= 8192),
   first_seq bigint not null,
   last_seq bigint not null,
-  -- another peer may say that it has a record of the same id
+  -- Another peer may claim a record of the same id.
   primary key (ledger_id, record_id, peer_id),
   foreign key (ledger_id, peer_id) references peers
 ) with (autovacuum_vacuum_scale_factor = 0.02);
@@ -237,14 +237,15 @@ create trigger peer_forks_charged after insert on peer_forks referencing new tab
 create table peer_witnesses (
   ledger_id uuid not null,
   peer_id uuid not null,
-  -- The key by which the other side cosigns this ledger, as its server said: C2SP, and the thumbprint.
+  -- The key by which the other side cosigns this ledger, as its server stated it: as a C2SP verifier key, and its
+  -- thumbprint.
   remote_key text check (length(remote_key) <= 512),
   remote_kid bytea check (length(remote_kid) = 32),
   -- The largest tree of the other ledger that this side has cosigned.
   seen_size bigint check (seen_size >= 0),
   seen_root bytea check (length(seen_root) = 32),
   seen_note text check (length(seen_note) <= 24576),
-  -- Another tree of the size that had been seen, and what had been seen: the first such pair.
+  -- The first fork: a different tree of the size that had been seen, and the tree that had been seen.
   fork_note text check (length(fork_note) <= 24576),
   fork_held text check (length(fork_held) <= 24576),
   primary key (ledger_id, peer_id),
@@ -267,7 +268,7 @@ create table peer_cursors (
   ledger_id uuid not null,
   peer_id uuid not null,
   next_seq bigint not null check (next_seq >= 0),
-  -- the key of ours that the other side is known to know
+  -- our newest key that the other side knows
   known_kid bytea not null check (length(known_kid) = 32),
   job_id uuid,
   leased_until timestamptz,
@@ -277,10 +278,11 @@ create table peer_cursors (
   last_error text check (length(last_error) <= 1000),
   last_success_at timestamptz,
   resume_at timestamptz,
-  -- bytes of entries that a request may have, because something between refused a larger one at that time; null: the usual limit
+  -- Maximum bytes of entries in a request, because an intermediary refused a larger one at that time; null: the
+  -- default limit.
   request_bytes int4 check (request_bytes > 0),
   request_refused_at timestamptz,
-  -- the other side's list of the records that it holds, from when it was last asked
+  -- The other side's list of its stored records, from the last comparison.
   summary text,
   summary_at timestamptz,
   summary_wanted boolean not null default false,
