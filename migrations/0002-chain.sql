@@ -23,7 +23,7 @@ create table ledgers (
 );
 comment on table ledgers is
   'Tenants. Each ledger is one chain, and the unit of isolation.';
-comment on column ledgers.subject_salt is 'Key of the hashes of labels by which the records of a person are found.';
+comment on column ledgers.subject_salt is 'Key of the label hashes by which the records of a data subject are found.';
 -- Every server reads all public ledgers at once, every 5 s (src/ledgers/public-ledgers.ts).
 create index ledgers_public on ledgers (ledger_id) where tiles_public;
 
@@ -37,7 +37,7 @@ create table chain_heads (
   check (size > 0 or chain = sha256('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(ledger_id)))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table chain_heads is
-  'Newest link of each chain, locked by every append to the ledger. A trigger on entries moves it; nothing else can.';
+  'Newest link of each chain, locked by every append to the ledger. Only a trigger on entries moves it.';
 
 create trigger chain_heads_forward_only before insert or update or delete on chain_heads
   for each row execute function chain_heads_forward_only();
@@ -55,7 +55,7 @@ create table ledger_closures (
   primary key (ledger_id, known_size, known_chain)
 );
 comment on table ledger_closures is
-  'Ledgers found to be shorter than, or different from, what was kept outside Postgres. The ledger-restored entry at restored_seq acknowledges it and reopens the ledger.';
+  'Ledgers found to be shorter than, or different from, a state stored outside Postgres. The ledger-restored entry at restored_seq acknowledges that and reopens the ledger.';
 create unique index ledger_closures_open on ledger_closures (ledger_id) where restored_seq is null;
 
 create table entries (
@@ -85,13 +85,13 @@ comment on table entries is
   'The chain: signed envelopes in their order, append-only. An entry never changes, except that the envelope of a notarization leaves for the archive.';
 comment on column entries.subject_id is 'Record, batch, agent, key or ledger that the entry is about.';
 comment on column entries.version is 'Version of the record after the event.';
-comment on column entries.item_count is 'Number of records of a batch; null: no batch.';
+comment on column entries.item_count is 'Number of records in a batch; null: not a batch.';
 comment on column entries.prev_seq is 'Previous entry of the record.';
 comment on column entries.actor_id is 'Agent that acted; null: the system.';
 comment on column entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 comment on column entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 comment on column entries.signer_kid is 'Key of the agent that signed the entry itself; null: the server signed it.';
-comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md); null: it lies in the archive alone.';
+comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); for kind statement, another party''s (docs/formats/registered-statements.md); null: only the archive has it.';
 
 -- Steps of records, at most one for each version. A duplicate of an old entry, inserted again, is refused, or found
 -- if the index is missing. Notarizations are not in the index.
@@ -124,7 +124,7 @@ create table idempotency_keys (
   primary key (ledger_id, actor_id, key_hash)
 );
 comment on table idempotency_keys is
-  'Answered requests, kept for ever. key_hash is of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))): without the salt a short request could be guessed from it after its payload was erased. For that reason an erasure removes salt and fingerprint.';
+  'Answered requests, stored forever. key_hash is the hash of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))). A short request could be guessed from it after the payload was erased, so an erasure removes salt and fingerprint.';
 create index idempotency_keys_by_seq on idempotency_keys (ledger_id, seq);
 
 create trigger idempotency_keys_no_truncate before truncate on idempotency_keys

@@ -27,11 +27,11 @@ create table records (
     and (payload is not null or payload_erased_seq is not null))
 );
 comment on table records is
-  'Records with an entry of their own, as they were made; those of batches lie in batch_chunks. A row never changes, except that an erasure removes its documents.';
+  'Records with an entry of their own, as they were created. Records of batches are in batch_chunks. A row never changes, except that an erasure removes its documents.';
 comment on column records.first_seq is 'Entry that made the record.';
 comment on column records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 comment on column records.payload is 'Canonical JSON; null once erased.';
-comment on column records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once the last document is erased.';
+comment on column records.subject is 'Data subject of the record: keyed hash of the label (src/records/subjects/label.ts). Unsigned; null once the last document is erased.';
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
 comment on column records.other_members is 'Signed members without a column of their own, as the entry signs them (src/proof/statement/record-members.ts); null: it has none.';
 
@@ -59,7 +59,7 @@ create table record_references (
   primary key (ledger_id, reference, first_seq, record_id)
 );
 comment on table record_references is
-  'References of records, one row each, for searches.';
+  'References of records, one row for each, for searches.';
 create index record_references_by_record on record_references (ledger_id, record_id);
 
 -- Stores 64 records of a batch in a row. Measured with 400-byte payloads and batches of 1,000; each figure is for one
@@ -88,14 +88,14 @@ create table batch_chunks (
 -- The contents are already compressed.
 alter table batch_chunks alter column content set storage external, alter column metadata set storage external;
 comment on table batch_chunks is
-  'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it, and that the content leaves for the archive.';
+  'Records of batches, 64 in a row. A row never changes, except that the erasure of a payload rewrites its content, and that its content leaves for the archive.';
 comment on column batch_chunks.seq is 'Entry that notarized the batch.';
-comment on column batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
+comment on column batch_chunks.chunk is 'Number of the chunk in its batch. All but the last chunk have 64 records.';
 comment on column batch_chunks.first_record_id is 'Id of the first record; each next one is greater by one.';
-comment on column batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md); null: it lies in the archive alone.';
+comment on column batch_chunks.content is 'Everything that cannot be derived from the entry, in zstd (docs/formats/chunks.md); null: only the archive has it.';
 comment on column batch_chunks.released_bytes is 'Length of the content that has left for the archive.';
-comment on column batch_chunks.metadata is 'Metadata of its records, zstd, which the archive lacks; null while the content is here, or where no record has any.';
-comment on column batch_chunks.erased_seq is 'Entry that erased the payload that was taken away last.';
+comment on column batch_chunks.metadata is 'Metadata of the records in zstd, which the archive lacks; null while the content is in Postgres, or if no record has metadata.';
+comment on column batch_chunks.erased_seq is 'Entry that erased the payload that was removed last.';
 create unique index batch_chunks_by_record on batch_chunks (ledger_id, first_record_id);
 alter table batch_chunks add primary key (ledger_id, seq, chunk);
 
@@ -132,7 +132,7 @@ create table erasures (
   document_seq bigint not null check (document_seq < seq)  -- the entry with the document's digest
 );
 comment on table erasures is
-  'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry that digests the document, because a record has many reasons. The reason is free text and unsigned.';
+  'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry with the document''s digest, because a record may have several reasons. The reason is unsigned free text.';
 create index erasures_pending on erasures (ledger_id, seq) where erased_at is null;
 create unique index erasures_by_seq on erasures (ledger_id, seq);
 -- Created last, as the key of records. Otherwise a record's erasure would be searched among all of the ledger's.
@@ -147,8 +147,8 @@ create table retention_rules (
   primary key (ledger_id, seq)
 );
 comment on table retention_rules is
-  'Rules of retention, as retention-set entries say: about all records, or those of a type, of an agent, or of both. The newest of the same records replaces the one before it (retention_of).';
-comment on column retention_rules.days is 'Time that documents of a record are kept after its end; null: for ever.';
+  'Rules of retention, from retention-set entries: for all records, or those of a type, of an agent, or of both. A rule replaces the previous one for the same records (retention_of).';
+comment on column retention_rules.days is 'Retention of a record''s documents after its end, in days; null: forever.';
 create trigger retention_rules_change before update or delete on retention_rules
   for each row execute function keeping_change();
 create trigger retention_rules_no_truncate before truncate on retention_rules
@@ -165,7 +165,7 @@ create table holds (
   primary key (ledger_id, seq)
 );
 comment on table holds is
-  'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
+  'Holds: while one stands, no document of its records is erased. A record must match all conditions of the hold. A hold without conditions applies to all records.';
 -- Holds that stand at a given seq: not lifted, or lifted later.
 create index holds_standing on holds (ledger_id, (coalesce(lifted_seq, 9223372036854775807)));
 create trigger holds_change before update or delete on holds
@@ -180,7 +180,7 @@ create table hold_records (
   primary key (ledger_id, record_id, seq)
 );
 comment on table hold_records is
-  'Records that a hold names, while it stands: by it the holds on a record are found. An index over the records of all holds found those of other ledgers too, and those that were lifted, for ever.';
+  'Records named by standing holds; finds the holds on a record. An index over the records of all holds would also find other ledgers'' holds, and lifted ones forever.';
 create trigger hold_records_change before update or delete on hold_records
   for each row execute function keeping_change();
 create trigger hold_records_no_truncate before truncate on hold_records
@@ -195,7 +195,7 @@ create table retention_sweeps (
   failing boolean not null default false  -- the newest page failed, so nothing after it is erased
 );
 comment on table retention_sweeps is
-  'How far the worker has looked, in ledgers with a rule, for documents whose time is over. No evidence.';
+  'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. No evidence.';
 create index retention_sweeps_due on retention_sweeps (due_at);
 create index retention_sweeps_failing on retention_sweeps (ledger_id) where failing;
 

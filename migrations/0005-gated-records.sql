@@ -30,9 +30,9 @@ create table gated_records (
   constraint gated_records_revisions check (revisions <= max_revisions)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 comment on table gated_records is
-  'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates: no index holds what they change.';
-comment on column gated_records.performer_remote is 'Name (led_…/agt_…) of a performer of another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
-comment on column gated_records.ended_as is 'State in which it has ended; empty while it is open. An overturning moves it from REJECTED to ACCEPTED.';
+  'State of gated records. Separate from records, because every step writes it: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates, because no index contains what they change.';
+comment on column gated_records.performer_remote is 'Name (led_…/agt_…) of a performer in another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
+comment on column gated_records.ended_as is 'Final state; empty while the record is open. An overturning changes REJECTED to ACCEPTED.';
 
 create index gated_records_by_end on gated_records (ledger_id, ended_as collate "C", first_seq nulls first);
 create index gated_records_by_performer on gated_records (ledger_id, performer_id, first_seq nulls first)
@@ -60,7 +60,7 @@ create table waiting_completions (
   primary key (ledger_id, seq)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table waiting_completions is
-  'Completions that are not verified yet. They include `auto` gates that were verified without their verdict: a call was taken apart because of another item, and the worker was killed in between.';
+  'Completions that are not verified yet. They include verified records with `auto` gates that lack their verdict: a call was split because of another item, and the worker was killed in between.';
 create index waiting_completions_free on waiting_completions (ledger_id, seq) where verification_job is null;
 
 create table open_deadlines (
@@ -69,7 +69,7 @@ create table open_deadlines (
   deadline timestamptz not null,
   primary key (ledger_id, record_id)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
-comment on table open_deadlines is 'Deadlines of gated records in which nothing was delivered.';
+comment on table open_deadlines is 'Deadlines of gated records without a delivery.';
 create index open_deadlines_due on open_deadlines (deadline, ledger_id, record_id);
 
 create table documents (

@@ -20,7 +20,7 @@ create table webhooks (
   constraint webhooks_reason check ((reason is null) = (state in ('active', 'deleted')))
 );
 comment on table webhooks is
-  'Endpoints of webhooks, as the tenant describes them, and whether they are delivered to.';
+  'Endpoints of webhooks, with the tenant''s settings and their state.';
 
 create table webhook_secrets (
   ledger_id uuid not null,
@@ -62,7 +62,7 @@ create table webhook_cursors (
   constraint webhook_cursors_recover check ((recover_seq is null) = (recover_end is null))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table webhook_cursors is
-  'Progress of each endpoint, apart from webhooks because it is written all the time. Entries before next_seq and checkpoints up to checkpoint_size are dealt with: they did not match, or have a row in webhook_deliveries.';
+  'Progress of each endpoint. Separate from webhooks, because it is written continuously. Entries before next_seq and checkpoints up to checkpoint_size are processed: they did not match, or have a row in webhook_deliveries.';
 
 create table webhook_deliveries (
   ledger_id uuid not null,
