@@ -32,9 +32,7 @@ export const SEARCH_ENTRIES_SKIPPED_MAX = 20_000
 /** Twice the clock difference that append_entries allows, and 30 s for a database clock that is set back. */
 export const SEARCH_CLOCK_SLACK_MS = 90_000
 export const SEARCH_CONNECTIONS_MAX = 4
-/** Pages that share one search statement. */
 export const SEARCHES_PER_QUERY_MAX = 16
-/** Rows of these pages together. */
 export const PAGE_ROWS_PER_QUERY_MAX = 200
 /** Concurrent statements with the same text. */
 export const SEARCH_QUERIES_MAX = 2
@@ -65,7 +63,6 @@ export const PASSWORD_CACHE_SECONDS_MAX = 3_600
 /** How long a migration waits for a lock. All others wait behind it. */
 export const MIGRATION_LOCK_MS_MAX = 3_000
 export const SCHEMA_WAIT_EVERY_MS = 500
-/** Probes that detect a transaction pooler. */
 export const POOLER_PROBES = 8
 /**
  * A later answer is investigated (src/db/connect/half-open.ts). The grace is the time for an answer that is already
@@ -176,7 +173,6 @@ export const WEBHOOK_NOTICES_OPEN_MAX = 10
 export const WEBHOOKS_PER_LEDGER_MAX = 100
 /** An endpoint's unexpired secrets: the present one and those before rotations. */
 export const WEBHOOK_SECRETS_MAX = 3
-/** Test events that wait for one endpoint. */
 export const WEBHOOK_TESTS_OPEN_MAX = 10
 /** Dead letters redelivered by one request. */
 export const WEBHOOK_REDELIVERED_MAX = 1_000
@@ -190,7 +186,6 @@ export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
 export const KEEPING_MAX = 1_024
 /** Records named by a ledger's standing holds. */
 export const HOLDS_RECORDS_MAX = 65_536
-/** Holds listed in a refusal. */
 export const HOLDS_NAMED_MAX = 20
 /** Entries and records in a page of retention. A page ends early, but not before its first entry. */
 export const KEPT_ENTRIES_PER_PAGE = 1_024

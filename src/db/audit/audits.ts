@@ -79,7 +79,6 @@ export async function findAudit(db: Db, ledgerId: Uuid, auditId: Uuid): Promise<
   return rows[0] ?? null
 }
 
-/** Lists audits newest first, after the audit `after`. */
 export async function listAudits(
   db: Db,
   ledgerId: Uuid,

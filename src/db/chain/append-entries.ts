@@ -55,9 +55,7 @@ export type EntryRow = {
   readonly unseenBefore?: number | null | undefined
   readonly records: readonly RecordRow[]
   readonly chunks: readonly ChunkRow[]
-  /** Terms of the gated record that the entry creates. */
   readonly gated?: GatedRow | undefined
-  /** The document whose digest the step contains. */
   readonly document?: DocumentRow | undefined
   /**
    * Another party's statement that the entry registers. It is appended right before the entry, both or neither.
@@ -93,9 +91,7 @@ export type ChunkRow = {
   readonly chunk: number
   readonly firstRecordId: Uuid
   readonly count: number
-  /** Output of encodeChunk. */
   readonly content: Uint8Array
-  /** Output of keysOfChunk. */
   readonly keys: readonly Uint8Array[]
 }
 
@@ -311,7 +307,6 @@ function statementItem(entry: EntryRow, envelope: Uint8Array): EntryRow {
   }
 }
 
-/** Encodes the values of ARGUMENTS. Throws ValueError. */
 export function encodeArguments(entries: readonly EntryRow[]): Buffer[] {
   try {
     return encodeRows(entries)

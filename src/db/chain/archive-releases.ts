@@ -3,7 +3,6 @@ import type { PlaceInArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { hasOpenFault } from './floors.ts'
 
-/** An archive piece whose content may leave Postgres. */
 export type DueRelease = PlaceInArchive & {
   readonly end: number
   /** Number of entries in the whole archive. */
@@ -48,14 +47,13 @@ export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRel
        and not exists (
          select from tallystick.erasures x
          where x.ledger_id = p.ledger_id and x.erased_at is null and x.document_seq >= p.from_seq and x.document_seq < p.end_seq)
-     -- in no order that a ledger could rely on: one whose archive is faulty must not stand in front of the others for ever
+     -- in random order, so that ledgers with a faulty archive never block others
      order by random() limit $3`,
     [policy.days, policy.piecesOfLedger, policy.limit],
   )
   return rows
 }
 
-/** A chunk whose content may leave Postgres. */
 export type LeavingChunk = {
   readonly seq: number
   readonly chunk: number
@@ -68,7 +66,6 @@ export type LeavingChunk = {
 /** An entry whose envelope may leave Postgres. The envelope was checked against `leaf`. */
 export type LeavingEntry = { readonly seq: number; readonly leaf: Buffer; readonly envelope: Buffer }
 
-/** Numbers of chunks and envelopes that left Postgres. */
 export type Released = { readonly chunks: number; readonly envelopes: number }
 
 /**

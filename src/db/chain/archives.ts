@@ -4,10 +4,8 @@ import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import type { Db } from '../connect/client.ts'
 import { IS_HERE } from './floors.ts'
 
-/** A ledger whose next prefix must be archived. */
 export type DueArchive = {
   readonly ledgerId: Uuid
-  /** Number of entries that are archived already. */
   readonly from: number
   /** SHA-256 of the newest seal; null if `from` is 0. */
   readonly sealDigest: Buffer | null
@@ -43,7 +41,7 @@ export async function listDueArchives(db: Db, { entries, seconds, limit }: DuePo
        and (a.claimed_until is null or a.claimed_until < now())
        and (h.closed is null or h.closed = 'frozen')
        and not exists (select from tallystick.ledger_faults f where f.ledger_id = h.ledger_id and f.cleared_at is null)
-     -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
+     -- in random order, so that faulty ledgers never block others
      order by random() limit $3`,
     [entries, seconds, limit],
   )
@@ -87,7 +85,6 @@ export async function claimArchive(db: Db, { ledgerId, from }: DueArchive, claim
   return rowCount === 1
 }
 
-/** Gives the claim up. */
 export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<void> {
   await db.query(
     'update tallystick.archives set claimed_by = null, claimed_until = null where ledger_id = $1 and claimed_by = $2',

@@ -100,11 +100,11 @@ export async function listLedgersAhead(
      ) newest on true
      where h.size > coalesce(t.size, 0) and coalesce(h.closed, 'frozen') = 'frozen' and h.ledger_id <> all ($3)
        and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
-       -- One that was cleared counts until the entry was verified again: nothing may have been mended.
+       -- A cleared fault counts until the entry was verified again, because nothing may have been repaired.
        and not exists (
          select from tallystick.ledger_faults f left join tallystick.audit_cursors v on v.ledger_id = f.ledger_id
          where f.ledger_id = h.ledger_id and (f.cleared_at is null or f.seq >= coalesce(v.next_seq, 0)))
-     -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
+     -- in random order, so that faulty ledgers never block others
      order by random() limit $2`,
     [ageMs, limit, except],
   )

@@ -9,7 +9,6 @@ export type Head = { readonly size: number; readonly chain: Uint8Array }
 
 /** A ledger that does not continue a state that was known before. */
 export type ContradictionRow = {
-  /** Index in the list of known states. */
   readonly index: number
   /** null: the ledger is gone. */
   readonly found: { readonly size: number; readonly closed: string | null } | null

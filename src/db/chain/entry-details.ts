@@ -8,7 +8,6 @@ import type { EntryKind, StepKind } from '../../proof/statement/kinds.ts'
  * Ids are in Postgres' form of uuids, hashes in lower-case hex.
  */
 
-/** Details of entries about agents, keys, types, documents, the ledger and its peers. */
 export type AdministrativeDetails = {
   'ledger-created': {
     readonly name: string
@@ -112,7 +111,6 @@ export type ReceivedDetail = {
   readonly envelope: string
 }
 
-/** Rows that follow from an entry of another ledger. */
 export type ReceivedConsequences = {
   readonly document?: {
     readonly subject: string
@@ -134,7 +132,6 @@ export type ReceivedConsequences = {
     readonly leaf: string
     readonly standing: string
   }
-  /** Outcome of an offer by this ledger. */
   readonly offer?: { readonly seq: number; readonly state: 'taken' | 'refused'; readonly code?: string }
   readonly erased?: { readonly peerId: Uuid; readonly remoteSeq: number }
   readonly peer?: {
@@ -158,7 +155,7 @@ type OfferDetail = {
   readonly agentId: Uuid
 }
 
-/** Detail of an entry by its kind. `undefined`: the kind may omit it. */
+/** Details by kind. `undefined`: the kind may omit its detail. */
 export type EntryDetails = AdministrativeDetails & {
   readonly [Kind in StepKind | 'record-created']: StepDetail | undefined
 } & {

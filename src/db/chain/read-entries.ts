@@ -37,7 +37,6 @@ export const signerOf = (entry: string) => `case when ${entry}.signer_kid is not
     from tallystick.agent_signing_keys k where k.ledger_id = ${entry}.ledger_id and k.kid = ${entry}.signer_kid
   ) end`
 
-/** A record with an entry of its own. */
 export type EntryRecordRow = {
   recordId: Uuid
   firstSeq: number
@@ -170,7 +169,6 @@ function readAhead<T extends pg.QueryResultRow>(
   })
 }
 
-/** Rows in the order of their entries, some read ahead. */
 class RowsByEntry<T> {
   readonly #seqOf: (row: T) => number
   /** Returns at most `limit` rows after `last` (null: from the first); none at the end. */
@@ -242,9 +240,7 @@ type Paged = {
   readonly order: readonly [seq: string, ...string[]]
   /** Condition that skips rows already read of the entry at $2. */
   readonly beyond?: string
-  /** SQL: length of row `n`. */
   readonly bytes: string
-  /** SQL: columns of row `c` and of its joins. */
   readonly columns: string
   readonly joins?: string
 }

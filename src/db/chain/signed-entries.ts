@@ -20,7 +20,6 @@ export async function readFindKey(db: Db): Promise<FindKey> {
   return (kid) => keys.get(kid) ?? null
 }
 
-/** Returns loaders of envelope keys, as EnvelopeKeys (src/signing) needs them. */
 export function loadKeysFrom(db: Db) {
   return {
     findKey: () => readFindKey(db),

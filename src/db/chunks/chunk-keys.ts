@@ -47,7 +47,6 @@ const ofId = { keyedBy: (id: Uuid) => id, bytesOf: bytesOfUuid }
 const VALUES = {
   agent: ofId,
   record: ofId,
-  /** Trace id: 32 hex digits. */
   trace: { keyedBy: traceIdOf, bytesOf: (traceId: string) => Buffer.from(traceId, 'hex') },
   /** Day in UTC: days since the epoch. */
   time: {

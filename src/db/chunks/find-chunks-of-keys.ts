@@ -16,7 +16,6 @@ const hexBytea: Codec<string> = {
 type KeyPlace = { readonly index: number; readonly seq: number; readonly chunk: number }
 
 type Found = {
-  /** Size of the ledger at the time of the query. */
   readonly size: number
   /** Chunks of batches that the agent notarized, in ledger order. */
   readonly places: KeyPlace[]

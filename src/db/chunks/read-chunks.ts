@@ -65,7 +65,6 @@ export type ChunkColumns = StoredChunk & {
   readonly erasures: readonly [recordId: Uuid, seq: number][] | null
 }
 
-/** A chunk whose content is in Postgres. */
 export type ChunkHere = ChunkColumns & { readonly content: Buffer }
 
 /**
@@ -144,9 +143,7 @@ export async function findArchivedChunks(
 /** A record of a batch. Bytes are canonical JSON. */
 export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly recordId: Uuid
-  /** Seq of the batch's entry. */
   readonly seq: number
-  /** Index in the batch. */
   readonly index: number
   /** These are null as soon as an entry erases them, even before the worker has removed them. */
   readonly salt: Buffer | null

@@ -13,7 +13,6 @@ import { ARCHIVE_RETRY_AFTER_MS } from '../limits.ts'
 /** The archive piece that contains a chunk, and the present keys of the piece's documents. */
 export type PlaceInArchive = {
   readonly ledgerId: Uuid
-  /** First entry of the piece. */
   readonly from: number
   /** SHA-256 of the piece's objects in hex, and their lengths. `documents` is null if the piece has no documents. */
   readonly lines: string
@@ -38,12 +37,10 @@ export type ChunkInArchive = {
 export type EnvelopesInArchive = {
   readonly ledgerId: Uuid
   readonly tile: number
-  /** Number of entries in the bundle. */
   readonly width: number
   readonly entries: readonly { readonly seq: number; readonly leaf: Uint8Array }[]
 }
 
-/** Reads content that has left Postgres. */
 export type ArchiveContent = {
   /**
    * Returns the chunk's content (docs/formats/chunks.md) without metadata.

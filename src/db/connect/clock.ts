@@ -67,7 +67,6 @@ export class DatabaseClock {
     return clock
   }
 
-  /** Milliseconds since 1970. */
   readonly now = (): number => Math.floor(this.#originMs + performance.now())
 
   /** This machine's clock minus the database's. */

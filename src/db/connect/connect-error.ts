@@ -11,7 +11,6 @@ export class ConnectError extends Error {
     this.code = (cause as { code?: string }).code
   }
 
-  /** True if Postgres refused the password or the login. */
   get isLoginRefused(): boolean {
     return this.code === '28P01' || this.code === '28000'
   }

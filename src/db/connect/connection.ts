@@ -148,7 +148,6 @@ export class Database {
     return this.#passwords !== null && error instanceof ConnectError && error.isLoginRefused
   }
 
-  /** Adds a pool of this database. A finding of one pool is valid for all. */
   register(pool: Pool): void {
     this.#pools.add(pool)
   }

@@ -95,7 +95,10 @@ const DATA_CLASSES = ['22', '23']
 /** raise_exception, no_data_found: a function refuses its arguments. */
 const RAISED = new Set(['P0001', 'P0002'])
 
-/** Whether the error is about data. In other classes Postgres names no constraint. Our functions do so in class 55. */
+/**
+ * Whether the error is about data. In other classes Postgres names no constraint. Our functions do so in class 55,
+ * and in class 28, which is about the caller.
+ */
 function isAboutData(error: pg.DatabaseError): boolean {
   if (error.code === undefined || isFatal(error)) return false
   const sqlClass = error.code.slice(0, 2)

@@ -274,7 +274,7 @@ const LOGIN_POWERS = `
       as "owns a table or may become its owner",
     bool_or(exists (select from pg_proc f where f.pronamespace = 'tallystick'::regnamespace and f.proowner = r.oid))
       as "owns a function or may become its owner",
-    -- the owner of a schema may drop what is in it; what is made in it could stand in for what is called in it
+    -- a schema owner may drop its content; an object created in it could replace a function that is called
     bool_or(has_schema_privilege(r.oid, 'tallystick', 'create')) as "may create in the schema",
     bool_or(has_table_privilege(r.oid, 'tallystick.note_key_secrets', 'select')) as "${WORKERS_POWER}",
     bool_or(r.rolname in ('pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'))

@@ -172,7 +172,6 @@ const SEARCH_SETTINGS = {
   // Keys differ each time.
   enable_memoize: 'off',
   jit: 'off',
-  // One plan for all values.
   plan_cache_mode: 'force_generic_plan',
 }
 

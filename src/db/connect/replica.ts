@@ -40,7 +40,6 @@ export const REPLICA_REFUSALS = [
 ] as const
 export type ReplicaRefusal = (typeof REPLICA_REFUSALS)[number]
 
-/** Refusals that do not affect the next read. */
 const OF_ONE_READ: readonly ReplicaRefusal[] = ['unknown', 'busy', 'behind', 'ahead', 'diverged']
 
 export class ReplicaError extends Error {
@@ -160,7 +159,7 @@ export class Replica {
     if (refusal !== null && !OF_ONE_READ.includes(refusal)) this.#set(refusal, error)
   }
 
-  /** Checks whether reads may use the replica. Never throws. */
+  /** Checks the replica and updates `refusal`. Never throws. */
   probe(): Promise<void> {
     this.#probing ??= this.#probe().finally(() => {
       this.#probing = null

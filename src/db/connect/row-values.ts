@@ -20,7 +20,6 @@ export function nameInCamelCase({ fields }: { readonly fields: readonly { name: 
 
 const parseTexts: (text: string) => readonly unknown[] = pg.types.getTypeParser(BIGINT_ARRAY_TYPE)
 
-/** Parses the text of a `bigint[]`. */
 export function parseNumbers(text: string): unknown[] {
   return numbersOf(parseTexts(text))
 }

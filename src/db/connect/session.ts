@@ -66,7 +66,6 @@ const CONDITIONAL_SETTINGS = `
     case when s in (${WEAK_COMMITS.map(pg.escapeLiteral).join(', ')}) then 'on' else s end, false)
   from pg_catalog.current_setting('synchronous_commit') s`
 
-/** Facts about a session, by Postgres' names. */
 export type SessionFacts = {
   readonly server_version_num: string
   readonly server_encoding: string
@@ -200,7 +199,6 @@ export function isOfWholeServer({ name }: Unmet): boolean {
   return REQUIREMENTS[name].changesByReload === true
 }
 
-/** Returns the error for a refused connection. */
 export function refusalOf(unmet: readonly Omit<Unmet, 'name'>[]): Error {
   return new Error(unmet.map(({ detail, advice }) => `${detail}: ${advice}`).join('; '))
 }

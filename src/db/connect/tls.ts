@@ -21,7 +21,6 @@ export type Tls = {
   readonly mode: TlsMode
   /** CA file that must have signed the certificate; null: the authorities that Node trusts by default. */
   readonly caFile: string | null
-  /** The `ssl` option of pg. */
   readonly options: false | ConnectionOptions
 }
 

@@ -1,6 +1,5 @@
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Login and server for which an RDS token is made. */
 type TokenRequest = {
   readonly host: string
   readonly port: number

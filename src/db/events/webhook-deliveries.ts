@@ -17,7 +17,6 @@ export type DeliveryRow = {
   readonly dueAt: Date | null
   readonly createdAt: Date
   readonly finishedAt: Date | null
-  /** The newest attempts. */
   readonly attemptLog: readonly Attempt[]
 }
 

@@ -18,7 +18,7 @@ export const WEBHOOK_LEASES: LeaseTable = {
   joins: `join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
     join tallystick.chain_heads h on h.ledger_id = c.ledger_id`,
   hasWork: `${IS_HERE} and w.state = 'active' and (c.resume_at is null or c.resume_at <= now()) and (
-    -- somebody began, and is gone
+    -- a lease that has expired: its job is gone
     c.job_id is not null or c.next_seq < h.size or c.due_at <= now() or c.recover_seq is not null
     or w.events && '{*,checkpoint.published}' and exists (
       select from tallystick.checkpoints k
@@ -28,7 +28,6 @@ export const WEBHOOK_LEASES: LeaseTable = {
 
 type Named = WebhookName & WebhookSettings
 
-/** An endpoint at the beginning of its lease. */
 export type Endpoint = Named & {
   /** Changes whenever the endpoint's settings or state change. */
   readonly version: string
@@ -139,7 +138,6 @@ export async function beginDelivery(
 
 /** State of an endpoint, to detect changes since its lease began. */
 export type EndpointLook = {
-  /** Whether this job still has the lease. */
   readonly isOurs: boolean
   readonly version: string
   readonly ends: LedgerEnds

@@ -135,7 +135,6 @@ export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, mo
 
 export type WrittenDelivery = StoredDelivery & {
   readonly state: DeliveryState
-  /** Set if the delivery is pending. */
   readonly dueInMs: number | null
 }
 

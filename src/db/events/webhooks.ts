@@ -30,7 +30,6 @@ const SETTING_NAMES = Object.keys(DEFAULTS) as (keyof WebhookSettings)[]
 
 type SomeSettings = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
 
-/** Completes the settings of a new endpoint. */
 export function withDefaults(
   settings: SomeSettings & Pick<WebhookSettings, 'url' | 'events'>,
 ): WebhookSettings {
@@ -39,7 +38,6 @@ export function withDefaults(
 
 const columnOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** SQL: the settings of endpoint `w`. */
 export const SETTING_COLUMNS = SETTING_NAMES.map((name) => `w.${columnOf(name)}`).join(', ')
 
 export function settingsOf(row: WebhookSettings): WebhookSettings {

@@ -45,7 +45,6 @@ export type AuditedEntry = {
   registration: [string, Uuid | null, Uuid | null, Uuid | null, string] | null
 }
 
-/** Columns of an entry's row and of the rows read along with it. */
 export type EntryRowColumns = {
   readonly subjectId: string | null
   readonly version: number | null

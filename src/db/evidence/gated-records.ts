@@ -60,7 +60,6 @@ export type GatedColumns = {
   readonly state: string | null
   readonly version: number
   readonly lastSeq: number
-  /** Subject of the entry at `lastSeq`. */
   readonly lastSubjectId: string | null
   readonly revisions: number
 }

@@ -20,7 +20,6 @@ export type AuditedLedger = {
   awaitsAcknowledgement: boolean
   treeSize: number | null
   treeHashes: Buffer | null
-  /** Size of the newest checkpoint. */
   checkpointSize: number | null
 }
 

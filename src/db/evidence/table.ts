@@ -18,7 +18,6 @@ export type Evidence<Row extends { seq: number }, Columns> = {
   readonly table: string
   /** Rows of ledger $1, ordered by `seq`, the entry that explains the row. */
   readonly sql: string
-  /** Whether rows may be megabytes each. */
   readonly isLarge?: boolean
   /** Returns the columns to compare. MUST not throw for any value that a thief could store. */
   columns(row: Row, context: RowContext): Columns
@@ -31,7 +30,6 @@ export type RowContext = { readonly sha256: Sha256; readonly isErased: boolean }
 
 /** Evidence whose rows are exactly those that the statement makes. */
 export type SignedEvidence<Row extends { seq: number }, Columns> = Evidence<Row, Columns> & {
-  /** Returns the rows that the statement makes. */
   signed(statement: ParsedStatement, sha256: Sha256): Columns[]
   /** Returns the entry detail of a row for a restore, as the append had it. */
   readonly detail: Detail<Columns> | null

@@ -172,15 +172,12 @@ function hasDeadLetters(queue: string): boolean {
 
 type DeadLetter = {
   readonly id: string
-  /** The job's original queue. */
   readonly queue: string
   readonly payload: unknown
-  /** Why the last attempt failed. */
   readonly error: string
   readonly diedAt: Date
 }
 
-/** Lists dead letters, oldest first. */
 export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise<DeadLetter[]> {
   const { rows } = await db.query<{
     id: string

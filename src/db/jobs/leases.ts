@@ -14,7 +14,6 @@ export type LeaseTable = {
   /** Used in names of prepared statements. */
   readonly name: string
   readonly cursors: string
-  /** Column with the listener's id. */
   readonly id: string
   /** SQL: joins to cursors `c` that `hasWork` needs. */
   readonly joins: string

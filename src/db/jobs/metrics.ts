@@ -39,7 +39,6 @@ export function makeJobObserver(metrics: Metrics): JobObserver {
   }
 }
 
-/** Adds figures about the queues, over all workers. */
 export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
   askGauges(metrics, () => countJobs(pool), [
     {

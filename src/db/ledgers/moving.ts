@@ -10,7 +10,6 @@ import { withTransaction } from '../connect/transaction.ts'
  * forgotten.
  */
 
-/** Rows per round trip. */
 const ROWS_PER_COPY = 64
 /**
  * Chunks of batches per round trip. Each may have 4 MiB, as text 8 MiB, with several copies at a time in both
@@ -190,7 +189,6 @@ async function deleteRows(
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
-/** Turns triggers off until the transaction ends. */
 async function silenceTriggers(client: pg.ClientBase): Promise<void> {
   try {
     await client.query("set local session_replication_role = 'replica'")

@@ -3,7 +3,6 @@ import type { SignatureAlgorithm } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A key by which an agent signs its entries itself. */
 export type SigningKeyRow = {
   readonly kid: Buffer
   readonly alg: SignatureAlgorithm

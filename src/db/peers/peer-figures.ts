@@ -90,7 +90,6 @@ type PeerMatters = {
   readonly offersPending: number
 }
 
-/** Counts each up to `most`. */
 export async function countPeerMatters(db: Db, most: number): Promise<PeerMatters> {
   const counted = (table: string, condition: string) => `(select count(*) from (
     select from tallystick.${table} n

@@ -149,7 +149,6 @@ export type BacklogChange = {
   readonly readSeq: number | null
 }
 
-/** Results of sent entries. */
 export type Sent = {
   /** `envelope`: the peer's receipt. */
   readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]

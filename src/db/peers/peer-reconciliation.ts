@@ -12,7 +12,6 @@ export type ExchangeCounts = {
    */
   readonly sentRecords: number
   readonly sentEntries: number
-  /** Entries with a stored signed receipt of the peer. */
   readonly acknowledged: number
   readonly deadLetters: number
   readonly receivedRecords: number

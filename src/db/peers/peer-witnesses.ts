@@ -100,7 +100,6 @@ export async function findWitnessingPeer(
 /** Selects peerings without a cosignature of the newest checkpoint. `ledgerIds` null: of all ledgers. */
 type UncosignedQuery = {
   readonly ledgerIds: readonly Uuid[] | null
-  /** Minimum age of the checkpoint. */
   readonly ageMs: number
   /** Number of the ledger's oldest peerings that serve as its witnesses. */
   readonly peersMax: number

@@ -17,7 +17,6 @@ export async function readEntryEnvelope(db: Db, ledgerId: Uuid, seq: number): Pr
   return rows[0].envelope
 }
 
-/** An entry to send to a peer. */
 export type SharedEntry = {
   readonly seq: number
   readonly kind: string

@@ -251,7 +251,6 @@ export type PeerContact = {
   readonly budget: PeerBudgetRow
 }
 
-/** Identifies a peering of a ledger with another one. */
 export type ContactKey = Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uuid>
 
 type ContactColumns = BudgetColumns & {

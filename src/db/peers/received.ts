@@ -178,7 +178,6 @@ export async function findHeldVersions(
   return new Map(rows.map((row) => [`${row.recordId} ${row.version}`, row.leaf.toString('hex')]))
 }
 
-/** An offer by this ledger. */
 export type OwnOffer = {
   readonly seq: number
   readonly leaf: string

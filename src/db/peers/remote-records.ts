@@ -44,7 +44,6 @@ export type RemoteRecordRow = {
   hasOffered: boolean
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
-/** The newest offer of this ledger's agents. */
 export type OfferColumns = {
   offerSeq: number
   offerState: 'pending' | 'taken' | 'refused'

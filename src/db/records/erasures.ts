@@ -154,7 +154,6 @@ function toErasable({ document, subjectId, digest, seq, erasedSeq, needed }: Era
 }
 
 export type ErasureRow = {
-  /** Seq of the entry with the erased document's digest. */
   readonly documentSeq: number
   readonly reason: string | null
   readonly actorId: Uuid

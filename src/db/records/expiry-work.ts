@@ -35,7 +35,6 @@ export async function listOverdue(
 
 const NO_ID = NIL_UUID
 
-/** Counts overdue records in ledgers that take entries. */
 export async function countOverdue(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.open_deadlines d

@@ -14,7 +14,6 @@ export type RuleRow = {
   readonly setAt: Date
 }
 
-/** Lists the ledger's rules, newest first. */
 export async function listRules(db: Db, ledgerId: Uuid): Promise<RuleRow[]> {
   const { rows } = await db.query<RuleRow>({
     name: 'list_rules',

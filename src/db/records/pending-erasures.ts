@@ -113,7 +113,6 @@ export async function forgetLabels(
   return lastLedger && { ledgerId: lastLedger, recordId: lastRecord }
 }
 
-/** Counts the erasures of all ledgers that have not been carried out. */
 export async function countPendingErasures(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     `select count(*) from tallystick.erasures e where e.erased_at is null and ${IS_HERE}`,
@@ -129,9 +128,7 @@ export function isOfItem({ document, subjectId }: Pick<PendingErasure, 'document
 export type ErasedChunk = {
   readonly seq: number
   readonly chunk: number
-  /** Digest of the chunk's stored form (see storedDigest). */
   readonly stored: Uint8Array
-  /** Encodes changed records for storage. */
   readonly encode: (records: readonly ChunkRecord[]) => Uint8Array
   readonly records: readonly ChunkRecord[]
 }

@@ -306,7 +306,6 @@ export const BATCH_TABLES = `tallystick.batch_chunks c
   ) e
   ${CHUNK_ERASURES}`
 
-/** A chunk with the entry of its batch. */
 export type BatchRow = ChunkColumns &
   Pick<
     RecordColumns,
@@ -360,7 +359,6 @@ type ErasureColumns = Pick<
   'erasureSeq' | 'erasureActorId' | 'erasureRecordedAt' | 'erasureEnvelope'
 >
 
-/** Columns of a record whose payload is not erased. */
 export const NOT_ERASED: ErasureColumns = {
   erasureSeq: null,
   erasureActorId: null,
@@ -368,7 +366,6 @@ export const NOT_ERASED: ErasureColumns = {
   erasureEnvelope: null,
 }
 
-/** Columns of a notarized record. */
 export const NOT_GATED = {
   gate: null,
   principalId: null,
@@ -381,7 +378,6 @@ export const NOT_GATED = {
   share: null,
 } as const
 
-/** Returns the erasures by ledger and seq. */
 async function findErasures(
   db: Db,
   records: readonly BatchRecordOfRow[],

@@ -25,7 +25,6 @@ export type StepRow = {
   erasedSeq: number | null
 }
 
-/** A step without its envelope. */
 export type StepLeaf = Omit<StepRow, 'envelope'>
 
 /** Larger than any version, so that all steps count. */

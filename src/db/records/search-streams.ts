@@ -44,7 +44,6 @@ export type Stream = {
   readonly from: string
   /** Condition that excludes candidates of another walk. */
   readonly besides?: string
-  /** The column that orders the walk. */
   readonly seq: string
   /** Whether the intended index puts nulls first. */
   readonly nullsFirst: boolean
@@ -75,7 +74,7 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
       condition: (reference, bind) => `exists (select from tallystick.record_references x
       where x.ledger_id = q.ledger_id and x.reference = ${bind(reference, 'text')} and x.first_seq = r.first_seq
         and x.record_id = r.record_id offset 0)
-      -- What was erased finds nothing, though it is there for a moment.
+      -- Erased references find nothing, though they may still be stored for a moment.
       and not exists (select from tallystick.erasures d
       where d.ledger_id = q.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
         and d.document_seq = r.first_seq offset 0)`,

@@ -25,7 +25,6 @@ type Asked = {
    */
   readonly text: string
   readonly values: readonly unknown[]
-  /** Maximum number of rows of the page. */
   readonly rowsMax: number
   readonly sharing: Sharing
 }
@@ -60,7 +59,6 @@ export class Searches {
     )
   }
 
-  /** Returns the rows of one page. */
   async ask<T extends Row>({ text, values, rowsMax, sharing }: Asked): Promise<T[]> {
     if (sharing === 'none') return (await this.#query(text, [{ values, rowsMax }])).rows as T[]
     const known = this.#texts.get(text) ?? this.#prepare(text)

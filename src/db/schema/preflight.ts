@@ -61,7 +61,7 @@ export async function readServerFacts(
        session_user as login, current_database() as database, pg_is_in_recovery() as "inRecovery",
        pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
        pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
-       -- What this session has set itself says nothing of others.
+       -- Settings of this session alone do not apply to other sessions.
        (select jsonb_object_agg(name, case source when 'session' then reset_val else current_setting(name) end)
         from pg_settings where name = any($1)) as settings`,
     [settings],
