@@ -1,16 +1,16 @@
--- Rules of the lifecycle, as tables that append_entries and the triggers consult, and keys of the deployment.
+-- Tables with the rules of the lifecycle, which append_entries and the triggers read, and keys of the deployment.
 --
--- Functions are not here: their current text is in functions/, and is in the database before the first migration.
+-- Functions are in functions/. They exist before the first migration runs.
 
 set local search_path = tallystick;
 
 create table entry_kinds (
   kind text primary key,
-  record_event boolean not null,          -- moves or makes records: must have a row in record_transitions
-  worker_only boolean not null            -- taken from the worker's login only
+  record_event boolean not null,          -- creates or changes records, so record_transitions must have a row for it
+  worker_only boolean not null            -- accepted only from the worker's login
 );
 comment on table entry_kinds is
-  'Kinds of entries. record_event: the kind makes or moves records, so record_transitions has a row for it. worker_only: taken from the login of the worker alone.';
+  'Kinds of entries. record_event: the kind creates or changes records, so record_transitions has a row for it. worker_only: accepted only from the login of the worker.';
 
 create table record_states (
   state text primary key,
@@ -26,7 +26,7 @@ create table record_transitions (
   primary key (from_state, kind, to_state)
 );
 comment on table record_transitions is
-  'Steps that append_entries allows. from_state is empty for a record that does not exist yet. Made of the machine `record` in src/proof/statement/machines.ts.';
+  'Steps that append_entries allows. from_state is empty for a record that does not exist yet. Generated from the machine `record` in src/proof/statement/machines.ts.';
 
 -- Made by `npm run docs` of the tables in src/proof/statement; not to be edited.
 insert into entry_kinds (kind, record_event, worker_only) values
@@ -121,7 +121,7 @@ create table envelope_key_secrets (
   sealed bytea not null
 );
 comment on table envelope_key_secrets is
-  'Private envelope keys, sealed under the master key. A table apart from note_key_secrets, because the login of the API must not read the note key.';
+  'Private envelope keys, sealed under the master key. Separate from note_key_secrets, because the login of the API must not read the note key.';
 
 create table note_key_secrets (
   kid bytea primary key references server_keys,
@@ -147,11 +147,11 @@ create table master_key_changes (
   server_keys int4 not null,
   webhook_secrets int4 not null,
   api_key_secrets int4 not null,
-  refused int4 not null,                  -- rows that neither key had sealed: left as they were
+  refused int4 not null,                  -- rows that neither key had sealed: left unchanged
   peer_keys int4 not null default 0
 );
 comment on table master_key_changes is
-  'Runs of rotate-master-key that sealed something anew. The ids name keys and tell nothing about them.';
+  'Runs of rotate-master-key that sealed something again. The ids name keys and reveal nothing about them.';
 
 create trigger master_key_changes_append_only before update or delete on master_key_changes
   for each row execute function refuse_change();
@@ -168,8 +168,8 @@ comment on table schema_serves is
 create table guards (
   relation text not null,
   name text not null,
-  always boolean not null,                -- fires in a session without triggers too (session_replication_role)
+  always boolean not null,                -- also fires in sessions without triggers (session_replication_role)
   primary key (relation, name)
 );
 comment on table guards is
-  'Triggers that this schema has, as migrate noted them: missing_guards compares. A migration that drops a trigger deletes its row.';
+  'Triggers of this schema, as stored by migrate. missing_guards compares them with the catalog. A migration that drops a trigger deletes its row.';

@@ -1,9 +1,10 @@
 -- Ledgers and their chains.
 --
--- The primary key of every tenant table begins with ledger_id, and every foreign key includes it: the ledger is the unit of
--- isolation and of distribution (docs/ARCHITECTURE.md, "The database"). No foreign key points from the hot tables (entries,
--- records, idempotency_keys): its trigger for each row costs more than the insert. append_entries and the statement-level
--- triggers check the same in sets.
+-- The primary key of every tenant table begins with ledger_id, and every foreign key includes it: the ledger is the
+-- unit of isolation and of distribution (docs/ARCHITECTURE.md, "The database").
+--
+-- The hot tables (entries, records, idempotency_keys) have no foreign keys, because the trigger for each row costs
+-- more than the insert. append_entries and the statement-level triggers make the same checks for whole sets.
 
 set local search_path = tallystick;
 
@@ -16,14 +17,14 @@ create table ledgers (
   rate_limit_per_second real check (rate_limit_per_second > 0),
   rate_limit_burst int4 check (rate_limit_burst > 0),
   tiles_public boolean not null default false,
-  -- 244 random bits: Postgres has no other source of strong ones.
+  -- 244 random bits. Postgres has no other source of strong random bits.
   subject_salt bytea not null default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) check (length(subject_salt) = 32),
   check ((rate_limit_per_second is null) = (rate_limit_burst is null))
 );
 comment on table ledgers is
   'Tenants. Each ledger is one chain, and the unit of isolation.';
-comment on column ledgers.subject_salt is 'Key of the hashes of labels by which the records of a person are found.';
--- All of them are read at once, by every server every 5 s (src/ledgers/public-ledgers.ts).
+comment on column ledgers.subject_salt is 'Key of the label hashes by which the records of a data subject are found.';
+-- Every server reads all public ledgers at once, every 5 s (src/ledgers/public-ledgers.ts).
 create index ledgers_public on ledgers (ledger_id) where tiles_public;
 
 create table chain_heads (
@@ -36,7 +37,7 @@ create table chain_heads (
   check (size > 0 or chain = sha256('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(ledger_id)))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table chain_heads is
-  'Newest link of each chain, locked by every append to the ledger. A trigger on entries moves it; nothing else can.';
+  'Newest link of each chain, locked by every append to the ledger. Only a trigger on entries moves it.';
 
 create trigger chain_heads_forward_only before insert or update or delete on chain_heads
   for each row execute function chain_heads_forward_only();
@@ -49,12 +50,12 @@ create table ledger_closures (
   closed_at timestamptz not null default now(),
   known_size bigint not null check (known_size > 0),
   known_chain bytea not null check (length(known_chain) = 32),
-  was_frozen boolean not null,            -- and is again, once it is acknowledged
+  was_frozen boolean not null,            -- frozen again after the acknowledgement
   restored_seq bigint,
   primary key (ledger_id, known_size, known_chain)
 );
 comment on table ledger_closures is
-  'Ledgers found to be shorter than, or different from, what was kept outside Postgres. The ledger-restored entry at restored_seq acknowledges it and reopens the ledger.';
+  'Ledgers found to be shorter than, or different from, a state stored outside Postgres. The ledger-restored entry at restored_seq acknowledges that and reopens the ledger.';
 create unique index ledger_closures_open on ledger_closures (ledger_id) where restored_seq is null;
 
 create table entries (
@@ -62,8 +63,8 @@ create table entries (
   seq bigint not null check (seq >= 0),
   kind text not null,
   subject_id uuid,                        -- the record, batch, agent, key or ledger that the entry is about
-  version int4,  -- the record's version after the event
-  item_count int4 check (item_count between 1 and 2048),  -- records of a batch
+  version int4,  -- the record's version after the entry
+  item_count int4 check (item_count between 1 and 2048),  -- number of records in a batch
   prev_seq bigint check (prev_seq < seq), -- the record's previous entry
   actor_id uuid,                          -- null: system
   key_id uuid,
@@ -76,7 +77,7 @@ create table entries (
   constraint entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
   constraint entries_batch check ((item_count is not null) = (kind = 'batch-notarized')),
   constraint entries_record_event check ((version is null and prev_seq is null) or subject_id is not null),
-  -- A ledger begins with the entry that says what it is, and only begins with it.
+  -- A ledger begins with its ledger-created entry, and no other entry has this kind.
   constraint entries_begin check ((seq = 0) = (kind = 'ledger-created')
     and (seq > 0 or subject_id is not distinct from ledger_id))
 ) with (autovacuum_vacuum_scale_factor = 0.02);
@@ -84,21 +85,21 @@ comment on table entries is
   'The chain: signed envelopes in their order, append-only. An entry never changes, except that the envelope of a notarization leaves for the archive.';
 comment on column entries.subject_id is 'Record, batch, agent, key or ledger that the entry is about.';
 comment on column entries.version is 'Version of the record after the event.';
-comment on column entries.item_count is 'Number of records of a batch; null: no batch.';
+comment on column entries.item_count is 'Number of records in a batch; null: not a batch.';
 comment on column entries.prev_seq is 'Previous entry of the record.';
 comment on column entries.actor_id is 'Agent that acted; null: the system.';
 comment on column entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 comment on column entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 comment on column entries.signer_kid is 'Key of the agent that signed the entry itself; null: the server signed it.';
-comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md); null: it lies in the archive alone.';
+comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); for kind statement, another party''s (docs/formats/registered-statements.md); null: only the archive has it.';
 
--- Steps of a record, at most one of each version: an old entry that is inserted again is refused, and where the index is
--- gone, found. Notarizations are not in it.
+-- Steps of records, at most one for each version. A duplicate of an old entry, inserted again, is refused, or found
+-- if the index is missing. Notarizations are not in the index.
 create unique index entries_by_record on entries (ledger_id, subject_id, version) include (seq, kind) where version > 1;
--- For searches by actor. Later events do not count, and batches are found by batch_keys.
+-- For searches by actor. Later entries of a record do not count. Batches are found by batch_keys.
 create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1 and item_count is null;
 
--- The newest registration policy of a ledger, without a look at its other entries.
+-- Finds a ledger's newest registration policy without reading other entries.
 create index entries_policies on entries (ledger_id, seq) where kind = 'registration-policy-set';
 
 create trigger entries_extend_chain after insert on entries
@@ -123,7 +124,7 @@ create table idempotency_keys (
   primary key (ledger_id, actor_id, key_hash)
 );
 comment on table idempotency_keys is
-  'Answered requests, kept for ever. key_hash is of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))): without the salt a short request could be guessed from it after its payload was erased. For that reason an erasure removes salt and fingerprint.';
+  'Answered requests, stored forever. key_hash is the hash of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))). A short request could be guessed from it after the payload was erased, so an erasure removes salt and fingerprint.';
 create index idempotency_keys_by_seq on idempotency_keys (ledger_id, seq);
 
 create trigger idempotency_keys_no_truncate before truncate on idempotency_keys

@@ -1,4 +1,4 @@
--- Agents, keys, types and registered statements of a ledger. Each row is what an entry of the chain says.
+-- Agents, keys, types and registered statements of a ledger. Each row repeats the content of an entry.
 
 set local search_path = tallystick;
 
@@ -12,7 +12,7 @@ create table agents (
   unique (ledger_id, name)
 );
 comment on table agents is
-  'Agents of a ledger, as agent-registered and agent-disabled entries say.';
+  'Agents of a ledger, from agent-registered and agent-disabled entries.';
 
 create table agent_signing_keys (
   ledger_id uuid not null,
@@ -27,7 +27,7 @@ create table agent_signing_keys (
   foreign key (ledger_id, agent_id) references agents
 );
 comment on table agent_signing_keys is
-  'Keys by which agents sign their entries themselves, as agent-key-registered and agent-key-revoked entries say. Whoever acts on a row verifies the entry that it names.';
+  'Keys by which agents sign their entries themselves, from agent-key-registered and agent-key-revoked entries. Code that relies on a row verifies the entry that it names.';
 create index agent_signing_keys_by_agent on agent_signing_keys (ledger_id, agent_id);
 create index agent_signing_keys_required on agent_signing_keys (ledger_id, agent_id) where required;
 
@@ -48,7 +48,7 @@ create table api_keys (
   check ((rate_limit_per_second is null) = (rate_limit_burst is null))
 );
 comment on table api_keys is
-  'API keys, as key-created and key-revoked entries say. Their secrets are in api_key_secrets.';
+  'API keys, from key-created and key-revoked entries. Their secrets are in api_key_secrets.';
 
 create table api_key_secrets (
   ledger_id uuid not null,
@@ -60,7 +60,7 @@ create table api_key_secrets (
   foreign key (ledger_id, key_id) references api_keys
 );
 comment on table api_key_secrets is
-  'Secrets of keys, as hashes: one a key, and a second one that ends soon while the key is rotated. The MAC covers everything that the secret grants, under the master key (docs/decisions/0006): a row that no server made grants nothing.';
+  'Hashes of the secrets of keys: one for each key, and a second one that ends soon while the key is rotated. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
 create index api_key_secrets_by_key on api_key_secrets (ledger_id, key_id);
 
 create table types (
@@ -90,8 +90,8 @@ create table statements (
   unique (ledger_id, leaf)
 );
 comment on table statements is
-  'Registered Signed Statements of others (RFC 9943), by what they say of themselves. The statement is the envelope of the entry at seq, and statement-registered is the entry behind it.';
+  'Registered Signed Statements of other parties (RFC 9943), with their own claims. The statement is the envelope of the entry at seq; the next entry is its statement-registered.';
 create index statements_by_issuer on statements (ledger_id, issuer, seq);
 create index statements_by_subject on statements (ledger_id, subject, seq);
--- Otherwise all statements of an issuer are read for those about a subject, of which there may be none.
+-- Without this index, a search by issuer and subject would read all statements of the issuer, though none may match.
 create index statements_by_both on statements (ledger_id, issuer, subject, seq);

@@ -1,4 +1,4 @@
--- Records: their properties at creation, their references, and their erasures.
+-- Records: their properties at creation, their references and their erasures.
 
 set local search_path = tallystick;
 
@@ -20,25 +20,26 @@ create table records (
   reference_list bytea check (length(reference_list) between 2 and 4096),  -- canonical JSON
   subject bytea check (length(subject) = 16),
   other_members jsonb check (jsonb_typeof(other_members) = 'object' and length(other_members::text) between 8 and 4096),
-  -- Ids of batches lack this bit (batch_chunks_ids), so that an id says where its record lies, and lies in one place.
+  -- Ids of batch records lack this bit (batch_chunks_ids). So the id tells where the record is stored, and it is
+  -- stored only there.
   constraint records_ids check (get_byte(uuid_send(record_id), 14) & 8 = 8),
   constraint records_payload_or_erased check ((payload is null) = (salt is null)
     and (payload is not null or payload_erased_seq is not null))
 );
 comment on table records is
-  'Records with an entry of their own, as they were made; those of batches lie in batch_chunks. A row never changes, except that an erasure removes its documents.';
+  'Records with an entry of their own, as they were created. Records of batches are in batch_chunks. A row never changes, except that an erasure removes its documents.';
 comment on column records.first_seq is 'Entry that made the record.';
 comment on column records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 comment on column records.payload is 'Canonical JSON; null once erased.';
-comment on column records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once the last document is erased.';
+comment on column records.subject is 'Data subject of the record: keyed hash of the label (src/records/subjects/label.ts). Unsigned; null once the last document is erased.';
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
 comment on column records.other_members is 'Signed members without a column of their own, as the entry signs them (src/proof/statement/record-members.ts); null: it has none.';
 
--- Serves exports, and lists in the order of the chain.
+-- For exports and for lists in chain order.
 create unique index records_by_seq on records (ledger_id, first_seq);
 
--- Made after the other index: while the table is empty a lookup by id costs the planner the same with both, the planner takes
--- the younger one, and a session keeps its plan (steps took 5 to 10 ms each after 100,000 rows).
+-- Created after the other index. While the table is empty, the planner estimates the same cost for a look-up by id
+-- with both and takes the younger one. A session keeps that plan: steps took 5 to 10 ms each after 100,000 rows.
 alter table records add primary key (ledger_id, record_id);
 
 create trigger records_begin after insert on records
@@ -58,12 +59,16 @@ create table record_references (
   primary key (ledger_id, reference, first_seq, record_id)
 );
 comment on table record_references is
-  'References of records, one row each, for searches.';
+  'References of records, one row for each, for searches.';
 create index record_references_by_record on record_references (ledger_id, record_id);
 
--- Measured with 400-byte payloads, 1,000 a batch (CPU of the backend, bytes on disk, of log, and CPU of Node, each a record): a row
--- a record 9.8 us, 736, 965, 2.4 us; chunks of 64 with lz4 by Postgres 2.6 us, 167, 171, 1.8 us; with zstd by Node 1.25 us, 113,
--- 109, 2.5 us; chunks of 256 with zstd 1.1 us, 106, 98, 3.6 us, and reading one record decompresses four times as much.
+-- Stores 64 records of a batch in a row. Measured with 400-byte payloads and batches of 1,000; each figure is for one
+-- record: CPU of the backend, bytes on disk, bytes of log, CPU of Node.
+--
+-- - A row for each record: 9.8 µs, 736, 965, 2.4 µs.
+-- - Chunks of 64, lz4 by Postgres: 2.6 µs, 167, 171, 1.8 µs.
+-- - Chunks of 64, zstd by Node: 1.25 µs, 113, 109, 2.5 µs.
+-- - Chunks of 256, zstd by Node: 1.1 µs, 106, 98, 3.6 µs. Reading one record decompresses four times as much.
 create table batch_chunks (
   ledger_id uuid not null,
   seq bigint not null,
@@ -74,22 +79,23 @@ create table batch_chunks (
   erased_seq bigint check (erased_seq > seq),
   released_bytes int4 check (released_bytes > 0),
   metadata bytea check (length(metadata) between 1 and 5242880),
-  -- The ids of a batch are consecutive. The first one's low 12 bits are zero, so that an id says in which chunk it lies.
+  -- The ids of a batch are consecutive. The low 12 bits of the first are zero, so that an id tells which chunk
+  -- contains it.
   constraint batch_chunks_ids check (
     (get_byte(uuid_send(first_record_id), 14) & 15) * 256 + get_byte(uuid_send(first_record_id), 15) = 64 * chunk),
   constraint batch_chunks_released check ((content is null) = (released_bytes is not null) and (content is null or metadata is null))
 ) with (autovacuum_vacuum_scale_factor = 0.02);
--- Compressed already.
+-- The contents are already compressed.
 alter table batch_chunks alter column content set storage external, alter column metadata set storage external;
 comment on table batch_chunks is
-  'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it, and that the content leaves for the archive.';
+  'Records of batches, 64 in a row. A row never changes, except that the erasure of a payload rewrites its content, and that its content leaves for the archive.';
 comment on column batch_chunks.seq is 'Entry that notarized the batch.';
-comment on column batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
+comment on column batch_chunks.chunk is 'Number of the chunk in its batch. All but the last chunk have 64 records.';
 comment on column batch_chunks.first_record_id is 'Id of the first record; each next one is greater by one.';
-comment on column batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md); null: it lies in the archive alone.';
+comment on column batch_chunks.content is 'Everything that cannot be derived from the entry, in zstd (docs/formats/chunks.md); null: only the archive has it.';
 comment on column batch_chunks.released_bytes is 'Length of the content that has left for the archive.';
-comment on column batch_chunks.metadata is 'Metadata of its records, zstd, which the archive lacks; null while the content is here, or where no record has any.';
-comment on column batch_chunks.erased_seq is 'Entry that erased the payload that was taken away last.';
+comment on column batch_chunks.metadata is 'Metadata of the records in zstd, which the archive lacks; null while the content is in Postgres, or if no record has metadata.';
+comment on column batch_chunks.erased_seq is 'Entry that erased the payload that was removed last.';
 create unique index batch_chunks_by_record on batch_chunks (ledger_id, first_record_id);
 alter table batch_chunks add primary key (ledger_id, seq, chunk);
 
@@ -102,8 +108,8 @@ create trigger batch_chunks_no_delete before delete on batch_chunks
 create trigger batch_chunks_no_truncate before truncate on batch_chunks
   for each statement execute function refuse_change();
 
--- Serves searches: a chunk has a row for each distinct type, actor, agent acted for, trace, parent, reference and day of its
--- records (src/db/chunks/chunk-keys.ts). A server looks into the chunks that it finds.
+-- For searches. A chunk has a row for each distinct type, actor, represented agent, trace, parent, reference and day
+-- of its records (src/db/chunks/chunk-keys.ts). A server then reads the chunks that it finds.
 create table batch_keys (
   ledger_id uuid not null,
   key bytea not null check (length(key) between 2 and 1100),
@@ -112,7 +118,7 @@ create table batch_keys (
 );
 comment on table batch_keys is
   'Values by which searches find chunks of batches. An index: audits compare it with the chunks.';
--- `nulls first`, so that a search along one key can't take it instead of the primary key, and filter.
+-- `nulls first`, so that the planner cannot use it instead of the primary key for a search along one key, and filter.
 create index batch_keys_by_seq on batch_keys (ledger_id, seq nulls first, chunk);
 alter table batch_keys add primary key (ledger_id, key, seq, chunk);
 
@@ -123,26 +129,26 @@ create table erasures (
   seq bigint not null,
   reason text check (length(reason) between 1 and 1000),
   erased_at timestamptz,
-  document_seq bigint not null check (document_seq < seq)  -- the entry that digests the document
+  document_seq bigint not null check (document_seq < seq)  -- the entry with the document's digest
 );
 comment on table erasures is
-  'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry that digests the document, because a record has many reasons. The reason is free text and unsigned.';
+  'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry with the document''s digest, because a record may have several reasons. The reason is unsigned free text.';
 create index erasures_pending on erasures (ledger_id, seq) where erased_at is null;
 create unique index erasures_by_seq on erasures (ledger_id, seq);
--- Made last, as that of records: a record's erasure would otherwise be looked for among all of the ledger's.
+-- Created last, as the key of records. Otherwise a record's erasure would be searched among all of the ledger's.
 alter table erasures add primary key (ledger_id, subject_id, document, document_seq);
 
 create table retention_rules (
   ledger_id uuid not null references ledgers,
-  seq bigint not null,                    -- the entry that set it
+  seq bigint not null,                    -- the entry that set the rule
   type text check (length(type) <= 80),
   agent_id uuid,
   days int4 check (days between 1 and 36500),
   primary key (ledger_id, seq)
 );
 comment on table retention_rules is
-  'Rules of retention, as retention-set entries say: about all records, or those of a type, of an agent, or of both. The newest of the same records replaces the one before it (retention_of).';
-comment on column retention_rules.days is 'Time that documents of a record are kept after its end; null: for ever.';
+  'Rules of retention, from retention-set entries: for all records, or those of a type, of an agent, or of both. A rule replaces the previous one for the same records (retention_of).';
+comment on column retention_rules.days is 'Retention of a record''s documents after its end, in days; null: forever.';
 create trigger retention_rules_change before update or delete on retention_rules
   for each row execute function keeping_change();
 create trigger retention_rules_no_truncate before truncate on retention_rules
@@ -150,7 +156,7 @@ create trigger retention_rules_no_truncate before truncate on retention_rules
 
 create table holds (
   ledger_id uuid not null references ledgers,
-  seq bigint not null,                    -- the entry that set it
+  seq bigint not null,                    -- the entry that set the hold
   case_id text not null check (length(case_id) between 1 and 63),
   type text check (length(type) <= 80),
   agent_id uuid,
@@ -159,8 +165,8 @@ create table holds (
   primary key (ledger_id, seq)
 );
 comment on table holds is
-  'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
--- Holds that stand at a place of the chain: not lifted, or lifted later.
+  'Holds: while one stands, no document of its records is erased. A record must match all conditions of the hold. A hold without conditions applies to all records.';
+-- Holds that stand at a given seq: not lifted, or lifted later.
 create index holds_standing on holds (ledger_id, (coalesce(lifted_seq, 9223372036854775807)));
 create trigger holds_change before update or delete on holds
   for each row execute function keeping_change();
@@ -174,7 +180,7 @@ create table hold_records (
   primary key (ledger_id, record_id, seq)
 );
 comment on table hold_records is
-  'Records that a hold names, while it stands: by it the holds on a record are found. An index over the records of all holds found those of other ledgers too, and those that were lifted, for ever.';
+  'Records named by standing holds; finds the holds on a record. An index over the records of all holds would also find other ledgers'' holds, and lifted ones forever.';
 create trigger hold_records_change before update or delete on hold_records
   for each row execute function keeping_change();
 create trigger hold_records_no_truncate before truncate on hold_records
@@ -182,30 +188,30 @@ create trigger hold_records_no_truncate before truncate on hold_records
 
 create table retention_sweeps (
   ledger_id uuid primary key references ledgers,
-  changed_seq bigint not null,            -- newest entry by which something may have become due
+  changed_seq bigint not null,            -- newest entry that may have made something due
   next_seq bigint not null default 0,
   due_at timestamptz not null default now(),
   claimed_until timestamptz not null default '-infinity',
-  failing boolean not null default false  -- its newest page failed: nothing behind it is erased
+  failing boolean not null default false  -- the newest page failed, so nothing after it is erased
 );
 comment on table retention_sweeps is
-  'How far the worker has looked, in ledgers with a rule, for documents whose time is over. No evidence.';
+  'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. No evidence.';
 create index retention_sweeps_due on retention_sweeps (due_at);
 create index retention_sweeps_failing on retention_sweeps (ledger_id) where failing;
 
 -- ---------------------------------------------------------------------------------------------------------
--- Searches (src/db/records/search-streams.ts) walk one of these indexes in the order of the chain, and look at the other
--- conditions row by row, within a budget: they never sort and never count.
+-- Searches (src/db/records/search-streams.ts) walk one of these indexes in chain order and check the other conditions
+-- row by row, within a budget. They never sort and never count.
 --
--- `nulls first` although nothing is null: no other index has this order, so the planner cannot take `records_by_seq` and
--- filter, which for a value that was common once reads everything since (test/system/plans/search-plans.test.ts: 3,600 blocks
--- instead of 600, of 50,000 records).
+-- The indexes say `nulls first` although no value is null. No other index has this order, so the planner cannot use
+-- `records_by_seq` with a filter. For a value that was common in the past, that would read everything since then
+-- (test/system/plans/search-plans.test.ts: 3,600 blocks instead of 600, of 50,000 records).
 --
--- Partial indexes cost only the records that have a value.
+-- Partial indexes cost only records that have a value.
 -- ---------------------------------------------------------------------------------------------------------
 
--- Partial, because on empty tables a lookup by id would cost the planner the same with an index of every row, and the session
--- would keep that plan. A query that does not ask for `first_seq >= 0` cannot use it.
+-- Partial, because on empty tables the planner would estimate the same cost for a look-up by id with an index of all
+-- rows, and a session keeps that plan. Only queries with `first_seq >= 0` can use it.
 create index records_by_type on records (ledger_id, type collate "C", first_seq nulls first) where first_seq >= 0;
 
 create index records_by_on_behalf_of on records (ledger_id, on_behalf_of, first_seq nulls first)
@@ -216,10 +222,10 @@ create index records_labels_left on records (ledger_id, record_id) where subject
 create index records_by_parent on records (ledger_id, parent_id, first_seq nulls first) where parent_id is not null;
 create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) collate "C", first_seq nulls first)
   where traceparent is not null;
--- A member of other_members that can be searched has an index of this form:
+-- A searchable member of other_members has an index of this form:
 --   create index records_by_label on records (ledger_id, (other_members ->> 'label') collate "C", first_seq nulls first)
 --     where other_members ->> 'label' is not null;
 
--- By day, because a range of times has no order of the chain: a search merges as many days as it covers.
+-- By day, because occurrence times are not in chain order. A search merges all days of its range.
 create index records_by_day on records
   (ledger_id, date_trunc('day', occurred_at at time zone 'UTC'), first_seq nulls first) where occurred_at is not null;

@@ -1,4 +1,4 @@
--- Gated records: work that is agreed, delivered, checked and judged, one entry a step.
+-- Gated records: work that is agreed, delivered, verified and judged, with one entry for each step.
 
 set local search_path = tallystick;
 
@@ -6,38 +6,38 @@ create table gated_records (
   ledger_id uuid not null,
   record_id uuid not null,
   first_seq bigint not null,
-  -- the terms, fixed at creation; the performer at the latest when the work begins
+  -- The terms, fixed at creation. The performer is fixed when the work begins, at the latest.
   principal_id uuid not null,
   performer_id uuid,
   gate text not null check (gate in ('principal', 'auto')),
   deadline timestamptz check (isfinite(deadline)),
   max_revisions int4 not null check (max_revisions >= 0),
   tolerances bytea check (length(tolerances) between 2 and 16384),  -- canonical JSON
-  -- where it stands
+  -- present state
   state text not null,
   version int4 not null check (version >= 1),
   last_seq bigint not null check (last_seq >= first_seq),
   revisions int4 not null default 0 check (revisions >= 0),
-  -- The state in which it has ended, '' while it is open: for searches. A column that is indexed, or named by an index's
-  -- condition, and changes, makes an update write to every index.
+  -- Final state, '' while the record is open; for searches. State itself is not indexed: an update of a column that
+  -- an index contains or names in its condition writes to every index.
   ended_as text not null generated always as (
     case when state in ('ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED') then state else '' end) stored,
-  -- name (led_…/agt_…) of a performer of another ledger, whose performer_id no agent of this one can have
-  -- (src/proof/statement/remote-agents.ts)
+  -- Name (led_…/agt_…) of a performer in another ledger. Its performer_id is an id that no agent of this ledger can
+  -- have (src/proof/statement/remote-agents.ts).
   performer_remote text check (performer_remote like 'led\_%/agt\_%'),
   constraint gated_records_parties check (performer_id <> principal_id),
   constraint gated_records_performer check (performer_id is not null or state in ('CREATED', 'CANCELLED', 'EXPIRED')),
   constraint gated_records_revisions check (revisions <= max_revisions)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 comment on table gated_records is
-  'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates: no index holds what they change.';
-comment on column gated_records.performer_remote is 'Name (led_…/agt_…) of a performer of another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
-comment on column gated_records.ended_as is 'State in which it has ended; empty while it is open. An overturning moves it from REJECTED to ACCEPTED.';
+  'State of gated records. Separate from records, because every step writes it: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates, because no index contains what they change.';
+comment on column gated_records.performer_remote is 'Name (led_…/agt_…) of a performer in another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
+comment on column gated_records.ended_as is 'Final state; empty while the record is open. An overturning changes REJECTED to ACCEPTED.';
 
 create index gated_records_by_end on gated_records (ledger_id, ended_as collate "C", first_seq nulls first);
 create index gated_records_by_performer on gated_records (ledger_id, performer_id, first_seq nulls first)
   where performer_id is not null;
--- Made last, for the reason at `records` (0004-records.sql).
+-- Created last, for the reason given at `records` (0004-records.sql).
 alter table gated_records add primary key (ledger_id, record_id);
 
 create trigger gated_records_begin after insert on gated_records
@@ -49,18 +49,18 @@ create trigger gated_records_no_delete before delete on gated_records
 create trigger gated_records_no_truncate before truncate on gated_records
   for each statement execute function refuse_change();
 
--- Work that waits for the worker: rows that come and go with the state of gated_records, by its triggers. They are no evidence,
--- and both tables are empty when there is nothing to do.
+-- Work that waits for the worker. Triggers of gated_records add and remove the rows as the state changes. The rows
+-- are no evidence, and both tables are empty when there is nothing to do.
 
 create table waiting_completions (
   ledger_id uuid not null,
   seq bigint not null,                    -- gated_records.last_seq
   record_id uuid not null,
-  verification_job uuid,                  -- job of pg-boss that verifies it; null: none yet
+  verification_job uuid,                  -- pg-boss job that verifies it; null: none yet
   primary key (ledger_id, seq)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table waiting_completions is
-  'Completions that are not verified yet. They include `auto` gates that were verified without their verdict: a call was taken apart because of another item, and the worker was killed in between.';
+  'Completions that are not verified yet. They include verified records with `auto` gates that lack their verdict: a call was split because of another item, and the worker was killed in between.';
 create index waiting_completions_free on waiting_completions (ledger_id, seq) where verification_job is null;
 
 create table open_deadlines (
@@ -69,14 +69,14 @@ create table open_deadlines (
   deadline timestamptz not null,
   primary key (ledger_id, record_id)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
-comment on table open_deadlines is 'Deadlines of gated records in which nothing was delivered.';
+comment on table open_deadlines is 'Deadlines of gated records without a delivery.';
 create index open_deadlines_due on open_deadlines (deadline, ledger_id, record_id);
 
 create table documents (
   ledger_id uuid not null,
-  seq bigint not null,                    -- the entry that digests it
+  seq bigint not null,                    -- the entry with its digest
   document text not null check (document in ('evidence', 'values', 'reason')),
-  subject_id uuid not null,               -- the completion, or the record
+  subject_id uuid not null,               -- id of the completion, or of the record
   digest bytea not null check (length(digest) = 32),
   salt bytea check (length(salt) = 16),
   content bytea check (length(content) between 2 and 65536),  -- canonical JSON

@@ -1,4 +1,4 @@
--- Checkpoints, the Merkle tree as far as it is stored, and verification by the worker.
+-- Checkpoints, the stored part of the Merkle tree, and the worker's verification.
 
 set local search_path = tallystick;
 
@@ -45,7 +45,8 @@ create table cosignatures (
   ledger_id uuid not null,
   size bigint not null,
   witness_kid bytea not null check (length(witness_kid) = 32),
-  -- The peer whose cosignature it is; null: a witness that the operator has named. A peer may change its key, and counts once all the same.
+  -- The peer that cosigned; null: a witness that the operator has named. A peer that changes its key still counts
+  -- once.
   peer_id uuid,
   line text not null check (length(line) <= 512 and line ~ '^\u2014 [^\n]+\n$'),
   cosigned_at timestamptz not null default now(),
@@ -54,7 +55,7 @@ create table cosignatures (
   foreign key (ledger_id, size) references checkpoints
 );
 comment on table cosignatures is
-  'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints, which are served behind the note. witness_kid: the thumbprint of the key of the witness.';
+  'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints, which are served after the note. witness_kid: thumbprint of the witness''s key.';
 create index cosignatures_by_witness on cosignatures (ledger_id, witness_kid, size);
 
 create trigger cosignatures_append_only before update or delete on cosignatures
@@ -82,8 +83,8 @@ create table audits (
     and (state = 'done') <= (error is null) and (state = 'failed') <= (error is not null))
 );
 comment on table audits is
-  'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; error says why a failed one could not be finished. No evidence: a reader who doubts a ledger verifies it.';
--- An audit reads a whole ledger: two at a time would only be slower.
+  'Audits of whole ledgers: queued (with job_id once there is a job), running, done or failed. ok and report have the result of a done audit, error the reason of a failed one. No evidence: a reader who doubts a ledger verifies it.';
+-- An audit reads a whole ledger, so two at a time would only be slower.
 create unique index audits_open on audits (ledger_id) where state in ('queued', 'running');
 create index audits_waiting on audits (requested_at) where state = 'queued' and job_id is null;
 create index audits_done on audits (ok, finished_at) where state = 'done';
@@ -93,17 +94,17 @@ create table audit_cursors (
   next_seq bigint not null check (next_seq > 0),
   chain bytea not null check (length(chain) = 32),
   envelope_kid bytea not null check (length(envelope_kid) = 32),
-  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys by which agents sign; null: there was never one
+  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys by which agents sign; null: there never was one
   mac bytea not null check (length(mac) = 32)
 ) with (fillfactor = 50);
 comment on table audit_cursors is
-  'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
+  'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves only on entries below it. A row is trusted only with its MAC under the master key. No foreign key, because the ledger''s row may be the missing one.';
 
 create table ledger_faults (
   ledger_id uuid not null,
   found_at timestamptz not null default clock_timestamp(),
   found_by text not null check (found_by in ('follower', 'audit')),
-  seq bigint,                             -- null: of the ledger as a whole
+  seq bigint,                             -- null: the whole ledger
   code text not null check (length(code) <= 64),
   reason text not null check (length(reason) <= 2000),
   cleared_at timestamptz,
@@ -125,7 +126,7 @@ create table archives (
   constraint archives_sealed check ((size > 0) = (seal_digest is not null) and (size > 0) = (sealed_at is not null))
 );
 comment on table archives is
-  'How far each ledger lies in the archive, and the SHA-256 of the newest seal there. The worker that has the claim writes the next one.';
+  'Number of archived entries of each ledger, and the SHA-256 of the newest seal. The worker with the claim writes the next one.';
 
 create table archive_keys (
   ledger_id uuid not null references ledgers,
@@ -134,7 +135,7 @@ create table archive_keys (
   primary key (ledger_id, from_seq)
 );
 comment on table archive_keys is
-  'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';
+  'Secrets, sealed under the master key, from which the keys of archived documents of entries from from_seq on are derived. Removing the part from which its key is derived erases a document from the archive.';
 
 create table archive_pieces (
   ledger_id uuid not null references archives on delete cascade,
@@ -149,8 +150,8 @@ create table archive_pieces (
   check ((documents_digest is null) = (documents_bytes is null))
 );
 comment on table archive_pieces is
-  'Pieces of archives, by the SHA-256 and the length of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
-comment on column archive_pieces.documents_digest is 'null: the piece has no document.';
+  'Pieces of archives, by the SHA-256 and length of their objects, for content that has left Postgres. kept: all of it is in Postgres too; leaving: some has left; left: all that may leave has left.';
+comment on column archive_pieces.documents_digest is 'null: the piece has no documents.';
 create index archive_pieces_here on archive_pieces (ledger_id, from_seq) where state <> 'left';
 
 create trigger archive_pieces_change before update or delete on archive_pieces

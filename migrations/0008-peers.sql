@@ -18,8 +18,8 @@ create table peers (
   created_at timestamptz not null default clock_timestamp(),
   token_hash bytea not null check (length(token_hash) = 32),
   expires_at timestamptz not null,        -- end of the invitation
-  sealed_token bytea check (length(sealed_token) <= 256),  -- kept by the invited, until the handshake is done
-  -- Both identities, canonical JSON. The invitation fixes the inviter's, the handshake the invited one's.
+  sealed_token bytea check (length(sealed_token) <= 256),  -- stored on the invited side until the handshake is complete
+  -- Both identities in canonical JSON. The invitation fixes the inviter's, the handshake fixes the invited side's.
   inviter text not null check (length(inviter) <= 4096),
   invited text check (length(invited) <= 4096),
   remote_ledger_id uuid,
@@ -27,7 +27,7 @@ create table peers (
   handshake bytea check (length(handshake) = 32),
   added_seq bigint,
   added_leaf bytea check (length(added_leaf) = 32),
-  counterpart bytea check (length(counterpart) = 32),      -- the leaf of the other side's peer-added
+  counterpart bytea check (length(counterpart) = 32),      -- leaf of the other side's peer-added
   revoked_seq bigint,
   primary key (ledger_id, peer_id),
   constraint peers_known check (state = 'invited' or state = 'revoked' or remote_ledger_id is not null),
@@ -35,7 +35,7 @@ create table peers (
 );
 comment on table peers is
   'Peerings with ledgers of other servers (docs/formats/federation.md).';
--- One living peering with each other ledger.
+-- At most one peering with each other ledger that is not revoked.
 create unique index peers_remote on peers (ledger_id, remote_ledger_id) where state <> 'revoked' and remote_ledger_id is not null;
 
 create table peer_keys (
@@ -51,7 +51,7 @@ create table peer_keys (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_keys is
-  'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key: a row without it is not believed.';
+  'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key. A row without it is not trusted.';
 create unique index peer_keys_current on peer_keys (ledger_id, peer_id) where until_seq is null;
 create trigger peer_keys_no_delete before delete on peer_keys
   for each row execute function refuse_change();
@@ -63,7 +63,7 @@ create table peer_inboxes (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_inboxes is
-  'Lock of a peering: one request at a time, on any server. A row of its own, because peers is written under the chain''s head.';
+  'Lock of a peering: one request at a time, on any server. A separate row, because peers is written under the lock of the chain''s head.';
 
 create table peer_nonces (
   ledger_id uuid not null,
@@ -73,7 +73,7 @@ create table peer_nonces (
   primary key (ledger_id, peer_id, nonce)
 );
 comment on table peer_nonces is
-  'Nonces of signed requests that were seen, against replay.';
+  'Nonces of received signed requests, against replay.';
 
 create table peer_budgets (
   ledger_id uuid not null,
@@ -84,11 +84,11 @@ create table peer_budgets (
   entries int8 not null default 0 check (entries >= 0),
   bytes int8 not null default 0 check (bytes >= 0),
   primary key (ledger_id, peer_id),
-  -- An invitation that nobody took is removed.
+  -- An invitation that nobody accepted is removed.
   foreign key (ledger_id, peer_id) references peers on delete cascade
 ) with (fillfactor = 50);
 comment on table peer_budgets is
-  'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day it begins anew. An append locks the row of peer_inboxes first, so nobody waits for this one.';
+  'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day the count starts again. An append locks the row of peer_inboxes first, so no transaction waits for this one.';
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Shared and received records
@@ -105,7 +105,7 @@ create table shared_records (
 comment on table shared_records is
   'Records that a peer may read, with or without their documents.';
 create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
--- Made last, as that of records.
+-- Created last, as the key of records.
 alter table shared_records add primary key (ledger_id, record_id, peer_id);
 
 create table received_entries (
@@ -124,7 +124,7 @@ create table received_entries (
   constraint received_entries_once unique (ledger_id, peer_id, remote_seq)
 );
 comment on table received_entries is
-  'Entries of other ledgers, each beside the entry of ours that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
+  'Entries of other ledgers, each with the local entry that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
 -- Steps of a record of the other ledger.
 create unique index received_entries_by_record on received_entries (ledger_id, peer_id, record_id, version)
   where version is not null;
@@ -154,7 +154,7 @@ create table received_documents (
 );
 create index received_documents_erased on received_documents (ledger_id, erased_seq) where erased_seq is not null;
 comment on table received_documents is
-  'Documents that an entry of the other ledger digests, as they were shown.';
+  'Documents whose digests are in entries of other ledgers, as received.';
 create trigger received_documents_charged after insert on received_documents referencing new table as came
   for each statement execute function charge_peers();
 
@@ -169,7 +169,7 @@ create table received_types (
   constraint received_types_digest check (digest = sha256(definition))
 );
 comment on table received_types is
-  'Types of other ledgers, as they were shown.';
+  'Types of other ledgers, as received.';
 create trigger received_types_charged after insert on received_types referencing new table as came
   for each statement execute function charge_peers();
 
@@ -185,12 +185,12 @@ create table remote_records (
   standing text not null check (length(standing) <= 8192),
   first_seq bigint not null,
   last_seq bigint not null,
-  -- another peer may say that it has a record of the same id
+  -- Another peer may claim a record of the same id.
   primary key (ledger_id, record_id, peer_id),
   foreign key (ledger_id, peer_id) references peers
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 comment on table remote_records is
-  'Standing of records of other ledgers, by what was received. standing is what the next step is held to (src/proof/ledger/gated-record.ts).';
+  'State of records of other ledgers, from received entries. The next step is checked against standing (src/proof/ledger/gated-record.ts).';
 create index remote_records_by_peer on remote_records (ledger_id, peer_id, record_id);
 
 create table offers (
@@ -210,7 +210,7 @@ create table offers (
   constraint offers_decided check ((state = 'pending') = (decided_seq is null) and (state = 'refused') = (code is not null))
 );
 comment on table offers is
-  'Steps that agents of ours took in records of other ledgers, and the other side''s decision.';
+  'Steps that agents of this ledger took in records of other ledgers, with the other side''s decision.';
 create unique index offers_pending on offers (ledger_id, record_id, peer_id) where state = 'pending';
 create index offers_by_record on offers (ledger_id, record_id, peer_id, seq);
 
@@ -228,7 +228,7 @@ create table peer_forks (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_forks is
-  'Entries that claim a place already taken: refused, and kept as evidence.';
+  'Entries whose position is already taken by another one: refused, and stored as evidence.';
 create trigger peer_forks_append_only before update or delete on peer_forks
   for each row execute function refuse_change();
 create trigger peer_forks_charged after insert on peer_forks referencing new table as came
@@ -237,14 +237,15 @@ create trigger peer_forks_charged after insert on peer_forks referencing new tab
 create table peer_witnesses (
   ledger_id uuid not null,
   peer_id uuid not null,
-  -- The key by which the other side cosigns this ledger, as its server said: C2SP, and the thumbprint.
+  -- The key by which the other side cosigns this ledger, as its server stated it: as a C2SP verifier key, and its
+  -- thumbprint.
   remote_key text check (length(remote_key) <= 512),
   remote_kid bytea check (length(remote_kid) = 32),
   -- The largest tree of the other ledger that this side has cosigned.
   seen_size bigint check (seen_size >= 0),
   seen_root bytea check (length(seen_root) = 32),
   seen_note text check (length(seen_note) <= 24576),
-  -- Another tree of the size that had been seen, and what had been seen: the first such pair.
+  -- The first fork: a different tree of the size that had been seen, and the tree that had been seen.
   fork_note text check (length(fork_note) <= 24576),
   fork_held text check (length(fork_held) <= 24576),
   primary key (ledger_id, peer_id),
@@ -267,7 +268,7 @@ create table peer_cursors (
   ledger_id uuid not null,
   peer_id uuid not null,
   next_seq bigint not null check (next_seq >= 0),
-  -- the key of ours that the other side is known to know
+  -- our newest key that the other side knows
   known_kid bytea not null check (length(known_kid) = 32),
   job_id uuid,
   leased_until timestamptz,
@@ -277,10 +278,11 @@ create table peer_cursors (
   last_error text check (length(last_error) <= 1000),
   last_success_at timestamptz,
   resume_at timestamptz,
-  -- bytes of entries that a request may have, because something between refused a larger one at that time; null: the usual limit
+  -- Maximum bytes of entries in a request, because an intermediary refused a larger one at that time; null: the
+  -- default limit.
   request_bytes int4 check (request_bytes > 0),
   request_refused_at timestamptz,
-  -- the other side's list of the records that it holds, from when it was last asked
+  -- The other side's list of its stored records, from the last comparison.
   summary text,
   summary_at timestamptz,
   summary_wanted boolean not null default false,
@@ -297,7 +299,7 @@ create table ledger_rotations (
   primary key (ledger_id, seq)
 );
 comment on table ledger_rotations is
-  'Entries that replaced a ledger''s key. Peers hear of them before anything else; finding them along the chain would take a scan.';
+  'Entries that replaced a ledger''s key. Peers get them before anything else. Finding them in the chain would take a scan.';
 
 create table peer_backlog (
   ledger_id uuid not null,
@@ -308,7 +310,7 @@ create table peer_backlog (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_backlog is
-  'Records to be sent again although the cursor is past them, from from_seq on.';
+  'Records to send again from from_seq on, although the cursor has passed them.';
 
 create table peer_receipts (
   ledger_id uuid not null,
@@ -319,7 +321,7 @@ create table peer_receipts (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_receipts is
-  'Signed answers of the other side to entries of ours.';
+  'Signed answers of the other side to entries of this ledger.';
 create index peer_receipts_by_peer on peer_receipts (ledger_id, peer_id, seq);
 
 create table peer_dead_letters (

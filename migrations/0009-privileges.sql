@@ -1,4 +1,4 @@
--- Triggers on tables that are there by now. Privileges are in grants.sql.
+-- Triggers on all tables created so far. Privileges are in grants.sql.
 
 set local search_path = tallystick;
 
@@ -6,14 +6,16 @@ set local search_path = tallystick;
 -- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)
 -- ---------------------------------------------------------------------------------------------------------
 
--- Every table asks for a session that has proven the master key, except those that only append_entries fills: it takes a MAC
--- over all its arguments, and a batch would pay for this check once more. Functions besides it that write into those are
--- covered: erase_documents also writes into erasures, close_restored_ledgers into ledger_closures, and set_ledger_frozen asks.
--- Jobs are written into waiting_completions by the worker; its rows come and go with append_entries.
+-- Every table requires a session that has proven the master key. The exceptions are tables that only append_entries
+-- fills: it takes a MAC over all its arguments, and a batch would pay for this check once more.
 --
--- The trigger fires always. Where a session's setting turns the others off, it refuses every login but the owner's, and append_entries
--- refuses too: so nobody writes while they are off.
--- A migration that makes a table makes this trigger too.
+-- Other functions that write into those tables are covered. erase_documents also writes into erasures,
+-- close_restored_ledgers into ledger_closures, and set_ledger_frozen checks the proof itself. The worker writes jobs
+-- into waiting_completions, whose rows append_entries adds and removes.
+--
+-- The trigger always fires. In sessions whose setting turns the other triggers off, it refuses every login but the
+-- owner's. append_entries refuses them too, so nobody writes while the triggers are off. A migration that creates a
+-- table creates this trigger too.
 create trigger proven_session before update on waiting_completions for each statement execute function require_proven_session();
 alter table waiting_completions enable always trigger proven_session;
 do $$
@@ -31,9 +33,11 @@ begin
   end loop;
 end $$;
 
--- The rows of a ledger stay as they are while it is moved to another database (docs/scale.md). The tables that are left out are written by
--- append_entries alone, which decides by the head, by erase_document, which writes into erasures too, and by the worker, which
--- takes no work of such a ledger. A migration that makes a table makes this trigger too.
+-- A ledger's rows stay unchanged while it is moved to another database (docs/scale.md).
+--
+-- The excluded tables are written by append_entries, which checks the head; by erase_documents, which also writes
+-- into erasures; and by the worker, which takes no work of such a ledger. A migration that creates a table creates
+-- this trigger too.
 do $$
 declare
   found regclass;

@@ -1,9 +1,11 @@
--- Privileges of the two logins, made anew by each `migrate`: a dump restored without them works again. The API reads, and writes
--- through functions alone. The worker also grows the tree, publishes checkpoints, moves cursors, and holds the note key. Triggers
--- bind every login, the owner's too.
+-- Privileges of the two logins. Each `migrate` grants them again, so that a dump restored without them works.
 --
--- :api and :worker are the deployment's logins (src/db/schema/grants.ts). No function knows their names: a worker is who may insert
--- into checkpoints. So the worker of another deployment in the same Postgres is nobody here.
+-- The API reads tables and writes only through functions. The worker also grows the tree, publishes checkpoints,
+-- moves cursors, and has the note key. Triggers bind every login, including the owner's.
+--
+-- :api and :worker are the deployment's logins (src/db/schema/grants.ts). No function knows their names: a login that
+-- may insert into checkpoints is a worker. So the worker of another deployment in the same Postgres has no rights
+-- here.
 
 set local search_path = tallystick;
 
@@ -35,7 +37,7 @@ grant execute on function append_entries, session_name, missing_guards, request_
 -- The API
 -- ---------------------------------------------------------------------------------------------------------
 
--- A server seals a secret and never reads it again; it never reads the sealed token of a peering.
+-- A server seals a secret and never reads it again. It never reads the sealed token of a peering either.
 grant select (ledger_id, webhook_id, secret_id, public_key, expires_at) on webhook_secrets to :api;
 grant select (ledger_id, peer_id, name, role, state, created_by, created_at, token_hash, expires_at, inviter, invited,
   remote_ledger_id, remote_url, handshake, added_seq, added_leaf, counterpart, revoked_seq) on peers to :api;
@@ -51,7 +53,8 @@ grant execute on function
 -- The worker
 -- ---------------------------------------------------------------------------------------------------------
 
--- It audits every table. Hashes of keys say nothing of the keys, and it reads the payloads beside them anyway.
+-- The worker audits every table. Hashes of keys reveal nothing about the keys, and the worker reads the payloads
+-- beside them anyway.
 grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to :worker;
 grant insert on checkpoints, cosignatures, ledger_faults, peer_receipts to :worker;
 grant insert, update on tree_tiles, tree_frontiers to :worker;
@@ -60,7 +63,7 @@ grant insert, update on archive_keys to :worker;
 grant insert on archive_pieces to :worker;
 grant select, update on retention_sweeps to :worker;
 grant update on audits, webhook_cursors, peer_cursors to :worker;
--- A cursor that nobody believes is removed.
+-- For untrusted cursors, which are removed.
 grant insert, update, delete on audit_cursors to :worker;
 grant update (verification_job) on waiting_completions to :worker;
 grant update (state, reason, state_at) on webhooks to :worker;

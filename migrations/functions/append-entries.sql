@@ -1,71 +1,80 @@
--- Appends entries to chains: the one way in.
+-- Appends entries to chains. There is no other way to append.
 --
--- Arguments are arrays with one element an item, in seven groups:
---   entries      ledger_ids … envelopes: the entry as it is signed and stored
---   details      what an administrative or federation entry says besides, as JSON by kind (append_details, append_federation)
+-- Arguments are arrays with one element for each item, in seven groups:
+--   entries      ledger_ids … envelopes: the entry as signed and stored
+--   details      further content of administrative and federation entries, as JSON by kind (append_details, append_federation)
 --   idempotency  actor, hash of the key, salt and fingerprint
---   records      records that items make; record_items[n] is the 1-based item that makes record n
---   chunks       records of batches, 64 a chunk, and the keys by which searches find each
+--   records      records that items create; record_items[n] is the 1-based item that creates record n
+--   chunks       records of batches, 64 in a chunk, and the keys by which searches find each chunk
 --   gated        terms and steps of gated records
 --   documents    documents of steps
--- and `mac`: key id and HMAC-SHA256 over array_send of every other argument, in their order. The binary form is what came over
--- the wire, because array_send gives back what array_recv took. One MAC a call, not one an entry: it holds entries, rows and
--- their order to each other, and costs one pass. A wrong one raises 28000 (constraint append_entries_mac).
 --
--- Decides each item as if one after another in order, but in sets; a refused item never spoils its neighbours. Answers 41 bytes
--- an item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended). APPEND_OUTCOMES in
--- src/db/chain/append-entries.ts names the outcomes, src/append/append-one.ts the code that a client gets for each. In order of
--- precedence:
+-- `mac` is a key id and an HMAC-SHA256 over array_send of every other argument, in order. array_send returns the
+-- bytes that array_recv received over the wire. There is one MAC for a call and not one for each entry: it binds
+-- entries, rows and their order together, and takes one pass. A wrong MAC raises 28000 (constraint
+-- append_entries_mac).
+--
+-- The items are decided as if one after another, but in sets. A refused item never affects its neighbours. Returns 41
+-- bytes for each item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
+--
+-- APPEND_OUTCOMES in src/db/chain/append-entries.ts names the outcomes, and src/append/append-one.ts the client's
+-- error codes. In order of precedence:
 --
 --    5 refused_ledger     no such ledger, or a ledger-created for one that has entries
 --    1 replayed           known idempotency key, same request: seq is the first outcome's
---    2 conflict           known idempotency key, another request; or the first one's fingerprint was erased with a document of it
+--    2 conflict           known idempotency key, different request; or an erasure removed the first one's fingerprint
 --    9 refused_frozen     the operator has frozen the ledger
---   10 refused_closed     the ledger is an older backup of itself, and nobody has acknowledged that
---   15 refused_moving     the ledger is being moved to another database, or from one
---   16 refused_moved      the ledger lives in another database
+--   10 refused_closed     the ledger is an older backup of itself, which nobody has acknowledged
+--   15 refused_moving     the ledger is being moved to or from another database
+--   16 refused_moved      the ledger is in another database
 --    3 refused_state      a ledger-restored with nothing to acknowledge
 --    7 again              a second item for the same record or idempotency key in this call
 --    8 refused_kind       unknown kind, or one that only the worker's login may append
---    6 stale              signed by a key that is not the ledger's current one; or a trace of a batch of spans has got others since
---                         it was looked whether they are known
---   13 refused_signature  signed by a key that is not a current one of the actor's; or by the server, of an agent that signs for itself
---   14 refused_taken      an agent has chosen an id that the ledger has
---    3 refused_state      no such transition from the record's state; a revision beyond the agreed number
+--    6 stale              signed by a key that is not the ledger's current one; or a trace of a batch of spans has grown since
+--                         it was checked for known spans
+--   13 refused_signature  signed by a key that is not a current one of the actor; or signed by the server although the agent
+--                         must sign for itself
+--   14 refused_taken      an agent has chosen an id that the ledger already has
+--    3 refused_state      no such transition from the record's state; or a revision beyond the agreed number
 --    6 stale              `previous` is not the record's last leaf
 --   12 refused_party      not this agent's step: the principal judges, the performer performs, `auto` decides by the rules
 --   11 refused_deadline   an activation or completion after the record's deadline, or an expiry before it
---    4 refused_clock      recordedAt more than 30 s off the database's clock, or 20 s where an agent has signed
+--    4 refused_clock      recordedAt more than 30 s off the database's clock, or 20 s if an agent has signed
 --    0 appended
 --
--- A call takes one step of a record, with one exception: the worker's completion-verified and, right behind it, the `auto`
--- verdict that follows from it. Both are appended or neither; the one that could have been is `again`. So it is with a statement
--- of somebody else and the statement-registered right behind it. `kids` has the ledger's key for both.
+-- A call takes at most one step of a record, with one exception: the worker's completion-verified, followed by the
+-- resulting `auto` verdict. Both are appended or neither; the item that could have been appended is `again`. The same
+-- holds for another party's statement, followed by its statement-registered. `kids` has the ledger's key for both.
 --
--- A call whose entries did not move the head raises 55000: a trigger is off, and an entry behind the head
--- would be in no export.
+-- A call whose entries did not move the head raises 55000: a trigger is off, and exports would miss an entry beyond
+-- the head.
 --
--- Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it
--- made while the tables were empty: plain joins cost up to 92 ms a row after 100,000 rows. With hash joins off as well, joining
--- the parts of the answer became quadratic: 87 instead of 26 us a row at 256 items. Left to itself Postgres plans a small call
--- anew each time, and a call of one item costs 970 us instead of 500.
+-- Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans
+-- that it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. With hash joins off too,
+-- joining the parts of the answer became quadratic: 87 instead of 26 µs a row at 256 items. By default Postgres plans
+-- a small call anew each time, and a call of one item takes 970 µs instead of 500.
 --
--- Cost, Postgres' own CPU with 600-byte envelopes on 2 shared cores of 2.5 GHz: 500 us for a call of 1 item; an item of 64
--- costs 31 us (with idempotency keys 40), of 1,000 25. Steps of gated records cost a call that only notarizes nothing (1 item 910
--- and 921 us before and after, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281); finding pairs by windows over all items
--- cost 5 to 8 % at 64 items. The MAC costs 5 to 8 % (1 item 1,643 and 1,767 us, 64 items 6,112 and 6,415, on a busy machine).
+-- Cost in Postgres' own CPU, with 600-byte envelopes on 2 shared cores of 2.5 GHz:
 --
--- A batch of 1,000 records costs 1,400 us; 13,400 when each record had a row. Chunks cost other calls nothing (before and after, in
--- turns on a busy machine, 1 item 695 and 682 us, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694).
+-- - A call of 1 item takes 500 µs. Each item of 64 takes 31 µs (40 with idempotency keys), each of 1,000 takes 25.
+-- - Steps of gated records cost nothing for calls that only notarize. Before and after: 1 item 910 and 921 µs, 64
+--   items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
+-- - Finding pairs by windows over all items cost 5 to 8 % at 64 items.
+-- - The MAC costs 5 to 8 %: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415, on a busy machine.
+-- - A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
+-- - Chunks cost nothing for other calls. Before and after, alternating on a busy machine: 1 item 695 and 682 µs, 64
+--   items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 --
--- The short way, in turns with the long one alone on a slower machine: 1 item 750 and 490 us, 4 items 890 and 650, 16 items 1,530
--- and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. The triggers take a third of the 490
--- (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22) and the MAC 31. Tried and not taken,
--- because they brought nothing that stood out of the noise: entries_extend_chain in one statement instead of two (510),
--- and with a way of its own for one entry (505).
+-- The long path alone and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4 items 890
+-- and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a third of
+-- the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
 --
--- This function decides, and write_entries writes. A new argument stands in both: here as argument, in the mac and in the call, there as
--- argument and in its insert; and in the same order in the table of columns of src/db/chain/append-entries.ts.
+-- Rejected, because the gain was within the noise: entries_extend_chain in one statement instead of two (510), and
+-- with a special case for one entry (505).
+--
+-- This function decides, and write_entries writes. A new argument must be added to both: here as an argument, to the
+-- MAC and to the call; there as an argument and to its insert. The columns in src/db/chain/append-entries.ts have the
+-- same order.
 create or replace function append_entries(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
   item_counts int4[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],
@@ -133,9 +142,9 @@ begin
     on conflict do nothing;
   end if;
 
-  -- The short way: notarizations of one open ledger, signed by its key, by the clock, none of which was asked for
-  -- before. The long way could append every item too; it takes those that this way is not sure of, with the head locked
-  -- already.
+  -- Short path: notarizations for one open ledger, signed by its current keys, within clock tolerance, without known
+  -- idempotency keys. The long path could append these too. It takes all items of which the short path is not sure,
+  -- with the head already locked.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
@@ -149,7 +158,7 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- Apart, because a query of one item would pay for the plan of this one.
+      -- Separate, because a query for one item would pay for this plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -180,16 +189,17 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- An agent's key begins and ends with its entry, so nothing else is decided in a call behind one.
+    -- An agent's key becomes valid or invalid with its entry, so nothing after such an entry is decided in the same
+    -- call.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
-    -- In id order, so that two calls never wait for each other in a circle.
+    -- Locked in id order, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
     signing := exists (select from agent_signing_keys s where s.ledger_id = any (ledger_ids));
     if num_nonnulls(variadic unseen_befores) > 0 then
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- Place of the other item, for each item of a pair.
+    -- For each item of a pair: index of the other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others
@@ -246,7 +256,8 @@ begin
         where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
         offset 0
       ) k on true
-      -- Keys of agents: whether the actor's own has signed, and which agents that sign for themselves the entry names besides.
+      -- Keys of agents: whether the actor's own key has signed, and which other agents of the entry must sign for
+      -- themselves.
       left join lateral (
         select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
         where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
@@ -261,12 +272,12 @@ begin
             where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
         offset 0
       ) q on true
-      -- A first event needs no look: the primary key of records refuses a second record of that id.
+      -- A first event needs no look-up: the primary key of records refuses a second record with that id.
       left join lateral (
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- A plain join that is planned on empty tables, and kept, reads all entries of the ledger for each step.
+        -- A cached plan of a plain join, made on empty tables, would read all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -276,19 +287,19 @@ begin
           when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
           when i.first_seq is not null then
             case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-          -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
+          -- The worker may rotate the key of a frozen ledger. Otherwise the old key could never be retired.
           when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
           when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
-          -- would be, call after call.
+          -- A step that the record has already passed is decided at once. Otherwise each call would decide only the
+          -- first of many steps for one record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
-          -- A statement is appended with the entry that registers it, right behind it, or not at all.
+          -- A statement is appended only together with the entry that registers it, which must follow it.
           when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-          -- The worker alone speaks of a record as `system`, and erases by a rule of retention.
+          -- Only the worker acts as `system` on records, and erases by a retention rule.
           when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
           when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
           when i.by_agent is false or i.unsigned is not null then 13
@@ -299,20 +310,20 @@ begin
             select from record_transitions t
             where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
           when i.kind = 'revision-requested' and not i.may_revise then 3
-          -- its peers know the keys of servers alone
+          -- Peers know only the keys of servers.
           when i.by_agent and i.version > 1
             and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
           when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
           when i.version > 1 and case
               when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-              -- accepted where the rules pass, rejected where they fail
+              -- accepted if the rules pass, rejected if they fail
               when i.kind = 'verdict-rendered' and i.gate = 'auto' then
                 i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
               when i.actor_id is null then false
               when i.kind = 'record-activated' then
                 i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
               when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-              -- no verdict by the performer, in any agent's name
+              -- The performer must not overturn a verdict, in any agent's name.
               when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
               when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
               else i.party_id = i.principal_id
@@ -337,10 +348,10 @@ begin
         || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
     into outcomes, seqs, chains, prev_seqs, signer_kids, answer
     from decided d left join appended a on a.ix = d.ix
-    -- One of a pair whose other one was not to be appended.
+    -- An item is `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
+    -- An entry without the records that it begins is a caller's mistake that only an auditor would find.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records comes with them'
@@ -379,7 +390,7 @@ begin
     where h.size is distinct from n.size) then
     perform refuse_unmoved();
   end if;
-  -- A ledger-created that was refused leaves nothing behind.
+  -- Removes the head of a refused ledger-created.
   if 'ledger-created' = any (kinds) then
     delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
   end if;

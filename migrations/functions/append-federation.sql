@@ -1,4 +1,5 @@
--- Stores what entries say about peers, shares and offers, by kind. Called for every entry with details, as append_details is.
+-- Stores the details of entries about peers, shares and offers, by kind. Like append_details, it is called for every
+-- entry with details.
 create or replace function append_federation(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], leaves bytea[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -9,7 +10,7 @@ declare
   expected bigint;
   changed bigint;
 begin
-  -- Peerings begin and change by their entries, along their states, each once.
+  -- Entries create peerings and change their states, each only along an allowed transition.
   if kinds && '{peer-added,peer-suspended,peer-resumed,peer-revoked}' then
     with item as (
       select i.*, d.*
@@ -41,7 +42,7 @@ begin
     if changed <> expected then
       raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
-    -- The cursor is past the entries before it, which are none of the other side's business; this entry may be.
+    -- Entries before this one do not concern the other side, so the cursor starts after them. This entry may be sent.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
     select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
@@ -51,7 +52,7 @@ begin
     select i.ledger_id, i.peer_id
     from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
     where i.outcome = 0 and i.kind = 'peer-added';
-    -- The invited's own is the first that it sends; the inviter's went back in an answer.
+    -- The invited side's peer-added is its first entry to send. The inviter's was already sent in an answer.
     insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
     select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
@@ -74,7 +75,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- Shares: from the first entry of the record on, or from the one that shares it later.
+  -- Shares start at the record's first entry, or at the entry that shares it later.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -91,7 +92,7 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record is shared with a peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
-    -- A peer knows the keys of servers alone.
+    -- Peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
       select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
       join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id

@@ -1,5 +1,5 @@
--- Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger's entry; the
--- other members are what follows from it.
+-- Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger's
+-- entry; the other members are its consequences.
 create or replace function append_received(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -7,7 +7,7 @@ language plpgsql
 set search_path = tallystick, pg_temp
 as $$
 declare
-  -- Members of the detail of each entry that receives one, some 5 KB: parsed once, and not again by each statement.
+  -- Members of each receiving entry's detail, about 5 KB. Parsed once and not again by each statement.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -28,7 +28,7 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- The home's own step says other things beside it.
+  -- For the home's own step these members have other meanings.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -40,7 +40,7 @@ begin
   left join lateral json_to_record(i.received)
     r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
 
-  -- The other side's part of the handshake, or its end.
+  -- The other side completes the handshake or ends the peering.
   if expected > 0 then
     with moved as (
       update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
@@ -57,7 +57,8 @@ begin
     end if;
   end if;
 
-  -- Laterals: with joins, a session that calls often keeps a plan that reads all received entries (860 us an entry of 8,000).
+  -- Laterals, because with joins a session that calls often keeps a plan that reads all received entries (860 µs for
+  -- an entry, of 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -91,7 +92,7 @@ begin
     on conflict do nothing;
   end if;
 
-  -- The last of several steps of a record in one call tells where it stands.
+  -- Of several steps of a record in one call, the last one determines its state.
   if num_nonnulls(variadic came_standings) > 0 then
     with item as (
       select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
@@ -110,8 +111,9 @@ begin
       last_seq = excluded.last_seq;
   end if;
 
-  -- Decisions about offers of ours. Their seqs are known before the offers are looked up: joined to the detail directly, the plan read
-  -- all offers of the ledger for each decision (600 us of 1,500 offers). The last condition keeps it from all that are pending.
+  -- Decisions about this ledger's offers. Their seqs are computed before the offers are looked up. Joined directly to
+  -- the details, the plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last
+  -- condition prevents a plan that reads all pending offers.
   if num_nonnulls(variadic came_offers) > 0 then
     with decided as materialized (
       select i.ledger_id, i.seq as decided_seq, d.*
@@ -123,7 +125,7 @@ begin
     where o.ledger_id = d.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
   end if;
 
-  -- Documents that their home erased are removed here too.
+  -- Removes documents that their home has erased.
   if num_nonnulls(variadic came_erasures) > 0 then
     with erased as materialized (
       select i.seq as erased_seq, r.ledger_id, r.seq
@@ -148,7 +150,7 @@ begin
   ) i
   where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
 
-  -- The other ledger's new key, named by its old one.
+  -- Replaces the other ledger's key, as an entry under its old key demands.
   if 'peer-key-rotated' = any (kinds) then
     update peer_keys k set until_seq = r.seq
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)

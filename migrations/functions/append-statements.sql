@@ -1,4 +1,5 @@
--- Stores by what a registered statement is found: `seq` is the statement's, one before the entry that registers it.
+-- Stores the search columns of registered statements. `seq` is the statement's: one before the entry that registers
+-- it.
 create or replace function append_statements(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], previous_leaves bytea[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -13,7 +14,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (issuer text, subject text, "contentType" text, kid text) on true
   where i.outcome = 0 and i.kind = 'statement-registered';
 
-  -- The policy by which the server took it may have been replaced since: the head is locked, so now it counts.
+  -- The policy that the server applied may have been replaced since. The check is final, because the head is locked.
   if exists (
     select from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
     left join lateral json_to_record(i.detail::json) d (policy text) on true

@@ -1,17 +1,17 @@
--- Chain after `leaf` (docs/formats/chain-and-checkpoints.md).
+-- Returns the chain after `leaf` (docs/formats/chain-and-checkpoints.md).
 create or replace function chain_link(previous bytea, leaf bytea) returns bytea
   language sql immutable strict parallel safe
   return sha256('\x02'::bytea || previous || leaf);
 
--- Step of chain_extend.
+-- State transition function of the aggregate chain_extend.
 create or replace function chain_step(state bytea, leaf bytea, head bytea) returns bytea
   language plpgsql immutable parallel safe as $$
 begin
   return sha256('\x02'::bytea || coalesce(state, head) || leaf);
 end $$;
 
--- Raises 55000, without a constraint, because it is the database's state and no row's: entries were inserted, and the trigger that moves
--- the head did not fire.
+-- Raises 55000 because entries were inserted but the trigger that moves the head did not fire. No constraint is
+-- named: it is the database's state and no row's fault.
 create or replace function refuse_unmoved() returns void
 language plpgsql as $$
 begin

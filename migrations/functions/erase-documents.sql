@@ -1,12 +1,19 @@
--- Removes the documents that the entries at `ats` erased, of one ledger. The caller has verified the entries; here they must only
--- exist. Returns how many were removed: those that were removed before are passed over. Records of batches lie in compressed chunks,
--- which the caller rewrites, each once for all of its records: `chunk_seqs` and `chunk_numbers` say which, `chunks_before` is the
--- SHA-256 of the content that it read, `chunks_after` the content without the payloads, and keys_gone[n], of the chunk key_chunks[n], a
--- reference that no record of that chunk has any more. In the place of a content that has left for the archive stands the metadata that is left
--- here; empty: none. Metadata may be the same after an erasure, so its SHA-256 begins with `erased_seq`, as eight bytes; -1: null. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
--- row nor chunk.
+-- Removes the documents of one ledger that the entries at `ats` erased. Returns how many were removed; documents that
+-- are already removed are skipped. The caller has verified the entries; here they only have to exist.
 --
--- A plan for each call: a session would keep the one that it made for empty tables.
+-- Records of batches are in compressed chunks, which the caller rewrites, each once for all of its records:
+--
+-- - `chunk_seqs` and `chunk_numbers`: which chunks.
+-- - `chunks_before`: SHA-256 of the content that the caller read.
+-- - `chunks_after`: the content without the payloads.
+-- - `keys_gone[n]`: a reference that no record of chunk `key_chunks[n]` has any more.
+--
+-- If the content has moved to the archive, the remaining metadata takes its place; empty: none. Metadata may be
+-- unchanged by an erasure, so its SHA-256 begins with `erased_seq` as eight bytes; -1: null.
+--
+-- Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither row nor chunk.
+--
+-- Each call is planned anew, because a session would keep a plan made on empty tables.
 create or replace function erase_documents(
   ledger uuid, ats bigint[], chunk_seqs bigint[], chunk_numbers int4[], chunks_before bytea[], chunks_after bytea[],
   key_chunks int4[], keys_gone bytea[]
@@ -16,7 +23,7 @@ declare
   erased erasures[];
   changed int4;
 begin
-  -- In their order, so that two workers never wait for each other in a circle.
+  -- Locked in order, so that two workers never deadlock.
   perform from erasures e where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null order by e.seq for update;
   with done as (
     update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null
@@ -46,7 +53,8 @@ begin
     if changed <> cardinality(chunk_seqs) then
       raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
     end if;
-    -- Keys of references begin with `R`; those of persons with `S`, and end with the record's place in the chunk.
+    -- Keys of references begin with `R`. Keys of data subjects begin with `S` and end with the record's index in the
+    -- chunk.
     delete from batch_keys k using unnest(key_chunks, keys_gone) g (n, key)
     where k.ledger_id = ledger and k.key = g.key and get_byte(k.key, 0) = ascii('R')
       and k.seq = chunk_seqs[g.n] and k.chunk = chunk_numbers[g.n];
@@ -60,7 +68,7 @@ begin
       and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
 
-  -- The label of a gated record stays, because its other documents are found by it: forget_labels.
+  -- The label of a gated record stays, because it finds the record's other documents (forget_labels).
   update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
     subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
       then r.subject end
@@ -85,9 +93,11 @@ begin
   return cardinality(erased);
 end $$;
 
--- Takes away the labels of gated records that have ended and have no document any more, among the next `page` records behind
--- `after_ledger` and `after_record` whose payload is gone and whose label is not. Returns the last of them; null: these were all.
--- While a record is open it can get documents that are found by its label. Rows of a ledger that is moved stay as they were copied.
+-- Removes labels of ended gated records that have no document any more. Reads the next `page` records, after
+-- `after_ledger` and `after_record`, with a label but without a payload.
+--
+-- Returns the last of them; null: there are no more. While a record is open, it can get documents that its label must
+-- find. Rows of a ledger that was or is being moved stay as copied.
 create or replace function forget_labels(
   after_ledger uuid, after_record uuid, page int4, out last_ledger uuid, out last_record uuid
 )

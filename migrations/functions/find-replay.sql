@@ -1,5 +1,5 @@
--- Finds the first outcome of a request with this Idempotency-Key: its seq; -1 for another request; null for none. Serves requests
--- that the present state would refuse although the same request may have been done before.
+-- Returns the seq of the first outcome for this Idempotency-Key; -1: it was a different request; null: none. Used for
+-- requests that the present state would refuse, although they may have succeeded before.
 create or replace function find_replay(ledger uuid, actor uuid, key bytea, request_hash bytea) returns bigint
 language plpgsql stable security definer set search_path = tallystick, pg_temp as $$
 begin

@@ -6,13 +6,13 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
 end $$;
 
--- Whether envelopes of this kind may leave for the archive: reads, proofs and audits need them, and nothing that is appended.
+-- Whether envelopes of this kind may leave for the archive. No append needs them, only reads, proofs and audits.
 create or replace function leaves_for_archive(kind text) returns boolean
   language sql immutable parallel safe
   return kind in ('record-notarized', 'batch-notarized');
 
--- Trigger: an entry never changes, except that the envelope of a notarization leaves for the archive, which has it. Its leaf stays, by
--- which the envelope is known again.
+-- Trigger: an entry never changes. Only the envelope of a notarization is removed once the archive has it. Its leaf
+-- stays and identifies the envelope.
 create or replace function entries_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -22,7 +22,7 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- One piece, and not all before it: it is asked for each entry.
+        -- Finds one piece and not all before it, because this runs for each entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -33,8 +33,8 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'entries_append_only';
 end $$;
 
--- Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
--- and an entry that its head does not explain cannot be inserted. It fires always.
+-- Trigger: inserted entries must continue their ledger's chain, link by link. Moves the chain's head, which nothing
+-- else can move. Entries that do not continue the head are refused. It always fires.
 create or replace function entries_extend_chain() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -67,7 +67,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so. It fires always.
+-- Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. It always
+-- fires.
 create or replace function chain_heads_forward_only() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -78,9 +79,9 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
+    if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- closed or opened: privileges decide who may
+    -- only `closed` changes: privileges decide who may do that
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -96,7 +97,7 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'chain_heads_forward_only';
 end $$;
 
--- Trigger: a record begins with an entry about it.
+-- Trigger: a record must have an entry that begins it.
 create or replace function records_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -116,8 +117,8 @@ begin
   return null;
 end $$;
 
--- Trigger: the chunks of a batch come all at once, numbered from 0, and hold as many records as its entry says, with consecutive
--- ids.
+-- Trigger: a batch's chunks are inserted together and numbered from 0. Their number of records must match the entry,
+-- and ids must be consecutive.
 create or replace function batch_chunks_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -140,18 +141,18 @@ begin
   return null;
 end $$;
 
--- Place of a record in its batch: the low 12 bits of its id.
+-- Returns a record's index in its batch: the low 12 bits of its id.
 create or replace function place_in_batch(record_id uuid) returns int4
   language sql immutable strict parallel safe
   return (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
 
--- Whether a record with this id lies in a chunk, and has no row: a bit of the id says so (records_ids, batch_chunks_ids).
+-- Whether a record with this id is in a chunk and not in a row, by a bit of the id (records_ids, batch_chunks_ids).
 create or replace function is_of_batch(record_id uuid) returns boolean
   language sql immutable strict parallel safe
   return get_byte(uuid_send(record_id), 14) & 8 = 0;
 
--- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry, or because its content leaves for the
--- archive, which has it. An audit finds what else changed with it: the digests of all records are signed.
+-- Trigger: a chunk changes only by an erasure that an entry ordered, or when its content leaves for the archive,
+-- which has it. An audit detects any other change, because the digests of all records are signed.
 create or replace function batch_chunks_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -180,7 +181,7 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
 end $$;
 
--- Trigger: a record never changes, except that its documents become null with the entry that erases them.
+-- Trigger: a record never changes, except that an erasure sets its documents to null.
 create or replace function records_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -201,7 +202,7 @@ begin
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- A label goes with the payload, or after it.
+      -- A label is removed with the payload or later.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record changes only by an erasure, explained by an entry'
@@ -210,8 +211,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a gated record begins with the entry that creates it, as it says. Its principal is the party of that entry.
--- Its deadline is watched from then on.
+-- Trigger: a gated record begins with the entry that creates it and must match it. The principal is the entry's
+-- party. Adds the deadline to open_deadlines.
 create or replace function gated_records_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -239,15 +240,16 @@ begin
   return null;
 end $$;
 
--- Whether the worker has something to say about a gated record: a completion, or the verdict of an `auto` gate.
+-- Whether a gated record waits for the worker: for a verification, or for the verdict of an `auto` gate.
 create or replace function waits_for_worker(state text, gate text) returns boolean
   language sql immutable parallel safe
   return state = 'SUBMITTED' or gate = 'auto' and state in ('VERIFIED', 'DISCREPANT');
 
--- Trigger: a gated record moves as record_transitions says, one version at a time, each step explained by its newest entry. Its
--- terms are fixed; the activation fixes the performer, and the entry that asks for a revision counts it. Work that waits for the worker
--- follows the state. Its rows go one by one, by their keys: by a join the session keeps a plan that was made for few rows, and by ctid a row
--- would stay that a worker has given a job meanwhile.
+-- Trigger: a gated record changes as record_transitions allows, one version at a time, with an entry for each step.
+-- Terms are fixed; the activation sets the performer, and revision-requested counts a revision.
+--
+-- Also updates the rows of waiting work, one by one and by key. By a join, a session would keep a plan made for few
+-- rows. By ctid, a row would remain if a worker has given it a job meanwhile.
 create or replace function gated_records_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -292,8 +294,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a document lies with the entry that digests it, and only ever becomes null, with the entry that erases it. Evidence
--- that an agent offers to another ledger lies with its offer.
+-- Trigger: a document is inserted with the entry that has its digest, and only an erasure sets it to null. Evidence
+-- that an agent offers to another ledger is stored with its offer.
 create or replace function documents_keep() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -323,8 +325,8 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
 end $$;
 
--- Trigger: an idempotency key outlives the payload of its request, but not so the fingerprint: a short request could be guessed
--- from it.
+-- Trigger: an idempotency key outlives the payload of its request, but its fingerprint does not, because a short
+-- request could be guessed from it.
 create or replace function idempotency_keys_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -343,14 +345,14 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'idempotency_keys_append_only';
 end $$;
 
--- Trigger: a checkpoint says what the chain says, in its note too, and never less than an earlier one.
+-- Trigger: a checkpoint and its note must agree with the chain. Each checkpoint is larger than all earlier ones.
 create or replace function checkpoints_agree() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The first three lines of a note (C2SP tlog-checkpoint).
+    -- The first three lines of the note (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint agrees with the chain and extends the checkpoints before it'
@@ -359,7 +361,7 @@ begin
   return new;
 end $$;
 
--- Trigger: the stored tree only grows. A frontier gets larger; a tile keeps the hashes that it has.
+-- Trigger: the stored tree only grows. A frontier's size increases, and a tile retains its hashes.
 create or replace function tree_grows() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -373,7 +375,7 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
 end $$;
 
--- Trigger: the tree of a peer that this side has cosigned only grows, and a fork that was found stays.
+-- Trigger: the cosigned tree of a peer only grows, and a fork that was found stays.
 create or replace function peer_witnesses_grow() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -387,8 +389,8 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'peer_witnesses_grow';
 end $$;
 
--- Trigger: while a ledger is moved to another database, and after that, its rows stay as they were copied. A statement of the worker may be
--- about many ledgers, and passes over this one's.
+-- Trigger: the rows of a ledger that is being moved, or was moved, to another database stay as copied. A statement of
+-- the worker may affect many ledgers and skips the rows of such a ledger.
 create or replace function refuse_while_moving() returns trigger language plpgsql security definer
   set search_path = tallystick, pg_temp as $$
 declare
@@ -402,8 +404,8 @@ begin
     using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
 end $$;
 
--- Trigger: a piece of an archive stays what it is, and from `kept` by `leaving` comes to `left`. One that has content which is nowhere
--- else stays.
+-- Trigger: an archive piece never changes. Its state advances from `kept` through `leaving` to `left`. A piece with
+-- content that is nowhere else cannot be deleted.
 create or replace function archive_pieces_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

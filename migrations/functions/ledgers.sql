@@ -1,4 +1,4 @@
--- Replaces the secrets of a key as a whole, if they are still the `expected` ones.
+-- Replaces all secrets of a key. Returns false, without a change, if they are not the `expected` ones.
 create or replace function replace_key_secrets(
   ledger uuid, key uuid, expected bytea[], secret_hashes bytea[], macs bytea[], expires timestamptz[]
 ) returns boolean
@@ -18,7 +18,7 @@ begin
   return true;
 end $$;
 
--- Sets or removes (null) the rate limit of a key. false: no such key.
+-- Sets a key's rate limit; null: removes it. false: no such key.
 create or replace function set_key_rate_limit(ledger uuid, key uuid, per_second real, burst int4) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -27,7 +27,8 @@ begin
   return found;
 end $$;
 
--- Sets or removes (null) which spans and logs a key takes, and what of them is kept. false: no such key.
+-- Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. false: no such
+-- key.
 create or replace function set_key_otlp(ledger uuid, key uuid, settings jsonb) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -35,7 +36,7 @@ begin
   return found;
 end $$;
 
--- Sets or removes (null) the rate limit of a ledger. false: no such ledger.
+-- Sets a ledger's rate limit; null: removes it. false: no such ledger.
 create or replace function set_ledger_rate_limit(ledger uuid, per_second real, burst int4) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -43,7 +44,8 @@ begin
   return found;
 end $$;
 
--- Lets anybody read the tiles of a ledger, or only its keys. Answers 'set', 'absent' (no such ledger) or 'full' (public_max are public).
+-- Makes a ledger's tiles public, or readable only with its keys. Returns 'set', 'absent' (no such ledger) or 'full'
+-- (public_max others are public).
 create or replace function set_ledger_tiles_public(ledger uuid, public boolean, public_max int4) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -54,7 +56,7 @@ begin
   return case when found then 'set' else 'absent' end;
 end $$;
 
--- Freezes a ledger or ends that. false: no such ledger.
+-- Freezes or unfreezes a ledger. false: it was not in the opposite state, or there is no such ledger.
 create or replace function set_ledger_frozen(ledger uuid, frozen boolean) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -64,10 +66,12 @@ begin
   return found;
 end $$;
 
--- Closes ledgers that are shorter than, or different from, what was kept outside Postgres, and answers which. Takes the locks of
--- the heads: neither an entry appended meanwhile nor an acknowledgement slips through. The API's login could append a
--- ledger-restored that nobody signed, so the worker verifies it; a false one stands at `refused_seqs` and counts as none. One
--- call takes 1,000 ledgers, or servers would go on building on the last ones for many seconds.
+-- Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the
+-- closed ones.
+--
+-- Locks the heads, so that neither an append nor an acknowledgement can come in between. The API's login could append
+-- a ledger-restored that nobody signed, so the worker verifies it. A false one, at `refused_seqs`, is ignored. A call
+-- takes at most 1,000 ledgers; with more, servers would continue to append to the last ones for many seconds.
 create or replace function close_restored_ledgers(
   ledgers uuid[], known_sizes bigint[], known_chains bytea[], refused_seqs bigint[]
 ) returns uuid[]
@@ -97,9 +101,11 @@ begin
   return closed_ones;
 end $$;
 
--- Retires every envelope key that signs for no ledger any more, except the newest, and destroys its secret. Not at once: a server
--- that read the keys before there was a newer one may be making a ledger with the old one. Such an entry is at most 60 s old by
--- then (30 s of clock tolerance, either way), and its call takes at most 15 s.
+-- Retires all envelope keys that sign for no ledger any more, except the newest, and destroys their secrets. Returns
+-- how many.
+--
+-- It waits 90 s after a new key: a server that read the keys before may still create a ledger with the old one. Such
+-- an entry is at most 60 s old (30 s of clock tolerance on either side), and its call takes at most 15 s.
 create or replace function retire_envelope_keys() returns int8
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare

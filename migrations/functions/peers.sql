@@ -1,9 +1,9 @@
--- Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.
+-- Locks the peering until the end of the transaction and stores the nonce. Returns whether the nonce is new.
 create or replace function begin_peer_request(ledger uuid, peer uuid, request_nonce bytea) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
-  -- For longer than a request may be old or early, on both sides.
+  -- Longer than the tolerated age of a request, in both directions.
   delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
   insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
   return found;
@@ -20,14 +20,14 @@ begin
     or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
     return false;
   end if;
-  -- Nobody can use these any more.
+  -- These have long expired.
   delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
   insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
   return true;
 end $$;
 
--- Stores a peering that this side was invited to. false: the ledger has too many.
+-- Stores a peering to which this side was invited. false: the ledger has too many.
 create or replace function accept_peer(
   ledger uuid, peer uuid, peer_name text, agent uuid, token_hash bytea, expires timestamptz, sealed bytea,
   inviter text, remote_ledger uuid, url text, own_kid bytea, peers_max int4
@@ -45,7 +45,8 @@ begin
   return true;
 end $$;
 
--- Removes a peering that has no entry yet: an invitation that nobody took, or one taken but not carried out.
+-- Ends a peering that has no entry yet: an invitation that nobody accepted, or one that was accepted but not
+-- completed. false: there is none.
 create or replace function withdraw_peer(ledger uuid, peer uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -54,7 +55,7 @@ begin
   return found;
 end $$;
 
--- Keeps an entry that claims a place already taken. false: as many as are kept are here already.
+-- Stores an entry whose position is already taken by another one. Does nothing if `forks_max` are stored.
 create or replace function keep_fork(
   ledger uuid, peer uuid, fork_leaf bytea, at bigint, record uuid, record_version int4, held bytea, fork bytea, forks_max int4
 ) returns void
@@ -67,8 +68,8 @@ begin
   values (ledger, peer, fork_leaf, at, record, record_version, held, fork) on conflict do nothing;
 end $$;
 
--- Keeps what a request for a cosignature says: the other side's key, the tree that is cosigned, another tree of a size that was. null: as
--- it is. The caller holds the lock of the peering.
+-- Stores the facts of a request for a cosignature: the other side's key, the cosigned tree, and a different tree of a
+-- size that was seen. null: unchanged. The caller has locked the peering.
 create or replace function keep_peer_witness(
   ledger uuid, peer uuid, other_key text, other_kid bytea, tree_size bigint, tree_root bytea, tree_note text, other_note text
 ) returns void
@@ -84,7 +85,8 @@ begin
   where w.ledger_id = ledger and w.peer_id = peer;
 end $$;
 
--- Sends dead letters again, and what waits behind them. `at`: their seqs; null: all. Answers how many there were.
+-- Sends dead letters again, with the entries that wait for them. `at`: their seqs; null: all. Returns how many there
+-- were.
 create or replace function replay_peer(ledger uuid, peer uuid, at bigint[]) returns bigint
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -93,7 +95,7 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
-      -- An entry about the peering itself that the other side refused is not sent again.
+      -- A refused entry about the peering itself is not sent again.
       and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
@@ -106,14 +108,14 @@ begin
   return replayed;
 end $$;
 
--- Asks the worker to compare records with the other side.
+-- Makes the worker compare records with the other side.
 create or replace function want_peer_summary(ledger uuid, peer uuid) returns void
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   update peer_cursors c set summary_wanted = true where c.ledger_id = ledger and c.peer_id = peer;
 end $$;
 
--- Sets or removes (null: the defaults) the budget of a peering. false: no such peering.
+-- Sets the budget of a peering; null: the defaults. false: no such peering.
 create or replace function set_peer_budget(ledger uuid, peer uuid, entries_a_day int8, bytes_a_day int8) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin

@@ -1,10 +1,14 @@
--- Takes content out of Postgres, whose piece of the archive the caller has read back and compared with it. `chunks_before` has the SHA-256
--- of the content of each chunk, `kept_metadata` what the archive lacks of it; `entry_leaves` has the leaf of each entry whose envelope is to
--- leave, by which the envelope is known. Returns how many left: those that changed meanwhile, or left before, are passed over, and all of a ledger that is being moved.
--- `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger's archive has no such piece below its
--- position.
+-- Removes content from Postgres after the caller has read the archive piece back and compared it.
 --
--- A plan for each call: a session would keep the one that it made for empty tables.
+-- - `chunks_before`: SHA-256 of each chunk's content.
+-- - `kept_metadata`: the chunk's metadata, which the archive lacks.
+-- - `entry_leaves`: leaf of each entry whose envelope is to leave.
+-- - `is_last`: marks the piece as `left` if none of its content remains.
+--
+-- Returns how many left. Skips content that has changed meanwhile or left before, and everything of a ledger that is
+-- being moved. Raises P0002 if the archive has no such piece below its position.
+--
+-- Each call is planned anew, because a session would keep a plan made on empty tables.
 create or replace function release_content(
   ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers int4[], chunks_before bytea[], kept_metadata bytea[],
   entry_seqs bigint[], entry_leaves bytea[], is_last boolean, out chunks int4, out envelopes int4
@@ -27,7 +31,7 @@ begin
   end if;
   if piece_state = 'kept' then
     update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
-    -- The ledger is being moved since (refuse_while_moving).
+    -- The move of the ledger has begun meanwhile (refuse_while_moving).
     if not found then return; end if;
   end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata

@@ -1,7 +1,10 @@
--- Days for which a record is kept, and the entry that set them: the longest of all rules about it. `rule_seq` null: no rule is about
--- it; days null beside one: it has no end. A rule counts for the records that come after it until another one replaces it, and,
--- because a promise may be lengthened and not shortened, for all that were there before.
--- It and the next two have no search path of their own, so that Postgres takes them into the query that asks.
+-- Returns the retention of a record in days and the entry that set it: the longest of all rules that apply.
+-- `rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
+--
+-- A rule applies to records that come after it, until another rule replaces it. It also applies to all earlier
+-- records, because a promise may be lengthened but not shortened.
+--
+-- This function and the next two have no search path of their own, so that Postgres inlines them into queries.
 create or replace function retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint)
 returns table (days int4, rule_seq bigint)
 language sql stable as $$
@@ -15,8 +18,11 @@ language sql stable as $$
   where r.replaced_seq is null or r.replaced_seq > made_seq
 $$;
 
--- Holds on a record at a place of the chain: none before the newest lift, because hold_records has those that stand. Those that name
--- records are found by the record, whatever else the ledger holds. hold_records only finds them: what is held, their own rows say.
+-- Returns the holds on a record at a given seq. None is returned for a seq before the newest lift, because
+-- hold_records has only standing holds.
+--
+-- Holds that name records are found by the record, however many other holds the ledger has. hold_records only finds
+-- them; the rows of `holds` determine what is held.
 create or replace function holds_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
 returns table (seq bigint, case_id text)
 language sql stable as $$
@@ -33,10 +39,12 @@ language sql stable as $$
   where h.seq < at and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
 $$;
 
--- Facts by which rules and holds find a record: its type, its agents (who made it, for whom, and who performs it), the entry that
--- made it, and since when nothing more happens to it: null while it is open. A record of a batch has no row: then they are those
--- that the caller has read from its chunk, of the entry at `document_seq`. A record of another ledger has none either: its type is the one
--- that its home says, and its agents are those that offered the evidence at `document_seq`.
+-- Returns the facts by which rules and holds select a record: its type, its agents (maker, represented agent,
+-- performer), the entry that made it, and the time of its last change (null while it is open).
+--
+-- A record of a batch has no row: the caller passes type and agents from its chunk, and the entry at `document_seq`
+-- made it. A record of another ledger has no row either: its type is the one that its home states, and its agents are
+-- those that offered the evidence at `document_seq`.
 create or replace function keeping_facts(ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[])
 returns table (type text, agents uuid[], made_seq bigint, since timestamptz)
 language sql stable as $$
@@ -72,7 +80,7 @@ language sql stable as $$
   ) l on true
 $$;
 
--- Stores rules and holds as their entries set them, and has the worker look through the ledger again.
+-- Stores rules and holds as set by their entries, and restarts the worker's sweep of the ledger.
 create or replace function append_keeping(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -110,7 +118,7 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
-  -- Each of these may have made something due.
+  -- Each of these may have made documents due.
   insert into retention_sweeps (ledger_id, changed_seq)
   select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
   where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
@@ -138,8 +146,9 @@ begin
   end if;
 end $$;
 
--- Refuses erasures of what is held, and by a rule of what is kept for longer by the database's clock.
--- The ledger's head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.
+-- Refuses erasures of held documents, and erasures by a rule before the retention is over, by the database's clock.
+-- The ledger's head is locked: a hold that was committed before is seen, and a later hold finds the erasure in the
+-- chain.
 create or replace function refuse_kept(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -168,7 +177,8 @@ begin
   end if;
 end $$;
 
--- Trigger: a rule never changes, and a hold only by the entry that lifts it; its records go after that.
+-- Trigger: a rule never changes. A hold changes only by the entry that lifts it, and its hold_records are deleted
+-- afterwards.
 create or replace function keeping_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

@@ -1,6 +1,9 @@
--- Stores keys by which agents sign for themselves. A verifier refuses a ledger in which an agent has more current keys than these, or
--- a further one that none of its current keys endorses; so this decides, under the lock of the chain's head. With those that are revoked
--- an agent has 256 at most: the follower reads and digests all keys of a ledger, and an agent rotates its own as often as it likes.
+-- Stores keys by which agents sign for themselves.
+--
+-- A verifier refuses a ledger in which an agent has more than eight current keys, or a further key without the
+-- endorsement of a current one. So this function checks both, under the lock of the chain's head. Including revoked
+-- keys an agent has at most 256: the follower reads and digests all keys of a ledger, and agents may rotate their own
+-- keys as often as they like.
 create or replace function register_signing_keys(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -29,9 +32,12 @@ begin
   where i.outcome = 0 and i.kind = 'agent-key-registered';
 end $$;
 
--- Whether each item of a ledger that its own key has not signed was signed by a current key of its actor, and chooses an id that the
--- ledger does not have, within 20 s of the clock: for the short way of append_entries. The long one finds out which does not.
--- 20 s, so that one agent alone cannot make entries a minute apart, between which a verifier looks for a checkpoint (src/proof/ledger/tail.ts).
+-- For the short path of append_entries: checks all items of a ledger that its own key has not signed. Each must be
+-- signed by a current key of its actor, choose an id that the ledger does not have, and be within 20 s of the clock.
+-- The long path finds out which item fails.
+--
+-- The limit is 20 s, so that one agent alone cannot make entries that are a minute apart, between which a verifier
+-- expects a checkpoint (src/proof/ledger/tail.ts).
 create or replace function own_signatures_hold(
   of_ledger uuid, envelope_kid bytea, kids bytea[], actor_ids uuid[], subject_ids uuid[], recorded_ats timestamptz[]
 ) returns boolean

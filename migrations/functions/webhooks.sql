@@ -8,21 +8,21 @@ begin
   return found;
 end $$;
 
--- Answers the size of the ledger, and that of its newest checkpoint.
+-- Returns the size of the ledger and of its newest checkpoint.
 create or replace function ledger_ends(ledger uuid, out size bigint, out checkpoint bigint)
 language sql stable set search_path = tallystick, pg_temp as $$
   select h.size, coalesce((select max(c.size) from checkpoints c where c.ledger_id = h.ledger_id), 0)
   from chain_heads h where h.ledger_id = ledger
 $$;
 
--- Members of `row` that are settings of an endpoint: each column of `webhooks` that a tenant gives. A new one needs no change here.
+-- Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. A new setting needs no change here.
 create or replace function webhook_settings(of_row jsonb) returns jsonb
 language sql immutable set search_path = tallystick, pg_temp as $$
   select of_row - '{ledger_id,webhook_id,created_by,created_at,state,reason,state_at}'::text[]
 $$;
 
--- Creates an endpoint that hears of what is appended from now on. Answers it, or one just like it, because a client without an
--- answer asks again, or null if the ledger has `webhooks_max` of them.
+-- Creates an endpoint for events that are appended from now on and returns its id. Returns an identical endpoint if
+-- there is one, because a client without an answer retries. null: the ledger has `webhooks_max` endpoints.
 create or replace function create_webhook(
   ledger uuid, webhook uuid, settings jsonb, creator uuid, secret uuid, new_sealed bytea, new_public_key bytea, webhooks_max int4
 ) returns uuid
@@ -33,7 +33,7 @@ declare
     'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
-  -- One after another for each ledger: none comes between the look at the others and the new one.
+  -- Serialized for each ledger, so that no other endpoint is created between the check and the insert.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
   select o.webhook_id into twin from webhooks o
   where o.ledger_id = ledger and o.state <> 'deleted'
@@ -51,8 +51,8 @@ begin
   return webhook;
 end $$;
 
--- Changes the settings that are members of `settings`. Answers `missing`, `documents` (it would send documents, and
--- `with_documents` says that this caller may not ask for that), or `changed`.
+-- Changes the settings in `settings`. Returns `changed`, `missing`, or `documents`: it would send documents, which
+-- `with_documents` forbids.
 create or replace function change_webhook(ledger uuid, webhook uuid, settings jsonb, with_documents boolean) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -62,7 +62,8 @@ begin
   select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
   w = jsonb_populate_record(w, webhook_settings(settings));
   if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
-  -- All columns, because a statement that names them would have to name each new setting. The row is locked.
+  -- Updates all columns, because a statement that names them would have to be changed for each new setting. The row
+  -- is locked.
   execute (
     select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
       string_agg(quote_ident(a.attname), ', '))
@@ -71,7 +72,7 @@ begin
   return 'changed';
 end $$;
 
--- Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.
+-- Pauses an active endpoint. One that is paused or disabled stays unchanged. false: no such endpoint.
 create or replace function pause_webhook(ledger uuid, webhook uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -81,8 +82,8 @@ begin
   return true;
 end $$;
 
--- Resumes an endpoint as if it had never failed; retries are due at once. `skips`: it continues with what is appended from now
--- on. false: no such endpoint.
+-- Resumes an endpoint and clears its failures; retries are due at once. `skips`: it continues with events that are
+-- appended from now on. false: no such endpoint.
 create or replace function resume_webhook(ledger uuid, webhook uuid, skips boolean) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -91,7 +92,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- The worker that delivers now reads again what is due.
+  -- Makes the delivering worker read due deliveries again.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -100,7 +101,7 @@ begin
   return true;
 end $$;
 
--- Deletes an endpoint: its secrets at once; the worker removes the rest. false: no such endpoint.
+-- Deletes an endpoint and its secrets. The worker removes the other rows. false: no such endpoint.
 create or replace function delete_webhook(ledger uuid, webhook uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -111,8 +112,8 @@ begin
   return true;
 end $$;
 
--- Adds a secret; the others end after `overlap`, or earlier if they would have anyway. Answers `missing`, `full` (`secrets_max`
--- have not ended), or `rotated`.
+-- Adds a secret. The others end after `overlap`, or earlier if they would have ended anyway. Returns `missing`,
+-- `full` (`secrets_max` have not ended) or `rotated`.
 create or replace function rotate_webhook_secret(
   ledger uuid, webhook uuid, secret uuid, new_sealed bytea, new_public_key bytea, overlap interval, secrets_max int4
 ) returns text
@@ -130,12 +131,12 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- A write of this row has the worker that delivers read it again.
+  -- Changes `xmin`, so that the delivering worker reads the endpoint again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
 end $$;
 
--- Queues a test event. Answers `missing`, `inactive`, `full` (`open_max` are waiting), or `requested`.
+-- Queues a test event. Returns `missing`, `inactive`, `full` (`open_max` are waiting) or `requested`.
 create or replace function request_webhook_test(ledger uuid, webhook uuid, new_event uuid, about text, open_max int4) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -156,14 +157,14 @@ begin
   return 'requested';
 end $$;
 
--- Begins the retry schedule of deliveries anew. A lane that sees another time here reads what is due again
--- (src/db/events/webhook-work.ts).
+-- Restarts the retry schedule of deliveries. A sender that sees a different due time in the cursor reads due
+-- deliveries again (src/db/events/webhook-work.ts).
 create or replace function redeliver_events(ledger uuid, webhook uuid, events uuid[]) returns void
 language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- The first held event of each record becomes due.
+  -- The first waiting event of each record becomes due.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -172,7 +173,8 @@ begin
   update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
 end $$;
 
--- Delivers one event again. Answers `missing`, `held` (it already waits for an earlier event of its record), or `redelivered`.
+-- Redelivers one event. Returns `missing`, `held` (it already waits for an earlier event of its record) or
+-- `redelivered`.
 create or replace function redeliver_webhook_event(ledger uuid, webhook uuid, that_event uuid) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -187,7 +189,7 @@ begin
   return 'redelivered';
 end $$;
 
--- Delivers dead letters again, oldest first, from the id `first_event` on, at most `deliveries_max`. Answers how many, and
+-- Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns how many, and
 -- whether there are more. No row: no such endpoint.
 create or replace function redeliver_dead_webhook_events(
   ledger uuid, webhook uuid, first_event uuid, deliveries_max int4
@@ -207,8 +209,9 @@ begin
   return next;
 end $$;
 
--- Delivers entries from `from_seq` to before `end_seq` (null: everything that the endpoint is past) again; those already delivered
--- only with `delivered`. Answers `missing`, `busy` (another recovery is under way), or `recovering`.
+-- Delivers entries from `from_seq` to before `end_seq` again; null: up to the endpoint's position. Events that were
+-- delivered are included only with `delivered`. Returns `missing`, `busy` (another recovery is running) or
+-- `recovering`.
 create or replace function recover_webhook(
   ledger uuid, webhook uuid, from_seq bigint, end_seq bigint, delivered boolean
 ) returns text
@@ -219,16 +222,16 @@ declare
 begin
   if not lock_webhook(ledger, webhook) then return 'missing'; end if;
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
-  last_seq = least(end_seq, c.next_seq);  -- without nulls
+  last_seq = least(end_seq, c.next_seq);  -- least ignores nulls
   if c.recover_seq is not null then
-    -- Its beginning is not known any more, so the request must be part of the rest.
+    -- Where the running recovery began is unknown, so the request must be within its rest.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- As above: the worker that delivers to it looks anew.
+    -- Changes `xmin`, so that the delivering worker reads the endpoint again.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
   return 'recovering';

@@ -1,14 +1,16 @@
--- Writes entries, and every row that they make, from what was signed and prepared: for append_entries, which has decided what may be
--- appended, and for a ledger that comes back from its archive (`restores`). Arguments are those of append_entries, with one element an
--- item; and before them what was decided of each item: `outcomes`, of which 0 is written, `seqs`, `chains` (chain hash after it),
--- `prev_seqs` (entry of the step before it) and `signer_kids` (key of an agent that has signed).
+-- Writes decided entries and all rows that they make: for append_entries, and for a ledger that is restored from its
+-- archive (`restores`).
 --
--- A restore has no idempotency keys, metadata, labels of persons or secrets of API keys, because no entry says them; the closure that a
--- ledger-restored ends is there before it; and an erasure is not judged by rules and holds again. Everything else is the same row by row:
--- test/run/restore-equals.test.ts.
+-- Arguments are those of append_entries, with one element for each item, after the decisions about each item:
+-- `outcomes` (items with 0 are written), `seqs`, `chains` (chain hash after the entry), `prev_seqs` (entry of the
+-- record's previous step) and `signer_kids` (key of an agent that has signed).
 --
--- Returns true: what returns void is called by `perform`, which makes a plan of its own; an assignment needs none. plpgsql hands arrays on
--- without a copy.
+-- A restore has no idempotency keys, metadata, data subjects' labels or secrets of API keys, because no entry
+-- contains them. The closure that a ledger-restored ends already exists, and rules and holds are not applied to
+-- erasures again. All other rows are equal: test/run/restore-equals.test.ts.
+--
+-- Returns true, so that the caller can assign it: `perform`, which calls a void function, makes a plan of its own.
+-- plpgsql passes arrays on without a copy.
 create or replace function write_entries(
   restores boolean, outcomes int2[], seqs bigint[], chains bytea[], prev_seqs bigint[], signer_kids bytea[],
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
@@ -33,7 +35,7 @@ declare
   moved int4 := 0;
   changed int4;
 begin
-  -- One statement: each of its own costs a call of one item 100 us.
+  -- One statement, because each further statement costs a call of one item 100 µs.
   with new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope, signer_kid)
@@ -82,7 +84,7 @@ begin
     where outcomes[n.item] = 0;
   end if;
 
-  -- Notarizations make nothing else.
+  -- Notarizations create no other rows.
   if kinds <@ '{record-notarized,batch-notarized}' and cardinality(gated_items) + cardinality(document_items) = 0 then return true; end if;
 
   if 'record-created' = any (kinds) or cardinality(gated_items) > 0 then
@@ -102,7 +104,8 @@ begin
   if 2 <= any (versions) then
     steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
   end if;
-  -- One step of each record a turn, as its trigger wants it: a call has two of one record at most, a restore as many as were archived.
+  -- Applies one step of each record at a time, as its trigger demands. A call has at most two steps of a record; a
+  -- restore has as many as were archived.
   for nth in 1 .. steps loop
     update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
       performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
@@ -133,7 +136,8 @@ begin
     end if;
   end if;
 
-  -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
+  -- Rows that administrative entries (without a version) name: ledgers, agents, keys. Details have their columns as
+  -- JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -145,7 +149,7 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- After that: an erasure of this call may stand before the lift.
+  -- Last, because an erasure in this call may come before the lift.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
@@ -153,7 +157,7 @@ begin
       and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
       and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
   end if;
-  -- And entries about peers, shares of records, and offers.
+  -- Entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;

@@ -15,7 +15,6 @@ export function watchClock(metrics: Metrics, clock: Pick<DatabaseClock, 'skewMs'
   )
 }
 
-/** One pool of connections, under its name. */
 export function watchPool(metrics: Metrics, name: string, pool: DatabasePool): void {
   metrics.addPart<DatabasePool>('pools', name, pool, (pools) => definePools(metrics, pools))
 }
@@ -61,7 +60,6 @@ function definePools(metrics: Metrics, pools: ReadonlyMap<string, DatabasePool>)
   )
 }
 
-/** Look-ups that are joined into queries. */
 export function watchLookups(metrics: Metrics, lookups: Lookups): void {
   const ofEach = (figure: 'waiting' | 'queries' | 'keys') => () =>
     Object.entries(lookups.figures).map(([lookup, figures]) => ({

@@ -4,12 +4,12 @@ import type { CursorPlace } from '../../signing/cursor-mac.ts'
 import { hasOpenFault, IS_HERE } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 
-/** As it is stored: anybody who goes by it MUST hold its MAC to it. */
+/** A cursor as stored. Whoever relies on it MUST verify its MAC. */
 type StoredCursor = CursorPlace & { readonly mac: Buffer }
 
 /**
- * Ledgers without an open fault whose head is not where their cursor is, in no order that a ledger could rely on. `among`: of
- * these alone.
+ * Lists ledgers without an open fault whose head differs from their cursor, in random order. `among`: only these
+ * ledgers.
  */
 export async function listLedgersUnverified(
   db: Db,
@@ -46,7 +46,7 @@ export async function findAuditCursor(db: Db, ledgerId: Uuid): Promise<StoredCur
   return rows[0] ? toCursor(rows[0]) : null
 }
 
-/** By ledger, after `after`. */
+/** Lists cursors ordered by ledger, after `after`. */
 export async function listAuditCursors(
   db: Db,
   after: Uuid | null,
@@ -64,7 +64,7 @@ function toCursor({ nextSeq, chain, envelopeKid, agentKeys, mac }: CursorColumns
   return { nextSeq, chain, envelopeKid, agentKeys, mac }
 }
 
-/** Only forward: another worker may have come further. */
+/** Moves the cursor forward only. Another worker may have moved it further. */
 export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCursor): Promise<void> {
   await db.query(
     `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, agent_keys, mac)
@@ -77,14 +77,16 @@ export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCurs
   )
 }
 
-/** One that is not believed, as long as it is the one that was read. */
+/** Removes an untrusted cursor, unless it has changed since it was read. */
 export async function removeAuditCursor(db: Db, ledgerId: Uuid, mac: Uint8Array): Promise<void> {
   await db.query('delete from tallystick.audit_cursors where ledger_id = $1 and mac = $2', [ledgerId, mac])
 }
 
 /**
- * Until the end of the transaction; false when another worker is at the ledger. A row's lock, because the API's login may take any
- * advisory lock, and none of these. A ledger without a cursor has no row: two workers may then verify the same.
+ * Locks the ledger's cursor until the end of the transaction. Returns false if another worker has the lock.
+ *
+ * It is a row lock, because the API's login may take any advisory lock but no row lock here. A ledger without a
+ * cursor has no row, so two workers may verify the same entries.
  */
 export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean; locked: boolean }>(
@@ -97,10 +99,7 @@ export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid):
   return rows[0]!.locked || !rows[0]!.exists
 }
 
-/**
- * In a transaction that has done nothing yet: one moment's view, and no plan that scans the ledgers of others. `mayLock`: rows
- * can be locked in it.
- */
+/** Sets up a new transaction: one snapshot, and no plan that scans other ledgers. `mayLock`: row locks are possible. */
 export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {}): Promise<void> {
   const access = mayLock ? '' : ', read only'
   await client.query(
@@ -110,7 +109,7 @@ export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {
 
 type FollowerLag = { readonly entries: number; readonly seconds: number }
 
-/** Unverified entries of all ledgers without a fault, and the age of the oldest. */
+/** Counts unverified entries of all ledgers without a fault, with the age of the oldest. */
 export async function readFollowerLag(db: Db): Promise<FollowerLag> {
   const { rows } = await db.query<{ entries: number; seconds: number }>(
     `select coalesce(sum(h.size - coalesce(c.next_seq, 0)), 0) as entries,

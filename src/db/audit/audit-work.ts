@@ -4,14 +4,16 @@ import { IS_HERE } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import { type AuditError, type AuditReport, WORKER_LOST } from './audits.ts'
 
-/* Work of the worker on audits. src/db/audit/audits.ts has what is shown of them. */
+/* Audit queries of the worker. src/db/audit/audits.ts has those of the API. */
 
 export type AuditName = { readonly ledgerId: Uuid; readonly auditId: Uuid }
 type NameColumns = { ledgerId: Uuid; auditId: Uuid }
 
 /**
- * Audits that no job carries yet; other workers skip them until the transaction ends. Not of a ledger that is on its way to another database,
- * or gone: its rows stay as they are, so each round would make another job.
+ * Locks queued audits without a job. Other workers skip them until the transaction ends.
+ *
+ * Leaves out ledgers that are being moved, or were moved, to another database: their rows stay unchanged, so each
+ * round would make another job.
  */
 export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditName[]> {
   const { rows } = await client.query<NameColumns>(
@@ -37,8 +39,9 @@ export async function setAuditJobs(
 }
 
 /**
- * Takes the audit up, from its beginning: one that was interrupted starts anew, and one that was given up may be put back
- * by an operator. false: it is done, or it is gone, or another one of the ledger is open.
+ * Starts the audit from its beginning, also after an interruption or when an operator retries it.
+ *
+ * Returns false if the audit is done or gone, or if another audit of the ledger is open.
  */
 export async function startAudit(db: Db, audit: AuditName, jobId: string): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -74,7 +77,7 @@ export async function finishAudit(db: Db, audit: AuditName, ok: boolean, report:
   )
 }
 
-/** Stores why an attempt failed; the job is tried again, or given up. */
+/** Stores why an attempt failed. The job is then retried or given up. */
 export async function setAuditError(db: Db, audit: AuditName, error: AuditError): Promise<void> {
   await db.query(
     `update tallystick.audits set error = $3 where ledger_id = $1 and audit_id = $2 and state = 'running'`,
@@ -82,7 +85,7 @@ export async function setAuditError(db: Db, audit: AuditName, error: AuditError)
   )
 }
 
-/** Back to the queue, for another worker: this one stops. */
+/** Returns the audit to the queue, because this worker is stopping. */
 export async function requeueAudit(db: Db, audit: AuditName): Promise<void> {
   await db.query(
     `update tallystick.audits set state = 'queued', job_id = null, entries_done = 0, started_at = null
@@ -91,7 +94,7 @@ export async function requeueAudit(db: Db, audit: AuditName): Promise<void> {
   )
 }
 
-/** Ends the audits whose job was given up, so that others can be requested. Returns them, with the reason of each. */
+/** Ends audits whose job was given up, so that new ones can be requested. Returns them with their reasons. */
 export async function failLostAudits(db: Db): Promise<(AuditName & { readonly reason: string })[]> {
   const { rows } = await db.query<NameColumns & { reason: string }>(
     `update tallystick.audits a set state = 'failed', finished_at = clock_timestamp(),
@@ -105,9 +108,10 @@ export async function failLostAudits(db: Db): Promise<(AuditName & { readonly re
 }
 
 /**
- * Ledgers whose daily audit is due, at most `limit`: each at its own time of day, which its id decides, so that they are
- * spread over it. Not those that have not grown since they were last found good, that have an audit waiting, or that
- * are closed.
+ * Lists at most `limit` ledgers whose daily audit is due. The ledger's id determines its time of day, which spreads
+ * the audits over the day.
+ *
+ * Leaves out ledgers that have not grown since their last good audit, that have an open audit, or that are closed.
  */
 export async function listAuditsDue(db: Db, limit: number): Promise<Uuid[]> {
   const { rows } = await db.query<{ ledgerId: Uuid }>(
@@ -137,7 +141,7 @@ type AuditFigures = {
   readonly open: number
 }
 
-/** Figures over all ledgers, each from an index, however many earlier audits are kept. */
+/** Returns figures over all ledgers. Each is read from an index, however many old audits are stored. */
 export async function readAuditFigures(db: Db): Promise<AuditFigures> {
   const { rows } = await db.query<{ good: Date | null; bad: Date | null; open: number }>(
     `select

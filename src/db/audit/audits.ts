@@ -3,7 +3,10 @@ import type { Db } from '../connect/client.ts'
 
 type AuditState = 'queued' | 'running' | 'done' | 'failed'
 
-/** Why an attempt ended without a report. Tenants read it, so it names no host and quotes no message. */
+/**
+ * Reasons for which an attempt ended without a report. Tenants read them, so they contain no host name and no error
+ * message.
+ */
 export const AUDIT_ERRORS = {
   unavailable: 'the worker could not reach or read the database',
   denied: 'the database refused the worker’s login',
@@ -17,10 +20,10 @@ export type AuditErrorCode = keyof typeof AUDIT_ERRORS
 
 export type AuditError = { readonly code: AuditErrorCode; readonly reason: string }
 
-/** Error of an audit whose job was given up without one. */
+/** Error of an audit whose job was given up without an error. */
 export const WORKER_LOST: AuditError = { code: 'worker_lost', reason: AUDIT_ERRORS['worker_lost'] }
 
-/** Report of an audit, as it is stored. `entries` and `records` are the verified ones. */
+/** Report of an audit, as stored. `entries` and `records` count verified ones. */
 export type AuditReport = {
   readonly entries: number
   readonly records: number
@@ -28,14 +31,14 @@ export type AuditReport = {
   readonly firstKid: string | null
   readonly checkpoint: string
   readonly covered: number
-  /** `seq` is null where the finding is about the ledger as a whole. */
+  /** `seq` is null if the finding is about the whole ledger. */
   readonly failure: { readonly seq: number | null; readonly code: string; readonly reason: string } | null
   readonly notices: readonly string[]
 }
 
 export type AuditRow = {
   readonly auditId: Uuid
-  /** An agent; null: the schedule. */
+  /** The requesting agent; null: the schedule. */
   readonly requestedBy: Uuid | null
   readonly requestedAt: Date
   readonly state: AuditState
@@ -45,14 +48,14 @@ export type AuditRow = {
   readonly finishedAt: Date | null
   readonly ok: boolean | null
   readonly report: AuditReport | null
-  /** null: no attempt has failed, or the audit is done. */
+  /** null: no attempt failed, or the audit is done. */
   readonly error: AuditError | null
 }
 
 const COLUMNS = `audit_id, requested_by, requested_at, state, entries_total, entries_done, started_at, finished_at,
   ok, report, error`
 
-/** The audit of the ledger that is open, or this new one; its id. `agentId`: null for the schedule. */
+/** Returns the id of the ledger's open audit, or creates this one. `agentId` is null for the schedule. */
 export async function requestAudit(
   db: Db,
   ledgerId: Uuid,
@@ -76,13 +79,12 @@ export async function findAudit(db: Db, ledgerId: Uuid, auditId: Uuid): Promise<
   return rows[0] ?? null
 }
 
-/** Newest first, after the one with the id `after`. */
 export async function listAudits(
   db: Db,
   ledgerId: Uuid,
   page: { after: Uuid | null; limit: number },
 ): Promise<AuditRow[]> {
-  // By id, which is a UUIDv7 of the server that was asked: close enough to the order of requests, and stable.
+  // Ordered by id, a UUIDv7 of the server that took the request: stable, and close enough to the order of requests.
   const { rows } = await db.query<AuditRow>({
     name: 'list_audits',
     text: `select ${COLUMNS} from tallystick.audits

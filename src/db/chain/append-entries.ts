@@ -18,7 +18,7 @@ import type { DatabaseClient } from '../connect/connection.ts'
 import { ValueError } from '../connect/failures.ts'
 import type { EntryDetail } from './entry-details.ts'
 
-/** One item of a call: a signed entry, and the record rows that it makes. */
+/** One item of a call: a signed entry and the record rows that it creates. */
 export type EntryRow = {
   readonly ledgerId: Uuid
   readonly kind: string
@@ -26,20 +26,21 @@ export type EntryRow = {
   /** The record's version after the event; null: not an event of a record. */
   readonly version: number | null
   readonly toState: string | null
-  /** The leaf of the record's previous entry; null on a first event. */
+  /** Leaf of the record's previous entry; null for a first event. */
   readonly previousLeaf: Uint8Array | null
-  /** Records of a batch; null: it is none. */
+  /** Number of records in a batch; null: not a batch. */
   readonly itemCount: number | null
-  /** null: system. */
+  /** null: the actor is `system`. */
   readonly actorId: Uuid | null
   /**
-   * Party that takes the step of a gated record: the agent that the actor acts for, or the actor. The agent that the actor acts
-   * for in a notarization. Absent elsewhere, and for system.
+   * The agent for which the actor acts, or the actor itself in a step of a gated record.
+   *
+   * In a notarization: the agent for which the actor acts. Absent for other entries and for `system`.
    */
   readonly partyId?: Uuid | undefined
   readonly keyId: Uuid | null
   readonly kid: Uint8Array
-  /** Whether that is the actor's own key. */
+  /** True if `kid` is the actor's own key. */
   readonly isAgentSigned?: boolean
   readonly recordedAtMs: number
   readonly leaf: Uint8Array
@@ -47,18 +48,19 @@ export type EntryRow = {
   readonly idempotency: IdempotencyRow | null
   readonly detail: EntryDetail | null
   /**
-   * Size of the ledger in which none of the batch's spans and logs was found. The entry is stale if their traces have got others
-   * since; null for other entries.
+   * Ledger size at which none of the batch's spans and logs was found; null for other entries.
+   *
+   * The entry is stale if their traces have grown since.
    */
   readonly unseenBefore?: number | null | undefined
   readonly records: readonly RecordRow[]
-  /** Records of a batch, in order. */
   readonly chunks: readonly ChunkRow[]
-  /** The terms of the gated record that the entry creates. */
   readonly gated?: GatedRow | undefined
-  /** The document that a step digests. */
   readonly document?: DocumentRow | undefined
-  /** Statement of somebody else, which the entry registers: appended right before it, both or none. Its leaf is `previousLeaf`. */
+  /**
+   * Another party's statement that the entry registers. It is appended right before the entry, both or neither.
+   * `previousLeaf` is its leaf.
+   */
   readonly statement?: Uint8Array | undefined
 }
 
@@ -80,23 +82,21 @@ export type RecordRow = MemberColumns & {
   readonly metadata: string | null
   /** Canonical JSON: a list of texts. */
   readonly references: string | null
-  /** Keyed hash of the label of the person that it is about. */
+  /** Keyed hash of the label of the data subject. */
   readonly subject?: Uint8Array | null
 }
 
-/** Up to CHUNK_RECORDS records of a batch; all but the last chunk have as many. */
+/** Up to CHUNK_RECORDS records of a batch. All chunks but the last are full. */
 export type ChunkRow = {
   readonly chunk: number
   readonly firstRecordId: Uuid
   readonly count: number
-  /** As encodeChunk makes it. */
   readonly content: Uint8Array
-  /** As keysOfChunk makes them. */
   readonly keys: readonly Uint8Array[]
 }
 
 export type GatedRow = {
-  /** null: the agent that activates it. */
+  /** null: the agent that activates the record becomes the performer. */
   readonly performerId: Uuid | null
   readonly gate: 'principal' | 'auto'
   readonly deadlineMs: number | null
@@ -109,7 +109,7 @@ export type DocumentName = 'evidence' | 'values' | 'reason'
 
 export type DocumentRow = {
   readonly name: DocumentName
-  /** The completion; the record, for a reason. */
+  /** Id of the completion; for a reason, id of the record. */
   readonly subjectId: Uuid
   readonly digest: Uint8Array
   readonly salt: Uint8Array
@@ -117,7 +117,10 @@ export type DocumentRow = {
   readonly content: string
 }
 
-/** The first byte of each answer: migrations/functions/append-entries.sql lists them in order of precedence. */
+/**
+ * Meaning of the first byte of each answer. migrations/functions/append-entries.sql lists the outcomes in order of
+ * precedence.
+ */
 export const APPEND_OUTCOMES = [
   'appended',
   'replayed',
@@ -138,7 +141,9 @@ export const APPEND_OUTCOMES = [
   'refused_moved',
 ] as const
 
-/** `seq`: that of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */
+/**
+ * `seq`: the entry's seq; when replayed, the first outcome's seq. `chain`: lower-case hex, if the entry was appended.
+ */
 export type AppendAnswer = {
   readonly outcome: (typeof APPEND_OUTCOMES)[number]
   readonly seq: number
@@ -147,9 +152,9 @@ export type AppendAnswer = {
 
 const ANSWER_HEX_LENGTH = 2 * 41
 
-/** One array argument of append_entries, and of write_entries. */
+/** One array argument of append_entries and of write_entries. */
 type Column<Row> = { readonly type: string; encode(rows: readonly Row[]): Buffer }
-/** By their names there, in the order of append_entries. */
+/** Columns by their SQL names, in the order of append_entries. */
 type Columns<Row> = Readonly<Record<string, Column<Row>>>
 
 export function column<Row, T>(codec: Codec<T>, get: (row: Row) => T | null | undefined): Column<Row> {
@@ -181,11 +186,11 @@ const ENTRY_COLUMNS: Columns<EntryRow> = {
   unseen_befores: column(int8, (e) => e.unseenBefore),
 }
 
-/** A row, and the place of its entry in the call, from 1 on. */
+/** A row with the index of its entry in the call, from 1. */
 type Of<Row> = { readonly item: number; readonly row: Row }
 
 const MEMBER_CODECS = { agent: uuid, record: uuid, time: timestamptz, trace: text }
-/** Those of signed members come in the order of the table of members. */
+/** Columns of signed members follow the order of the table of members. */
 const RECORD_COLUMNS: Columns<Of<RecordRow>> = {
   record_items: column(int4, ({ item }) => item),
   record_ids: column(uuid, ({ row }) => row.recordId),
@@ -239,7 +244,7 @@ const DOCUMENT_COLUMNS: Columns<Of<DocumentRow>> = {
   document_contents: column(utf8, ({ row }) => row.content),
 }
 
-/** Arguments in their order, but for the MAC of them all, which comes last. */
+/** Arguments in SQL order. The MAC over all of them follows as the last one. */
 export const ARGUMENTS: readonly { readonly name: string; readonly type: string }[] = [
   ENTRY_COLUMNS,
   RECORD_COLUMNS,
@@ -250,19 +255,22 @@ export const ARGUMENTS: readonly { readonly name: string; readonly type: string 
 ].flatMap((columns) => Object.entries(columns).map(([name, { type }]) => ({ name, type: `${type}[]` })))
 
 /*
- * One array a column. A composite type for each group (one array of rows) was not taken: the driver has no codec for composites,
- * and Postgres would build each row once more before `unnest` takes it apart.
+ * Passes one array for each column.
+ *
+ * One array of a composite type for each group was rejected: the driver has no codec for composites, and Postgres
+ * would build each row again before `unnest` splits it.
  */
 const APPEND_ENTRIES = {
   name: 'append_entries',
   text: `select tallystick.append_entries(${[...ARGUMENTS.map(({ type }) => type), 'bytea'].map((type, i) => `$${i + 1}::${type}`).join(', ')}) as answer`,
-  // Binary results of pg 8.23 are unusable for bytea; one packed value as hex text is sliced below.
+  // pg 8.23 returns unusable binary results for bytea. The packed answer comes as hex text, which is sliced below.
   types: { getTypeParser: () => (value: string) => value },
 }
 
 /**
- * Appends `entries` in one round trip and one transaction. One answer per entry, in order; throws what `pg`
- * throws when the call as a whole failed, and ValueError before anything was sent.
+ * Appends `entries` in one round trip and one transaction. Returns one answer for each entry, in order.
+ *
+ * Throws ValueError before anything is sent, and pg's error if the call failed as a whole.
  */
 export async function appendEntries(
   client: pg.ClientBase,
@@ -287,7 +295,7 @@ export async function appendEntries(
   })
 }
 
-/** The item of the statement that an entry registers: of the same author and time, and by the same key of the ledger. */
+/** Returns the item of the statement that an entry registers. It has the entry's author, time and ledger key. */
 function statementItem(entry: EntryRow, envelope: Uint8Array): EntryRow {
   const { ledgerId, subjectId, actorId, keyId, kid, recordedAtMs } = entry
   return {
@@ -299,7 +307,6 @@ function statementItem(entry: EntryRow, envelope: Uint8Array): EntryRow {
   }
 }
 
-/** Values of ARGUMENTS. Throws ValueError. */
 export function encodeArguments(entries: readonly EntryRow[]): Buffer[] {
   try {
     return encodeRows(entries)

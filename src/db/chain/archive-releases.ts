@@ -3,23 +3,24 @@ import type { PlaceInArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { hasOpenFault } from './floors.ts'
 
-/** A piece of an archive whose content may leave Postgres. */
 export type DueRelease = PlaceInArchive & {
   readonly end: number
-  /** Entries of the whole archive. */
+  /** Number of entries in the whole archive. */
   readonly size: number
 }
 
 type DuePolicy = {
-  /** An entry stays for so many days. */
+  /** Minimum age of the piece's last entry. */
   readonly days: number
   readonly piecesOfLedger: number
   readonly limit: number
 }
 
 /**
- * Pieces that are old enough, and that nobody needs soon: every entry was verified; endpoints and peers have heard of it; no erasure waits;
- * and the ledger is in order, and at home.
+ * Lists pieces that are old enough and not needed soon.
+ *
+ * Every entry was verified, endpoints and peers have received all events, no erasure is waiting, and the ledger has
+ * no fault and is in this database.
  */
 export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRelease[]> {
   const { rows } = await db.query<DueRelease>(
@@ -46,30 +47,31 @@ export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRel
        and not exists (
          select from tallystick.erasures x
          where x.ledger_id = p.ledger_id and x.erased_at is null and x.document_seq >= p.from_seq and x.document_seq < p.end_seq)
-     -- in no order that a ledger could rely on: one whose archive is faulty must not stand in front of the others for ever
+     -- in random order, so that ledgers with a faulty archive never block others
      order by random() limit $3`,
     [policy.days, policy.piecesOfLedger, policy.limit],
   )
   return rows
 }
 
-/** A chunk whose content may leave. */
 export type LeavingChunk = {
   readonly seq: number
   readonly chunk: number
-  /** SHA-256 of the content that was compared with the archive's. */
+  /** SHA-256 of the content that was compared with the archive. */
   readonly before: Uint8Array
-  /** Metadata, which stay (src/db/chunks/chunk-metadata.ts). */
+  /** Metadata, which stays in Postgres (src/db/chunks/chunk-metadata.ts). */
   readonly metadata: Uint8Array | null
 }
 
-/** An entry whose envelope may leave; `envelope` has the leaf. */
+/** An entry whose envelope may leave Postgres. The envelope was checked against `leaf`. */
 export type LeavingEntry = { readonly seq: number; readonly leaf: Buffer; readonly envelope: Buffer }
 
-/** Numbers of chunks and of envelopes that left. */
 export type Released = { readonly chunks: number; readonly envelopes: number }
 
-/** Takes the contents and the envelopes out of Postgres. Returns how many left: not those that have changed meanwhile. */
+/**
+ * Removes contents and envelopes from Postgres. Returns how many were removed; contents that have changed meanwhile
+ * stay.
+ */
 export async function takeContentOut(
   db: Db,
   { ledgerId, from }: Pick<DueRelease, 'ledgerId' | 'from'>,
@@ -80,7 +82,7 @@ export async function takeContentOut(
   }: {
     readonly chunks?: readonly LeavingChunk[]
     readonly entries?: readonly Pick<LeavingEntry, 'seq' | 'leaf'>[]
-    /** Nothing else of the piece leaves. */
+    /** True if nothing else of the piece will leave. */
     readonly isLast?: boolean
   },
 ): Promise<Released> {
@@ -101,7 +103,7 @@ export async function takeContentOut(
   return rows[0]!
 }
 
-/** Chunks of a piece whose content is here, behind the place `after`, in order. */
+/** Lists the piece's chunks whose content is still in Postgres, after position `after`, in order. */
 export function listChunksOfPiece(
   db: Db,
   { ledgerId, from, end }: DueRelease,
@@ -111,7 +113,7 @@ export function listChunksOfPiece(
   return listChunksHere(db, ledgerId, { ...(after ?? { seq: from, chunk: -1 }), end, limit })
 }
 
-/** Entries of a piece whose envelope is here and may leave, behind the seq `after`, in order. */
+/** Lists the piece's entries whose envelope is in Postgres and may leave, after seq `after`, in order. */
 export async function listEnvelopesOfPiece(
   db: Db,
   { ledgerId, end }: DueRelease,
@@ -128,7 +130,7 @@ export async function listEnvelopesOfPiece(
   return rows
 }
 
-/** Entries of pieces of which all that may has left, of all ledgers. */
+/** Counts the entries of all completely released pieces, over all ledgers. */
 export async function readReleaseFigures(db: Db): Promise<{ readonly entries: number }> {
   const { rows } = await db.query<{ entries: number }>(
     `select coalesce(sum(end_seq - from_seq), 0)::float8 as entries from tallystick.archive_pieces where state = 'left'`,
@@ -136,7 +138,7 @@ export async function readReleaseFigures(db: Db): Promise<{ readonly entries: nu
   return rows[0]!
 }
 
-/** Whether content of any ledger lies in the archive alone. */
+/** Whether any ledger has content that is only in the archive. */
 export async function hasReleased(db: Db): Promise<boolean> {
   const { rows } = await db.query<{ has: boolean }>(
     `select exists (select from tallystick.archive_pieces where state <> 'kept') as has`,

@@ -4,24 +4,22 @@ import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import type { Db } from '../connect/client.ts'
 import { IS_HERE } from './floors.ts'
 
-/** A ledger whose next prefix is to be archived. */
 export type DueArchive = {
   readonly ledgerId: Uuid
-  /** Entries that lie there already. */
   readonly from: number
-  /** SHA-256 of the seal that says so; null where `from` is 0. */
+  /** SHA-256 of the newest seal; null if `from` is 0. */
   readonly sealDigest: Buffer | null
 }
 
 type DuePolicy = {
-  /** So many entries that are not archived yet … */
+  /** Number of unarchived entries that makes a ledger due. */
   readonly entries: number
-  /** … or one that is so old. */
+  /** Age of the oldest unarchived entry that makes a ledger due. */
   readonly seconds: number
   readonly limit: number
 }
 
-/** SQL: ledgers with a checkpoint beyond their archive, and since when the first entry there waits. */
+/** SQL: ledgers with a checkpoint beyond their archive, joined with their first unarchived entry. */
 const BEHIND = `tallystick.chain_heads h
   cross join lateral (
     select size from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
@@ -30,7 +28,12 @@ const BEHIND = `tallystick.chain_heads h
   join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(a.size, 0)
   where newest.size > coalesce(a.size, 0)`
 
-/** Not those that are closed as restored or being moved, nor those with a fault: it is not decided with which entries, or where, they go on. */
+/**
+ * Lists ledgers that are due for archiving.
+ *
+ * Leaves out ledgers that are closed as restored, being moved or faulty. For these it is undecided which entries they
+ * continue with, or where.
+ */
 export async function listDueArchives(db: Db, { entries, seconds, limit }: DuePolicy): Promise<DueArchive[]> {
   const { rows } = await db.query<DueArchive>(
     `select h.ledger_id, coalesce(a.size, 0) as "from", a.seal_digest from ${BEHIND}
@@ -38,7 +41,7 @@ export async function listDueArchives(db: Db, { entries, seconds, limit }: DuePo
        and (a.claimed_until is null or a.claimed_until < now())
        and (h.closed is null or h.closed = 'frozen')
        and not exists (select from tallystick.ledger_faults f where f.ledger_id = h.ledger_id and f.cleared_at is null)
-     -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
+     -- in random order, so that faulty ledgers never block others
      order by random() limit $3`,
     [entries, seconds, limit],
   )
@@ -51,7 +54,10 @@ export type ArchiveFigures = {
   readonly behind: number
 }
 
-/** Age of the oldest entry under a checkpoint that is not archived, of all ledgers; entries archived, and under a checkpoint but not. */
+/**
+ * Returns figures over all ledgers: the age of the oldest unarchived entry under a checkpoint, and the numbers of
+ * archived and of unarchived entries under a checkpoint.
+ */
 export async function readArchiveFigures(db: Db): Promise<ArchiveFigures> {
   const { rows } = await db.query<ArchiveFigures>(
     `select coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as lag_seconds,
@@ -64,7 +70,10 @@ export async function readArchiveFigures(db: Db): Promise<ArchiveFigures> {
 
 type Claim = { readonly by: Uuid; readonly ms: number }
 
-/** Takes the ledger's next prefix, or keeps it, for so long; false where another worker has it, or it has moved on. */
+/**
+ * Claims the ledger's next prefix, or extends the claim, for `claim.ms`. Returns false if another worker has it or
+ * the archive has advanced.
+ */
 export async function claimArchive(db: Db, { ledgerId, from }: DueArchive, claim: Claim): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into tallystick.archives as a (ledger_id, claimed_by, claimed_until)
@@ -76,7 +85,6 @@ export async function claimArchive(db: Db, { ledgerId, from }: DueArchive, claim
   return rowCount === 1
 }
 
-/** Gives the claim back. */
 export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<void> {
   await db.query(
     'update tallystick.archives set claimed_by = null, claimed_until = null where ledger_id = $1 and claimed_by = $2',
@@ -84,10 +92,9 @@ export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<
   )
 }
 
-/** An object of a piece: SHA-256 and length. */
 export type PieceObject = { readonly digest: Uint8Array; readonly bytes: number }
 
-/** Entries from `from` up to, not including, `end`, by their objects; null: none of them has a document. */
+/** Entries from `from` to before `end`, by their objects. `documents` is null if none of them has a document. */
 export type PieceObjects = {
   readonly from: number
   readonly end: number
@@ -101,7 +108,10 @@ export type ArchivePosition = {
   readonly pieces: readonly PieceObjects[]
 }
 
-/** Moves the ledger's position from `from` to `size`, and notes the pieces between; false where it stands elsewhere. */
+/**
+ * Advances the ledger's archive from `from` to `size` and stores the pieces in between. Returns false if it is not at
+ * `from`.
+ */
 export async function advanceArchive(
   db: Db,
   ledgerId: Uuid,
@@ -129,7 +139,7 @@ export async function advanceArchive(
   return rowCount === pieces.length
 }
 
-/** The sealed secrets of the piece that begins at `from`: `sealed`, unless some are there already. */
+/** Stores `sealed` as the secrets of the piece that begins at `from`, unless it has some. Returns the stored ones. */
 export async function getOrKeepArchiveKeys(
   db: Db,
   ledgerId: Uuid,
@@ -149,7 +159,10 @@ export async function getOrKeepArchiveKeys(
 
 export type ArchiveKeyRow = { readonly fromSeq: number; readonly sealed: Buffer }
 
-/** Secrets of all pieces that may hold one of these entries, which nobody else changes until the end of the transaction. */
+/**
+ * Returns the secrets of all pieces that may contain one of these entries. Locks them until the end of the
+ * transaction.
+ */
 export async function lockArchiveKeys(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -168,7 +181,10 @@ export async function lockArchiveKeys(
   return rows
 }
 
-/** Throws where the row stays as it is: the trigger refuse_while_moving passes over those of a ledger that is moved. */
+/**
+ * Replaces the sealed secrets of a piece. Throws if the row did not change: the trigger refuse_while_moving skips
+ * rows of a ledger that is being moved.
+ */
 export async function replaceArchiveKeys(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -183,7 +199,7 @@ export async function replaceArchiveKeys(
 
 export type ArchiveKeyPlace = { readonly ledgerId: Uuid; readonly fromSeq: number }
 
-/** Secrets of all ledgers, or of one, in order; at most `limit` after `after`. */
+/** Lists secrets of one ledger or of all, in order, at most `limit` after `after`. */
 export async function listArchiveKeys(
   db: Db,
   ledgerId: Uuid | null,
@@ -199,10 +215,10 @@ export async function listArchiveKeys(
   return rows
 }
 
-/** Most that a seal takes; a checkpoint that is further from the one before than that is taken alone. */
+/** Limits of a seal. A checkpoint that lies further beyond the previous one is sealed alone. */
 export type SealBounds = { readonly entries: number; readonly records: number }
 
-/** Size of the checkpoint up to which the next prefix goes; null: there is none beyond `from`. */
+/** Returns the size of the checkpoint at which the next prefix ends; null: there is no checkpoint beyond `from`. */
 export async function findSealSize(
   db: Db,
   ledgerId: Uuid,
@@ -230,7 +246,7 @@ export type SignedErasureRow = {
   readonly seq: number
 }
 
-/** Erasures that the entries from `from` up to `end`, exclusive, order. */
+/** Lists the erasures ordered by entries from `from` to before `end`. */
 export async function listErasuresOf(
   db: Db,
   ledgerId: Uuid,
@@ -245,7 +261,7 @@ export async function listErasuresOf(
   return rows
 }
 
-/** Erasures of archived documents whose own entries are not archived yet, in order. */
+/** Lists erasures of archived documents whose erasing entries are not archived yet, in order. */
 export async function listUnarchivedErasures(
   db: Db,
   ledgerId: Uuid,

@@ -5,16 +5,20 @@ import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { IS_HERE } from './floors.ts'
 
-/** A note has room for so many lines: 4,096 characters are its own, and 512 each of these at most. */
+/** Maximum of cosignature lines in a note. The note itself may have 4,096 characters, each line at most 512. */
 const LINES_MAX = 16
 
-/** The note of `checkpoints c`, and behind it the cosignatures that came since: those of named witnesses first, whatever peers there are. */
+/**
+ * SQL: the note of `checkpoints c`, followed by the cosignatures that were added since.
+ *
+ * Cosignatures of named witnesses come first, however many peers there are.
+ */
 export const COSIGNED_NOTE = `c.note || coalesce((
        select string_agg(l.line, '') from (
          select s.line from tallystick.cosignatures s where s.ledger_id = c.ledger_id and s.size = c.size
          order by s.peer_id is not null, s.cosigned_at, s.witness_kid limit ${LINES_MAX}) l), '')`
 
-/** The signed note of the newest checkpoint of at most `sizeMax` entries; null where there is none. */
+/** Returns the signed note of the newest checkpoint with at most `sizeMax` entries, or null. */
 export async function findCheckpoint(db: Db, ledgerId: Uuid, sizeMax: number): Promise<string | null> {
   const { rows } = await db.query<{ note: string }>({
     name: 'find_checkpoint',
@@ -27,7 +31,7 @@ export async function findCheckpoint(db: Db, ledgerId: Uuid, sizeMax: number): P
 
 export type CheckpointRow = { readonly size: number; readonly note: string }
 
-/** The checkpoint of the fewest entries that are `sizeMin` at least: it covers them all. null where there is none. */
+/** Returns the smallest checkpoint with at least `sizeMin` entries, or null. */
 export async function findCheckpointCovering(
   db: Db,
   ledgerId: Uuid,
@@ -43,13 +47,13 @@ export async function findCheckpointCovering(
   return row ? { size: row.size, note: row.note } : null
 }
 
-/** The signed note of the checkpoint of just that size; null where there is none. */
+/** Returns the signed note of the checkpoint of exactly that size, or null. */
 export async function findCheckpointOfSize(db: Db, ledgerId: Uuid, size: number): Promise<string | null> {
   const row = await findCheckpointCovering(db, ledgerId, size)
   return row?.size === size ? row.note : null
 }
 
-/** Newest first; those of fewer entries than `sizeEnd`, at most `limit`. */
+/** Lists checkpoints with fewer than `sizeEnd` entries, newest first, at most `limit`. */
 export async function listCheckpoints(
   db: Db,
   ledgerId: Uuid,
@@ -65,7 +69,7 @@ export async function listCheckpoints(
   return rows.map((row) => ({ size: row.size, publishedAt: row.publishedAt }))
 }
 
-/** The root of the checkpoint of just that size; null where there is none. */
+/** Returns the root of the checkpoint of exactly that size, or null. */
 export async function findRoot(db: Db, ledgerId: Uuid, size: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ root: Buffer }>(
     'select root from tallystick.checkpoints where ledger_id = $1 and size = $2',
@@ -75,8 +79,10 @@ export async function findRoot(db: Db, ledgerId: Uuid, size: number): Promise<Bu
 }
 
 /**
- * Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. Not
- * those that are closed as restored, because it is not decided with which entries they go on.
+ * Lists at most `limit` ledgers whose chain is ahead of their stored tree and whose newest checkpoint is at least
+ * `ageMs` old.
+ *
+ * Leaves out ledgers that are closed as restored, because it is undecided with which entries they continue.
  */
 export async function listLedgersAhead(
   db: Db,
@@ -94,18 +100,18 @@ export async function listLedgersAhead(
      ) newest on true
      where h.size > coalesce(t.size, 0) and coalesce(h.closed, 'frozen') = 'frozen' and h.ledger_id <> all ($3)
        and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
-       -- One that was cleared counts until the entry was verified again: nothing may have been mended.
+       -- A cleared fault counts until the entry was verified again, because nothing may have been repaired.
        and not exists (
          select from tallystick.ledger_faults f left join tallystick.audit_cursors v on v.ledger_id = f.ledger_id
          where f.ledger_id = h.ledger_id and (f.cleared_at is null or f.seq >= coalesce(v.next_seq, 0)))
-     -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
+     -- in random order, so that faulty ledgers never block others
      order by random() limit $2`,
     [ageMs, limit, except],
   )
   return rows.map((row) => row.id)
 }
 
-/** Age of the oldest entry, of all ledgers, that no checkpoint covers; 0 where each is covered. */
+/** Returns the age of the oldest entry without a covering checkpoint, over all ledgers; 0 if all are covered. */
 export async function readCheckpointLagSeconds(db: Db): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(
     `select coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as seconds
@@ -119,7 +125,7 @@ export async function readCheckpointLagSeconds(db: Db): Promise<number> {
   return rows[0]!.seconds
 }
 
-/** Until the end of the transaction; false when another worker has it. */
+/** Locks the ledger's tree until the end of the transaction. Returns false if another worker has the lock. */
 export async function tryLockTree(client: pg.ClientBase, ledgerId: Uuid): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>(
     "select pg_try_advisory_xact_lock(hashtextextended('tree ' || $1, 0)) as locked",
@@ -148,7 +154,7 @@ export async function readTree(client: pg.ClientBase, ledgerId: Uuid): Promise<T
   return rows[0]!
 }
 
-/** The leaves from seq `from` to `end`, exclusive, one after another. */
+/** Returns the concatenated leaves from seq `from` to before `end`. Throws if one is missing. */
 export async function readLeaves(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer> {
   const { rows } = await db.query<{ leaves: Buffer | null }>({
     text: `select ${asBase64("string_agg(leaf, '' order by seq)")} as leaves from tallystick.entries
@@ -162,7 +168,7 @@ export async function readLeaves(db: Db, ledgerId: Uuid, from: number, end: numb
   return leaves
 }
 
-/** The chain after the entry at `seq`; null where there is no such entry. */
+/** Returns the chain hash after the entry at `seq`; null: no such entry. */
 export async function findChain(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ chain: Buffer }>(
     'select chain from tallystick.entries where ledger_id = $1 and seq = $2',

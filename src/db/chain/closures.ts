@@ -4,16 +4,15 @@ import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import type { Db } from '../connect/client.ts'
 import { type SignedColumns, toSignedLine } from './signed-entries.ts'
 
-/** How far a chain goes, and its hash there: 32 bytes. */
+/** Size of a chain and its hash at that size: 32 bytes. */
 export type Head = { readonly size: number; readonly chain: Uint8Array }
 
-/** A ledger that does not extend what was known of it. */
+/** A ledger that does not continue a state that was known before. */
 export type ContradictionRow = {
-  /** Its place among those that were asked about. */
   readonly index: number
   /** null: the ledger is gone. */
   readonly found: { readonly size: number; readonly closed: string | null } | null
-  /** The entry that is said to acknowledge just this, and what stands before it. */
+  /** The entry that supposedly acknowledges this contradiction, and the chain hash before it. */
   readonly restored: {
     readonly seq: number
     readonly entry: SignedLine
@@ -29,7 +28,10 @@ type ContradictionColumns = {
   chainBefore: Buffer | null
 } & (SignedColumns | Record<keyof SignedColumns, null>)
 
-/** Those of `known` whose ledger does not hold that chain at that size: one look by primary key each. */
+/**
+ * Returns the known states whose ledger lacks that chain hash at that size. Takes one look-up by primary key for each
+ * state.
+ */
 export async function listContradictionRows(
   db: Db,
   known: readonly (Head & { readonly ledgerId: Uuid })[],
@@ -74,12 +76,13 @@ export async function listContradictionRows(
   }))
 }
 
-/** `refusedSeq`: of an entry that is said to acknowledge it, and does not. */
+/** `refusedSeq`: seq of an entry that claims to acknowledge the contradiction but does not. */
 type KnownHead = Head & { readonly ledgerId: Uuid; readonly refusedSeq: number | null }
 
 /**
- * Closes ledgers to appends, but those that hold what is known of them after all, are closed already, or were acknowledged
- * meanwhile. Returns the ids of those that it closed. Worker only.
+ * Closes the ledgers to appends and returns the ids of those that it closed. Worker only.
+ *
+ * Skips ledgers that contain the known state after all, are closed already, or were acknowledged meanwhile.
  */
 export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]): Promise<Uuid[]> {
   const { rows } = await db.query<{ closed: Uuid[] }>(
@@ -94,16 +97,19 @@ export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]):
   return rows[0]!.closed
 }
 
-/** State known of a ledger when it was closed, and the state found: up to now, or to the entry that reopened it. */
+/**
+ * The state that was known of a ledger when it was closed, and the state that was found. The found state goes up to
+ * the present, or to the entry that reopened the ledger.
+ */
 export type Closure = {
   readonly known: Head
   readonly found: Head
   readonly closedAt: Date
-  /** The entry that reopened it; null while it is closed. */
+  /** The entry that reopened the ledger; null while it is closed. */
   readonly entry: { readonly seq: number; readonly leaf: Uint8Array; readonly chain: Uint8Array } | null
 }
 
-/** The ledger's closure that is open, or else its last; null where there was none. */
+/** Returns the ledger's open closure, or else its last one; null: it was never closed. */
 export async function findClosure(db: Db, ledgerId: Uuid): Promise<Closure | null> {
   const { rows } = await db.query<{
     knownSize: number

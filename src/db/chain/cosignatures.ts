@@ -3,10 +3,10 @@ import type { Db } from '../connect/client.ts'
 import { COSIGNATURES_LOOKED_AT_MAX } from '../limits.ts'
 import { COSIGNED_NOTE } from './checkpoints.ts'
 
-/** The newest checkpoint of a ledger, and how far a witness has cosigned the ledger (0: nothing). */
+/** A ledger's newest checkpoint, and the largest size that a witness has cosigned (0: none). */
 export type ToCosign = { readonly size: number; readonly note: string; readonly cosignedSize: number }
 
-/** null: the ledger has no checkpoint. */
+/** Returns what the witness has to cosign; null: the ledger has no checkpoint. */
 export async function findToCosign(db: Db, ledgerId: Uuid, witnessKid: Uint8Array): Promise<ToCosign | null> {
   const { rows } = await db.query<ToCosign>({
     name: 'find_to_cosign',
@@ -18,7 +18,9 @@ export async function findToCosign(db: Db, ledgerId: Uuid, witnessKid: Uint8Arra
   return rows[0] ?? null
 }
 
-/** At most `limit` ledgers whose newest checkpoint is `ageMs` old at least, and not cosigned by the witness. */
+/**
+ * Lists at most `limit` ledgers whose newest checkpoint is at least `ageMs` old and lacks the witness's cosignature.
+ */
 export async function listUncosigned(
   db: Db,
   witnessKid: Uint8Array,
@@ -39,7 +41,10 @@ export async function listUncosigned(
   return rows.map((row) => row.id)
 }
 
-/** `line`: verified. Two workers may have asked for it: the first one stays. `peerId`: null for a witness that the operator has named. */
+/**
+ * Stores a verified cosignature `line`. If two workers got one, the first stays. `peerId` is null for a witness that
+ * the operator has named.
+ */
 export async function insertCosignature(
   db: Db,
   { ledgerId, size, witnessKid, peerId, line }: Cosignature,
@@ -59,7 +64,10 @@ type Cosignature = {
   readonly line: string
 }
 
-/** The note of the newest checkpoint that so many witnesses have cosigned; null where there is none among the newest. */
+/**
+ * Returns the note of the newest checkpoint with at least `cosignaturesMin` cosignatures; null: none of the newest
+ * has them.
+ */
 export async function findCosignedCheckpoint(
   db: Db,
   ledgerId: Uuid,

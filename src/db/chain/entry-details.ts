@@ -2,11 +2,12 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { EntryKind, StepKind } from '../../proof/statement/kinds.ts'
 
 /*
- * Columns that an entry says beyond its own row, by kind: JSON that append_details, append_federation and append_received store
- * (migrations/functions). Ids as Postgres reads uuids, hashes in lower-case hex.
+ * Details of an entry beyond its own row, by kind: JSON that append_details, append_federation and append_received
+ * store (migrations/functions).
+ *
+ * Ids are in Postgres' form of uuids, hashes in lower-case hex.
  */
 
-/** Entries about agents, keys, types, documents, the ledger and its peers. */
 export type AdministrativeDetails = {
   'ledger-created': {
     readonly name: string
@@ -18,7 +19,7 @@ export type AdministrativeDetails = {
   'server-key-rotated': { readonly newKid: string }
   'agent-registered': { readonly name: string }
   'agent-disabled': NoDetail
-  /** `spki`: base64. `endorsedBy`: null of an agent's first key. */
+  /** `spki`: base64. `endorsedBy`: null for an agent's first key. */
   'agent-key-registered': {
     readonly kid: string
     readonly alg: string
@@ -39,7 +40,10 @@ export type AdministrativeDetails = {
   'key-revoked': NoDetail
   /** `definition`: canonical JSON. */
   'type-registered': { readonly name: string; readonly gated: boolean; readonly definition: string }
-  /** `type` and `agents`: of the record, where it has no row. `rule`: by which the server erases; null: somebody asked for it. */
+  /**
+   * `type` and `agents` describe a record that has no row. `rule`: the retention rule of an erasure by the server;
+   * null: somebody requested it.
+   */
   'payload-erased': {
     readonly document: string
     readonly documentSeq: number
@@ -51,12 +55,12 @@ export type AdministrativeDetails = {
   }
   'retention-set': Selector & { readonly days: number | null }
   'hold-set': Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
-  /** `hold`: seq of the entry that set it. */
+  /** `hold`: seq of the entry that set the hold. */
   'hold-lifted': { readonly hold: number }
   'subject-erased': NoDetail
   'export-made': NoDetail
   'peer-added': {
-    /** Canonical JSON of the invited's identity. */
+    /** Canonical JSON of the invited side's identity. */
     readonly invited: string
     readonly remoteLedgerId: Uuid
     readonly remoteUrl: string
@@ -76,7 +80,7 @@ export type AdministrativeDetails = {
   'entry-received': { readonly received: ReceivedDetail } & ReceivedConsequences
   'offer-refused': { readonly received: ReceivedDetail }
   'registration-policy-set': NoDetail
-  /** `policy`: leaf of the entry that set it, `kid`: the issuer's; both in lower-case hex. */
+  /** `policy`: leaf of the entry that set the policy. `kid`: the issuer's key. Both in lower-case hex. */
   'statement-registered': {
     readonly policy: string
     readonly issuer: string
@@ -86,7 +90,7 @@ export type AdministrativeDetails = {
   }
 }
 
-/** Records that a rule or a hold is about; null: not narrowed by it. */
+/** Selects records for a rule or a hold. A member that is null does not narrow the selection. */
 export type Selector = { readonly type: string | null; readonly agentId: Uuid | null }
 
 type NoDetail = Readonly<Record<string, never>>
@@ -96,7 +100,7 @@ type PeerKeyDetail = { readonly kid: string; readonly alg: string; readonly spki
 
 type ShareDetail = { readonly peerId: Uuid; readonly documents: 'whole' | 'digests' }
 
-/** Row of another ledger's entry. `envelope`: base64. */
+/** An entry of another ledger. `envelope`: base64. */
 export type ReceivedDetail = {
   readonly peerId: Uuid
   readonly seq: number
@@ -107,18 +111,17 @@ export type ReceivedDetail = {
   readonly envelope: string
 }
 
-/** Rows that follow from another ledger's entry. */
 export type ReceivedConsequences = {
   readonly document?: {
     readonly subject: string
     readonly digest: string
     readonly salt: string
-    /** Canonical JSON, as `references`. */
+    /** Canonical JSON, like `references`. */
     readonly content: string
     readonly references: string | null
   }
   readonly type?: { readonly peerId: Uuid; readonly name: string; readonly definition: string }
-  /** Standing of the record; `standing`: JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
+  /** State of the record. `standing` is the JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
   readonly standing?: {
     readonly peerId: Uuid
     readonly recordId: Uuid
@@ -129,7 +132,6 @@ export type ReceivedConsequences = {
     readonly leaf: string
     readonly standing: string
   }
-  /** Outcome of an offer of ours. */
   readonly offer?: { readonly seq: number; readonly state: 'taken' | 'refused'; readonly code?: string }
   readonly erased?: { readonly peerId: Uuid; readonly remoteSeq: number }
   readonly peer?: {
@@ -139,7 +141,7 @@ export type ReceivedConsequences = {
   }
 }
 
-/** Steps of gated records. `performer`: `led_…/agt_…`, the remote agent that performs from now on. */
+/** Details of gated records' steps. `performer`: the remote agent that performs from now on, `led_…/agt_…`. */
 export type StepDetail = {
   readonly share?: readonly ShareDetail[]
   readonly performer?: string
@@ -153,7 +155,7 @@ type OfferDetail = {
   readonly agentId: Uuid
 }
 
-/** Detail of an entry by its kind; `undefined`: the kind may do without. */
+/** Details by kind. `undefined`: the kind may omit its detail. */
 export type EntryDetails = AdministrativeDetails & {
   readonly [Kind in StepKind | 'record-created']: StepDetail | undefined
 } & {

@@ -10,7 +10,7 @@ type PublishedKey = {
   readonly compromisedAt: string | null
 }
 
-/** The keys document's content: the keys that sign envelopes, oldest first (docs/formats/export.md). */
+/** Returns the keys that sign envelopes, oldest first: the content of the keys document (docs/formats/export.md). */
 export async function listEnvelopeKeys(db: Db): Promise<PublishedKey[]> {
   const { rows } = await db.query<{
     kid: Buffer

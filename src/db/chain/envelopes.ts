@@ -6,19 +6,18 @@ import { archiveOf, type EnvelopesInArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 
 /*
- * The one way to the envelopes of entries: from Postgres, or from the archive where they have left it
- * (docs/archive.md#content-that-leaves-postgres).
+ * Reads envelopes of entries from Postgres, or from the archive once they have left Postgres
+ * (docs/archive.md#content-that-leaves-postgres). All readers of envelopes use this file.
  */
 
-/** Columns of an entry as it was read. */
 type EntryColumns = { readonly seq: number; readonly leaf: Buffer; envelope: Buffer | null }
 
-/** A row as it was read: `envelope` is null of an entry whose envelope has left. */
+/** A row as read from Postgres. `envelope` is null if the envelope has left Postgres. */
 export type Unfilled<T extends { envelope: Buffer }> = Omit<T, 'envelope'> & { envelope: Buffer | null }
 
 /**
- * The same rows. Puts the envelope into each that lacks it because it has left, reading each bundle once. Throws ApiError
- * `archive_unavailable`, ProofError.
+ * Returns the same rows, with missing envelopes added from the archive. Reads each bundle once. Throws ApiError
+ * `archive_unavailable` and ProofError.
  */
 export async function fillEnvelopes<T extends EntryColumns>(
   db: Db,
@@ -37,7 +36,7 @@ export async function fillEnvelopes<T extends EntryColumns>(
   return filled
 }
 
-/** Rows of a query for entries of the ledger, with their envelopes. Throws as fillEnvelopes. */
+/** Returns the rows of a query for the ledger's entries, with their envelopes. Throws as fillEnvelopes does. */
 export async function queryEntries<
   T extends { readonly seq: number; readonly leaf: Buffer; envelope: Buffer },
 >(db: Db, ledgerId: Uuid, query: pg.QueryConfig): Promise<T[]> {
@@ -45,7 +44,7 @@ export async function queryEntries<
   return fillEnvelopes(db, ledgerId, rows as unknown as EntryColumns[]) as Promise<T[]>
 }
 
-/** The same rows with their envelopes, in their order, `atATime` filled together. Throws as fillEnvelopes. */
+/** Yields the same rows with their envelopes, in order, `atATime` filled together. Throws as fillEnvelopes does. */
 export async function* streamEnvelopes<
   T extends { readonly seq: number; readonly leaf: Buffer; envelope: Buffer },
 >(db: Db, ledgerId: Uuid, rows: AsyncIterable<Unfilled<T>>, atATime: number): AsyncGenerator<T> {
@@ -59,7 +58,10 @@ export async function* streamEnvelopes<
   yield* (await fillEnvelopes(db, ledgerId, unfilled)) as unknown as T[]
 }
 
-/** Returns a function that says whether the envelopes of a row, and of those before it, lie in `max` bundles of the archive. */
+/**
+ * Returns a predicate over rows. It is true while the envelopes of all rows passed so far are in at most `max`
+ * archive bundles.
+ */
 export function limitBundles(max: number): (row: Pick<EntryColumns, 'seq' | 'envelope'>) => boolean {
   const bundles = new Set<number>()
   return ({ seq, envelope }) => {
@@ -71,8 +73,9 @@ export function limitBundles(max: number): (row: Pick<EntryColumns, 'seq' | 'env
 type OfBundle<T> = { readonly rows: readonly T[]; readonly wanted: EnvelopesInArchive }
 
 /**
- * The bundles that hold the envelopes of these rows, in an archive of `size` entries: as it is full, or as the newest prefix has it. Throws
- * ProofError where there is none.
+ * Groups rows by the bundle that contains their envelopes, in an archive of `size` entries.
+ *
+ * The newest bundle may be partial. Throws ProofError if a row lies beyond the archive.
  */
 export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
   ledgerId: Uuid,
@@ -96,7 +99,7 @@ export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
   }))
 }
 
-/** Entries of the ledger's archive: those of its pieces, which servers may read. */
+/** Returns the number of archived entries, from the table of pieces, which servers may read. */
 async function findArchivedSize(db: Db, ledgerId: Uuid): Promise<number> {
   const { rows } = await db.query<{ size: number }>({
     name: 'find_archived_size',

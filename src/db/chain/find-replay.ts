@@ -1,7 +1,10 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/** The first outcome of a request with this key: its seq, or that it was another request; null: there was none. */
+/**
+ * Returns the seq of the first outcome of a request with this key, `conflict` if that was a different request, or
+ * null.
+ */
 export async function findReplay(
   pool: Db,
   ledgerId: Uuid,

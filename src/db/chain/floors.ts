@@ -2,11 +2,13 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 
 /*
- * A ledger's floor: all entries below it were verified by the follower, and with them those that named the keys, agents and peers
- * that they rest on, because these stand before them in the chain. 0 while the ledger has an open fault: then nothing is believed.
+ * A ledger's floor: the follower has verified all entries below it.
+ *
+ * These include the entries that named the keys, agents and peers on which they depend, because those come earlier in
+ * the chain. The floor is 0 while the ledger has an open fault, and then no entry is trusted.
  */
 
-/** A cursor as it is stored, where it may be a floor; nulls: there is none. */
+/** Columns of a stored cursor that may be a floor; nulls: no cursor. */
 export type FloorColumns = {
   floorSeq: number | null
   floorChain: Buffer | null
@@ -16,8 +18,10 @@ export type FloorColumns = {
 }
 
 /**
- * To be joined with anything that has a ledger's id. A cursor counts where it continues this chain: one of a history that a
- * restored backup does not hold was genuine once, and says nothing of what stands in its place.
+ * Returns a SQL join that adds the floor to any row with a ledger's id.
+ *
+ * A cursor counts only if it continues this chain. A cursor of a history that a restored backup lacks was genuine
+ * once, but says nothing about the entries that replaced that history.
  */
 export function joinFloor(ledgerId: string): string {
   return `left join lateral (
@@ -34,14 +38,17 @@ export function joinFloor(ledgerId: string): string {
 export const FLOOR_COLUMNS =
   'floor.floor_seq, floor.floor_chain, floor.floor_kid, floor.floor_agent_keys, floor.floor_mac'
 
-/** SQL over chain_heads `h`: the ledger is not moved to another database, where the work on it is done. */
+/**
+ * SQL over chain_heads `h`: true unless the ledger is being moved, or was moved, to another database, which then does
+ * its work.
+ */
 export const IS_HERE = `coalesce(h.closed, 'frozen') not in ('moving', 'moved')`
 
 export function hasOpenFault(ledgerId: string): string {
   return `exists (select from tallystick.ledger_faults o where o.ledger_id = ${ledgerId} and o.cleared_at is null)`
 }
 
-/** 0 where nobody who has the master key wrote the row. */
+/** Returns the floor; 0 if the row was not written by a holder of the master key. */
 export function floorOf(cursorMac: CursorMac, ledgerId: Uuid, row: FloorColumns): number {
   if (row.floorSeq === null) return 0
   const cursor = {

@@ -1,22 +1,24 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A state of a ledger, by its number of entries. */
 export type LedgerState = { readonly ledgerId: Uuid; readonly size: number }
 
-/** How far a ledger has come, as one look at the primary finds it. */
+/** Size of a ledger as read from the primary at one moment. */
 export type LedgerEnd = {
-  /** Number of entries; 0 where there is no such ledger. */
+  /** Number of entries; 0: no such ledger. */
   readonly size: number
-  /** Size of the ledger right after its newest erasure; 0: it has none. A state of fewer entries may show a document that is erased. */
+  /** Size of the ledger right after its newest erasure; 0: none. A smaller state may show an erased document. */
   readonly erasedBelow: number
-  /** Chain hash (32 bytes) of the state that was asked about; null: the ledger has fewer entries, or the state none. */
+  /** Chain hash (32 bytes) of the requested state; null: the ledger is shorter, or the state has size 0. */
   readonly chain: Buffer | null
-  /** Bytes of the server's log that were written by then: nothing that is visible lies beyond them. */
+  /** Bytes in the server's log at that moment. Everything visible lies within them. */
   readonly walBytes: number
 }
 
-/** Ends of the ledgers of these states, in their order, in one query. On the primary only: a standby writes no log. */
+/**
+ * Returns the ends of these states' ledgers, in order, in one query. Must run on the primary: a standby writes no
+ * log.
+ */
 export async function readLedgerEnds(db: Db, states: readonly LedgerState[]): Promise<LedgerEnd[]> {
   const { rows } = await db.query<LedgerEnd>({
     name: 'read_ledger_ends',

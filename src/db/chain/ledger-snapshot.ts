@@ -5,12 +5,13 @@ import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /*
- * A whole ledger as it was at one moment, table by table, each in the order of the entries that explain its rows. An
- * audit compares it with the statements. Cursors, because a table may be larger than memory.
+ * A whole ledger at one moment, table by table, each in the order of the entries that explain its rows.
+ *
+ * An audit compares the rows with the statements. Rows come by cursor, because a table may exceed the memory.
  */
 
 const ROWS_PER_FETCH = 1_000
-/** The same of tables whose rows may be megabytes each. */
+/** Rows per fetch for tables whose rows may be megabytes each. */
 export const LARGE_ROWS_PER_FETCH = 16
 
 export type LedgerSnapshot = {
@@ -19,14 +20,15 @@ export type LedgerSnapshot = {
 }
 
 /**
- * One connection in one read-only snapshot, which ends with the connection. It asks for time zone and formats that
- * the statements below rely on.
+ * Opens a connection with one read-only snapshot, which lasts as long as the connection.
+ *
+ * The connection has the time zone and formats that the queries below need.
  */
 export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnapshot> {
   const client = await openClient(database, { application_name: 'tallystick verify' })
   try {
     await client.query('begin isolation level repeatable read read only')
-    // Sequential scans of one ledger among many, each over all of a table, are what a wrong estimate costs.
+    // A wrong estimate would otherwise cause sequential scans of whole tables for one ledger among many.
     await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
   } catch (error) {
     await client.end()
@@ -35,12 +37,12 @@ export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnaps
   return { client, close: () => client.end() }
 }
 
-/** Range of rows with a `seq`: from `from` to before `end`. */
+/** Range of rows by `seq`: from `from` to before `end`. */
 export type SeqRange = { readonly from: number; readonly end: number }
 
 type StreamOptions = { readonly range?: SeqRange | null; readonly rowsPerFetch?: number }
 
-/** Rows of `text`, which may use $1: the ledger's uuid. In the order that the query gives. */
+/** Yields the rows of `text` in the query's order. `text` may use $1, the ledger's uuid. */
 export async function* streamRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,
   name: string,
@@ -62,8 +64,10 @@ export async function* streamRows<T extends pg.QueryResultRow>(
 }
 
 /**
- * streamRows for a short range of a table that has a few rows for each entry at most: one round trip instead of three, and
- * planned once a session. Reading is the larger part of verifying many ledgers that grow slowly.
+ * Does the same as streamRows for a short range of a table with at most a few rows for each entry.
+ *
+ * It takes one round trip instead of three and is planned once a session. Most of the time for verifying many slowly
+ * growing ledgers goes into reading.
  */
 export async function* readRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,
@@ -82,8 +86,10 @@ export async function* readRows<T extends pg.QueryResultRow>(
 }
 
 /**
- * Names of the queries that have rows in the range, in one round trip: most spans of a follower have rows in three tables of
- * thirteen, and a round trip for each of the others was the larger part of verifying them.
+ * Returns the names of the queries that have rows in the range, in one round trip.
+ *
+ * Most ranges of a follower have rows in three tables of thirteen. A round trip for each of the others took most of
+ * the time of their verification.
  */
 export async function listFilled(
   client: pg.ClientBase,
@@ -102,12 +108,15 @@ export async function listFilled(
   return new Set(rows[0]!.filled)
 }
 
-/** The conditions are pushed down to the index scan, and nothing above it changes the order. */
+/**
+ * Restricts a query to $2 up to before $3. Postgres pushes the conditions down to the index scan, and nothing above
+ * it changes the order.
+ */
 function ranged(text: string): string {
   return `select * from (${text}) ranged where seq >= $2 and seq < $3`
 }
 
-/** Ids of all ledgers that the tables of ledgers and of chain heads know. */
+/** Returns the ids of all ledgers in the tables of ledgers and of chain heads. */
 export async function listLedgerIds(client: pg.ClientBase): Promise<Uuid[]> {
   const { rows } = await client.query<{ id: Uuid }>(
     `select ledger_id as id from tallystick.chain_heads

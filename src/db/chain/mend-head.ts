@@ -2,9 +2,11 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
 /**
- * Moves the head of a chain to its newest entry, and redoes the work of the triggers of steps: neither was done while triggers
- * were off. Runs as the owner in the caller's transaction. The caller MUST verify the whole ledger before it commits. Returns
- * the size before and after, and how many rows of waiting work were made or removed; null: no such ledger.
+ * Moves a chain's head to its newest entry and redoes the work of the step triggers. Neither was done while triggers
+ * were off.
+ *
+ * Runs as the owner in the caller's transaction. The caller MUST verify the whole ledger before it commits. Returns
+ * the size before and after, and the number of rows of waiting work that were added or removed; null: no such ledger.
  */
 export async function mendHead(
   client: pg.ClientBase,
@@ -28,8 +30,10 @@ export async function mendHead(
 }
 
 /**
- * Makes the rows by which work of a ledger waits for the worker, and removes those that are out of date; null: of every ledger. Returns how
- * many. No step of theirs may be taken meanwhile: the caller has locked the heads, or gated_records.
+ * Adds the rows of a ledger's work that waits for the worker, and removes outdated ones. Returns the number of both.
+ * `ledgerId` null: all ledgers.
+ *
+ * No step may be taken meanwhile, so the caller must have locked the heads or gated_records.
  */
 export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | null): Promise<number> {
   let rows = 0
@@ -37,7 +41,7 @@ export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | 
   return rows
 }
 
-/** As gated_records_begin and gated_records_change keep them (migrations/functions/guards.sql). */
+/** The same rows that gated_records_begin and gated_records_change maintain (migrations/functions/guards.sql). */
 const FOLLOWING_ROWS = [
   `insert into tallystick.open_deadlines (ledger_id, record_id, deadline)
    select ledger_id, record_id, deadline from tallystick.gated_records

@@ -27,19 +27,16 @@ export type EntryRowRead = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  /** Key of the agent that signed the entry itself; null: the server did. */
+  /** Key of the agent that signed the entry itself; null: the server signed it. */
   signer: LineSigner | null
 }
 
-/**
- * SQL: the signer of an entry, whose row has this alias. Asked for in a `case`, because most have none.
- */
+/** SQL: the signer of the entry with this alias. A `case`, because most entries have none. */
 export const signerOf = (entry: string) => `case when ${entry}.signer_kid is not null then (
     select json_build_object('alg', k.alg, 'spki', translate(encode(k.spki, 'base64'), E'\\n', ''))
     from tallystick.agent_signing_keys k where k.ledger_id = ${entry}.ledger_id and k.kid = ${entry}.signer_kid
   ) end`
 
-/** A record with an entry of its own. */
 export type EntryRecordRow = {
   recordId: Uuid
   firstSeq: number
@@ -50,7 +47,7 @@ export type EntryRecordRow = {
   payloadErasedSeq: number | null
 }
 
-/** How many entries the ledger has; null where there is no such ledger. */
+/** Returns the number of entries; null: no such ledger. */
 export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   const { rows } = await db.query<{ size: number }>(
     'select size from tallystick.chain_heads where ledger_id = $1',
@@ -59,7 +56,7 @@ export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   return rows[0] ? rows[0].size : null
 }
 
-/** Id of the subject of the entry at `seq`; null where that has no id, or there is no such entry. */
+/** Returns the subject's id of the entry at `seq`; null: it has none, or there is no such entry. */
 export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<Uuid | null> {
   const { rows } = await db.query<{ subjectId: Uuid | null }>(
     'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -69,7 +66,7 @@ export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<
   return id
 }
 
-/** Envelopes of the entries from seq `from` up to, not including, `end`, in order. */
+/** Returns the envelopes of the entries from `from` to before `end`, in order. */
 export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer[]> {
   const entries = await queryEntries<{ seq: number; leaf: Buffer; envelope: Buffer }>(db, ledgerId, {
     name: 'read_envelopes',
@@ -81,7 +78,7 @@ export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: n
   return entries.map(({ envelope }) => envelope)
 }
 
-/** The document that a step of a gated record digests. */
+/** The document whose digest a gated record's step contains. */
 export type EntryDocumentRow = {
   seq: number
   document: DocumentName
@@ -92,22 +89,27 @@ export type EntryDocumentRow = {
   erasedSeq: number | null
 }
 
-/** Another ledger's entry, beside the entry of ours that received it. */
+/** An entry of another ledger, with the seq of the entry that received it. */
 type EntryReceivedRow = { seq: number; envelope: Buffer }
 
 export type EntryRead = {
   readonly entry: EntryRowRead
   readonly records: EntryRecordRow[]
-  /** Records of a batch, chunk by chunk: all of a full one would be megabytes. MUST be read before the next entry is. Null of others. */
+  /**
+   * Records of a batch, chunk by chunk, because a full batch would be megabytes. MUST be consumed before the next
+   * entry. Null for other entries.
+   */
   readonly items: AsyncIterable<BatchRecord[]> | null
   readonly documents: EntryDocumentRow[]
   readonly received: Buffer | null
 }
 
 /**
- * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made, the documents that
- * lie beside it otherwise, and the envelope that it received. Read in short queries of bounded size, so that a slow
- * reader holds neither a snapshot nor much memory. An entry never changes in between.
+ * Yields the entries from `from` to before `end`, in order, each with its records, its other documents and the
+ * envelope that it received.
+ *
+ * Short queries of bounded size: a slow reader occupies neither a snapshot nor much memory. Entries never change
+ * between queries.
  */
 export async function* readEntries(
   db: Db,
@@ -150,10 +152,10 @@ type Ahead<T> = {
   readonly text: string
   readonly seqOf: (row: T) => number
   readonly limitMax: number
-  /** Parameters for at most `limit` rows after `last`, or the first ones. */
+  /** Parameters for at most `limit` rows after `last`; null: from the first row. */
   readonly valuesAfter: (last: T | null, limit: number) => unknown[]
   readonly types?: pg.CustomTypesConfig
-  /** Runs a query; omitted: its rows need nothing else. */
+  /** Runs a query; omitted: the rows are used as Postgres returns them. */
   readonly read?: (query: pg.QueryConfig) => Promise<T[]>
 }
 
@@ -167,10 +169,9 @@ function readAhead<T extends pg.QueryResultRow>(
   })
 }
 
-/** Rows in the order of their entries, read some ahead. */
 class RowsByEntry<T> {
   readonly #seqOf: (row: T) => number
-  /** At most `limit` rows after `last`, or the first ones; none at the end. */
+  /** Returns at most `limit` rows after `last` (null: from the first); none at the end. */
   readonly #readAfter: (last: T | null, limit: number) => Promise<T[]>
   readonly #limitMax: number
   #limit: number
@@ -190,13 +191,12 @@ class RowsByEntry<T> {
     this.#limit = limitMax
   }
 
-  /** Every row. */
   async *all(): AsyncGenerator<T> {
     do while (this.#at < this.#rows.length) yield this.#rows[this.#at++]!
     while (await this.#readMore())
   }
 
-  /** The rows of the entry at `seq`, which must be larger than at the last call. */
+  /** Returns the rows of the entry at `seq`, which must be larger than at the last call. */
   async take(seq: number): Promise<T[]> {
     const taken: T[] = []
     do this.#takeRead(seq, taken)
@@ -204,7 +204,7 @@ class RowsByEntry<T> {
     return taken
   }
 
-  /** The same, each part as it was read. */
+  /** Yields the same rows as `take`, in groups as they are read. */
   async *parts(seq: number): AsyncGenerator<T[]> {
     do {
       const part: T[] = []
@@ -213,7 +213,6 @@ class RowsByEntry<T> {
     } while (this.#at === this.#rows.length && (await this.#readMore()))
   }
 
-  /** Takes what is wanted of the rows that were read. */
   #takeRead(seq: number, taken: T[]): void {
     for (; this.#at < this.#rows.length; this.#at++) {
       const row = this.#rows[this.#at]!
@@ -226,7 +225,7 @@ class RowsByEntry<T> {
   async #readMore(): Promise<boolean> {
     if (this.#exhausted) return false
     this.#rows = await this.#readAfter(this.#last, this.#limit)
-    // If rows are long, the next query reads about as many as fit.
+    // After a query with long rows, the next one asks for about as many as fit.
     this.#limit = Math.min(this.#limitMax, 2 * this.#rows.length)
     this.#at = 0
     this.#exhausted = this.#rows.length === 0
@@ -237,20 +236,20 @@ class RowsByEntry<T> {
 
 type Paged = {
   readonly table: string
-  /** Columns that order the rows; the first one is the entry's place. */
+  /** Columns that order the rows. The first is the entry's seq. */
   readonly order: readonly [seq: string, ...string[]]
-  /** Condition that leaves out what was read of the entry at $2. */
+  /** Condition that skips rows already read of the entry at $2. */
   readonly beyond?: string
-  /** SQL: length of a row `n`. */
   readonly bytes: string
-  /** SQL: of a row `c`, and what is joined to it. */
   readonly columns: string
   readonly joins?: string
 }
 
 /**
- * SQL: rows of the ledger $1 from the entry $2 up to, not including, $3: at most $4, as many as $5 bytes hold, but one at least. 2,000
- * documents of 64 KiB would be 128 MiB at once. Lengths are known without reading values that are stored out of line.
+ * SQL: rows of ledger $1 from entry $2 to before $3, at most $4 rows and $5 bytes, but at least one row.
+ *
+ * 2,000 documents of 64 KiB would be 128 MiB at once. Lengths are known without reading values that are stored out of
+ * line.
  */
 function pageText({ table, order, beyond = 'true', bytes, columns, joins = '' }: Paged): string {
   const [seq] = order
@@ -268,7 +267,7 @@ function pageText({ table, order, beyond = 'true', bytes, columns, joins = '' }:
     order by ${order.map((column) => `c.${column}`)}`
 }
 
-/** Parameters of a page of rows of which an entry has one at most. */
+/** Makes the parameters of a page from a table with at most one row for each entry. */
 function valuesAfter(ledgerId: Uuid, from: number, end: number) {
   return (last: number | undefined, limit: number) => [
     ledgerId,
@@ -289,7 +288,7 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
     text: pageText({
       table: 'entries',
       order: ['seq'],
-      // Those that have left are short: STREAM_ENTRIES_PER_QUERY of them are few bytes.
+      // Released envelopes count as 0: STREAM_ENTRIES_PER_QUERY short rows are few bytes.
       bytes: 'coalesce(length(envelope), 0)',
       columns: `c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope, ${signerOf('c')} as signer`,
     }),
@@ -297,7 +296,7 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
   })
 }
 
-/** A document that an entry says to be erased is not read, though it may be there for a moment. */
+/** Skips a document that an entry has erased, though its content may still be stored for a moment. */
 function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRecordRow> {
   const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
@@ -322,7 +321,7 @@ function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByE
   })
 }
 
-/** The bytes that a query reads are compressed: a chunk is decompressed when its turn comes. */
+/** The limit counts compressed bytes. A chunk is decompressed when it is consumed. */
 function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<ChunkColumns> {
   return readAhead(db, {
     name: 'read_entry_chunks',
@@ -348,7 +347,7 @@ function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEn
   })
 }
 
-/** As readRecords. */
+/** Skips erased documents as readRecords does. */
 function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryDocumentRow> {
   const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
@@ -372,7 +371,7 @@ function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsB
   })
 }
 
-/** Not asked for entry by entry, because one look into an index serves ten million entries that received nothing. */
+/** Reads ahead instead of once for each entry: one index access covers ten million entries that received nothing. */
 function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {
   const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {

@@ -5,7 +5,7 @@ import type { Db } from '../connect/client.ts'
 import { queryEntries } from './envelopes.ts'
 import { type EntryRowRead, signerOf } from './read-entries.ts'
 
-/** The entry at `seq`; null where the ledger has no such entry. */
+/** Returns the entry at `seq`; null: no such entry. */
 export async function findEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
   const [entry] = await queryEntries<EntryRowRead>(pool, ledgerId, {
     name: 'find_entry',
@@ -23,7 +23,10 @@ type RecordEntryRow = EntryRowRead & {
   readonly performerId: Uuid | null
 }
 
-/** The entry at `seq`, which must be about the record; null: its first one, which digests its payload. */
+/**
+ * Returns the record's entry at `seq`. `seq` null: its first entry, which contains the payload's digest. null: no
+ * such entry of this record.
+ */
 export async function findEntryOfRecord(
   pool: Db,
   ledgerId: Uuid,

@@ -6,9 +6,12 @@ import { parsePublicKey } from '../../proof/keys.ts'
 import type { Db } from '../connect/client.ts'
 import { listEnvelopeKeys } from './envelope-keys.ts'
 
-/* Single entries that somebody acts on: to be verified first (`verifySignedEntry`), because columns are an index only. */
+/*
+ * Reads single entries as the basis of a decision. Callers must verify them first (`verifySignedEntry`), because
+ * columns are only an index.
+ */
 
-/** The deployment's envelope keys, retired ones too. */
+/** Returns a look-up in the deployment's envelope keys, retired ones included. */
 export async function readFindKey(db: Db): Promise<FindKey> {
   const keys = new Map<string, PublicKey>()
   for (const { kid, alg, spki } of await listEnvelopeKeys(db)) {
@@ -17,7 +20,6 @@ export async function readFindKey(db: Db): Promise<FindKey> {
   return (kid) => keys.get(kid) ?? null
 }
 
-/** Loads the keys that sign envelopes: EnvelopeKeys (src/signing) takes it. */
 export function loadKeysFrom(db: Db) {
   return {
     findKey: () => readFindKey(db),
@@ -25,7 +27,7 @@ export function loadKeysFrom(db: Db) {
   }
 }
 
-/** The entry by which an agent of the ledger has registered a signing key; null: none has. `kid`: lower-case hex. */
+/** Returns the entry that registered an agent's signing key in the ledger; null: none. `kid`: lower-case hex. */
 export async function findRegistration(db: Db, ledgerId: Uuid, kid: string): Promise<SignedLine | null> {
   const { rows } = await db.query<SignedColumns>(
     `select e.kind, e.recorded_at, e.leaf, e.envelope from tallystick.agent_signing_keys k
@@ -36,7 +38,7 @@ export async function findRegistration(db: Db, ledgerId: Uuid, kid: string): Pro
   return rows[0] ? toSignedLine(rows[0]) : null
 }
 
-/** The first entry of each ledger, in the order given; null where there is none. */
+/** Returns the first entry of each ledger, in the given order; null: no such entry. */
 export async function readFirstEntries(db: Db, ledgerIds: readonly Uuid[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>(
     `select e.kind, e.recorded_at, e.leaf, e.envelope
@@ -50,7 +52,6 @@ export async function readFirstEntries(db: Db, ledgerIds: readonly Uuid[]): Prom
   return rows.map((row) => (row.kind === null ? null : toSignedLine(row)))
 }
 
-/** null where the ledger has no such entry. */
 export async function findSignedEntry(db: Db, ledgerId: Uuid, seq: number): Promise<SignedLine | null> {
   const { rows } = await db.query<SignedColumns>(
     'select kind, recorded_at, leaf, envelope from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -59,10 +60,9 @@ export async function findSignedEntry(db: Db, ledgerId: Uuid, seq: number): Prom
   return rows[0] ? toSignedLine(rows[0]) : null
 }
 
-/** Which record of which ledger; ids as Postgres writes uuids. */
 export type RecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
-/** The entries that created gated records, in the order of the keys; null where there is no such record. */
+/** Returns the entries that created gated records, in the order of `keys`; null: no such record. */
 export async function findCreations(db: Db, keys: readonly RecordKey[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>({
     name: 'find_creations',

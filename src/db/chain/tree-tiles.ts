@@ -4,11 +4,11 @@ import type { ReadSlice, TileSlice } from '../../proof/tree/tree-ranges.ts'
 import type { Db } from '../connect/client.ts'
 
 /**
- * Slices of stored tiles, by primary key, in one query; those that are not stored are left out, and what a tile lacks is
- * missing from the end of its slice.
+ * Reads slices of stored tiles by primary key, in one query. Tiles that are not stored are left out. Hashes that a
+ * tile lacks are missing at the end of its slice.
  *
- * A tile lies in four or five pages beside its row, and of these substr reads only the ones that it needs: a slice of up
- * to 62 hashes takes 1 or 2. `offset 0`: planned while the table is empty, a join with it would be a scan.
+ * A tile is stored in four or five pages beside its row, and substr reads only the pages that it needs. A slice of up
+ * to 62 hashes takes 1 or 2. `offset 0`: a join that is planned while the table is empty would be a scan.
  */
 export async function readTileSlices(
   db: Db,

@@ -11,19 +11,20 @@ import {
 import { CHUNK_CONTENT_BYTES_MAX } from '../limits.ts'
 
 /*
- * Content of a row of batch_chunks (docs/formats/chunks.md): what the batch's entry and the ids do not say of up to 64 records, one
- * after another, compressed with zstd.
+ * Content of a row of batch_chunks (docs/formats/chunks.md): up to 64 records of a batch, one after another,
+ * compressed with zstd. It has only what the batch's entry and the record ids lack.
  *
  *   record     = flags (1) ‖ type ‖ document ‖ occurredAt (8)? ‖ onBehalfOf (16)? ‖ parent (16)? ‖ traceparent (25)? ‖ others?
  *                ‖ references? ‖ metadata?
  *   type       = length (1) ‖ UTF-8
  *   document   = salt (16) ‖ length (4) ‖ payload
- *              | digest (32) ‖ seq (8)                where it is erased: by the entry at seq
- *   others     = length (2) ‖ object                  other optional members, as they are signed
- *   references = length (2) ‖ list                    | digest (32) where the payload is erased
+ *              | digest (32) ‖ seq (8)                if erased: seq of the erasing entry
+ *   others     = length (2) ‖ object                  other optional members, as signed
+ *   references = length (2) ‖ list                    | digest (32) if the payload is erased
  *   metadata   = length (2) ‖ object
  *
- * Payload, objects and list are canonical JSON. Numbers are big-endian; occurredAt is signed milliseconds since the epoch.
+ * Payload, objects and list are canonical JSON. Numbers are big-endian; occurredAt is signed milliseconds since the
+ * epoch.
  */
 
 export const CHUNK_RECORDS = 64
@@ -33,13 +34,13 @@ const DIGEST_BYTES = 32
 /** W3C trace context, version 00: trace-id, parent-id, flags. */
 const TRACE_BYTES = 25
 
-/* The flags between are those of the table of members. */
+/* The flags in between are in the table of members. */
 const ERASED = 0x01
 const REFERENCES = 0x20
 const METADATA = 0x40
 const OTHERS = 0x80
 
-/** A record as its chunk holds it. Bytes are canonical JSON. */
+/** A record as stored in its chunk. Bytes are canonical JSON. */
 export type ChunkRecord = MemberColumns & {
   readonly type: string
   readonly document: ChunkDocument | ErasedDocument
@@ -53,7 +54,7 @@ export type ChunkDocument = {
   readonly erasedSeq?: never
 }
 
-/** Digests remain of an erased payload, because without it they can't be derived. */
+/** Digests that remain after an erasure, because they cannot be derived without the payload. */
 export type ErasedDocument = {
   readonly digest: Uint8Array
   readonly referencesDigest: Uint8Array | null
@@ -61,13 +62,15 @@ export type ErasedDocument = {
 }
 
 /*
- * Level 1. 64 records of 400 bytes: 104 bytes a record and 1.3 us; level 3 103 and 1.4; level -1 103 and 1.8. Salts apart from
- * payloads bring one byte. Decompressing takes 40 us a chunk.
+ * Level 1: 64 records of 400 bytes take 104 bytes a record and 1.3 µs. Level 3 takes 103 bytes and 1.4 µs, level -1
+ * 103 bytes and 1.8 µs.
+ *
+ * Storing salts apart from payloads would save one byte. Decompression takes 40 µs a chunk.
  */
 const COMPRESSION = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } }
-/** Node has it from 22.15 on, and the command line runs on 20 too. */
+/** Node has zstd since 22.15. The command line also runs on Node 20. */
 export const HAS_ZSTD = 'zstdDecompressSync' in zlib
-/** `info`: says how much of the input was read, because what stands behind the frame is passed over otherwise. */
+/** `info` returns how much input was read, because Node ignores bytes after the frame. */
 const DECOMPRESSION = { maxOutputLength: CHUNK_CONTENT_BYTES_MAX, info: true }
 type Decompressed = { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
 
@@ -76,9 +79,11 @@ export function encodeChunk(records: readonly ChunkRecord[]): Buffer {
 }
 
 /**
- * One frame. Node writes an empty second one where the first fills its buffer to the last byte (issue 66078 of Node's and its like), so the
- * buffer is larger than a frame can be. It is read back before it is stored, 0.3 us a record: a chunk that nobody can read is lost, and what
- * its batch's entry signs with it. Throws `chunk_syntax`.
+ * Compresses into one frame and reads it back before it is stored. Throws `chunk_syntax` if it differs.
+ *
+ * Node writes an empty second frame if the first fills its buffer to the last byte (Node's issue 66078 and similar
+ * ones), so the buffer is larger than any frame. Reading back takes 0.3 µs a record. An unreadable chunk would be
+ * lost, and with it what its batch's entry signs.
  */
 export function compressChunk(plain: Uint8Array): Buffer {
   const content = zlib.zstdCompressSync(plain, { ...COMPRESSION, chunkSize: frameBytesMax(plain.length) + 1 })
@@ -88,13 +93,13 @@ export function compressChunk(plain: Uint8Array): Buffer {
   return content
 }
 
-/** ZSTD_compressBound (zstd.h) of an input of so many bytes, which is below 128 KiB the larger by up to 64. */
+/** Returns ZSTD_compressBound (zstd.h) for this input size. Below 128 KiB it adds up to 64 bytes. */
 function frameBytesMax(bytes: number): number {
   const SMALL = 128 * 1_024
   return bytes + (bytes >> 8) + (bytes < SMALL ? (SMALL - bytes) >> 11 : 0)
 }
 
-/** Bytes of encodeChunk before compression: equal where the records are. */
+/** Returns the bytes of encodeChunk before compression. Equal records give equal bytes. */
 export function encodePlain(records: readonly ChunkRecord[]): Buffer {
   const types = records.map(({ type }) => Buffer.from(type))
   const others = records.map(({ otherMembers }) => otherMembers && Buffer.from(canonicalize(otherMembers)))
@@ -180,7 +185,7 @@ const ID: MemberCodec<Uuid> = {
   read: (reader) => uuidOfBytes(reader.bytes(ID_BYTES)),
 }
 
-/** Members by how they are stored (src/proof/statement/record-members.ts). */
+/** Codecs of members, by how they are stored (src/proof/statement/record-members.ts). */
 const CODECS = {
   agent: ID,
   record: ID,
@@ -199,7 +204,8 @@ const CODECS = {
 }
 
 /**
- * The records of a chunk, which are views of one buffer. Throws `chunk_syntax` unless `content` is one frame of just `count` records.
+ * Returns the chunk's records, which are views of one buffer. Throws `chunk_syntax` unless `content` is one frame of
+ * exactly `count` records.
  */
 export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
   const reader = new Reader(decompressChunk(content))
@@ -208,14 +214,16 @@ export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
   return records
 }
 
-/** Throws `chunk_syntax` unless `content` is one frame of at most CHUNK_CONTENT_BYTES_MAX bytes. */
+/**
+ * Decompresses a chunk. Throws `chunk_syntax` unless `content` is one frame of at most CHUNK_CONTENT_BYTES_MAX bytes.
+ */
 export function decompressChunk(content: Uint8Array): Buffer {
   const { buffer, engine } = decompressFrame(content)
   if (engine.bytesWritten !== content.length) throw refused('bytes after its compressed frame')
   return buffer
 }
 
-/** `chunkSize`: more than it has, if that is known; then it need not be put together of pieces. */
+/** Decompresses one frame. A `chunkSize` above the expected length saves Node from joining several buffers. */
 function decompressFrame(content: Uint8Array, chunkSize?: number): Decompressed {
   try {
     const options = chunkSize === undefined ? DECOMPRESSION : { ...DECOMPRESSION, chunkSize }
@@ -254,7 +262,7 @@ function readErased(reader: Reader, flags: number, digest: Uint8Array, erasedSeq
   return { digest, referencesDigest: flags & REFERENCES ? reader.bytes(DIGEST_BYTES) : null, erasedSeq }
 }
 
-/** The members' own checks are the item's (`batch_item`). */
+/** Checks only the form. The members' own checks belong to the item (`batch_item`). */
 function readOthers(reader: Reader): OtherMembers {
   const text = reader.text(reader.uint(2))
   let members: unknown
@@ -292,7 +300,7 @@ class Reader {
     return this.#plain.readUIntBE(this.#take(length), length)
   }
 
-  /** A time or a seq. */
+  /** Reads a time or a seq. */
   integer(): number {
     const value = Number(this.#plain.readBigInt64BE(this.#take(8)))
     if (!Number.isSafeInteger(value)) throw refused('an integer that is too large')

@@ -8,21 +8,22 @@ import {
 import type { ChunkRecord } from './chunk-content.ts'
 
 /*
- * Keys of table batch_keys, by which a search finds chunks: a letter for the property, and its value. A chunk has one for each distinct
- * value among its records; of a person one for each record.
+ * Keys of table batch_keys, by which a search finds chunks. Each is a letter for the property, followed by the value.
+ *
+ * A chunk has one key for each distinct value among its records. Keys of data subjects exist once for each record.
  */
 
 const MS_PER_DAY = 86_400_000
-/** Days before 1970 sort before those after it. */
+/** Makes days before 1970 sort before later ones. */
 const DAY_OFFSET = 2 ** 31
 
 export const chunkKey = {
   type: (type: string) => key('T', Buffer.from(type)),
   actor: (agent: Uuid) => key('A', bytesOfUuid(agent)),
   reference: (reference: string) => key('R', Buffer.from(reference)),
-  /** Person, by the hash of the label, and the one record in the chunk that is about it: 18 bytes. `place`: 0 to 63. */
+  /** Key of a data subject: the label's hash and the record's position in the chunk (0 to 63), 18 bytes. */
   subject: (hash: Uint8Array, place: number) => key('S', Buffer.concat([hash, Buffer.of(place)])),
-  /** `value`: as `keyedBy` makes it. */
+  /** `value`: output of `keyedBy`. */
   member: (name: StoredName, value: string | number) => KEYED.get(name)!.keyOf(value as never),
   other: (name: OtherName, text: string) => key('M', Buffer.from(`${name}=${text}`)),
 } as const
@@ -31,7 +32,7 @@ function key(letter: string, value: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(letter), value])
 }
 
-/** 32 hex digits. */
+/** Returns the trace id: 32 hex digits. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35)
 }
@@ -42,11 +43,10 @@ export function dayOf(ms: number): number {
 
 const ofId = { keyedBy: (id: Uuid) => id, bytesOf: bytesOfUuid }
 
-/** Value that a key is of, and its bytes, by how a member is stored. */
+/** The keyed value and its bytes, by how a member is stored. */
 const VALUES = {
   agent: ofId,
   record: ofId,
-  /** Trace id: 32 hex digits. */
   trace: { keyedBy: traceIdOf, bytesOf: (traceId: string) => Buffer.from(traceId, 'hex') },
   /** Day in UTC: days since the epoch. */
   time: {
@@ -66,7 +66,7 @@ const KEYED = new Map(
   }),
 )
 
-/** `actor`: the agent that notarized the batch. */
+/** Returns all keys of a chunk except those of data subjects. `actor`: the agent that notarized the batch. */
 export function keysOfChunk(actor: Uuid, records: readonly ChunkRecord[]): Buffer[] {
   const keys = [chunkKey.actor(actor)]
   for (const type of new Set(records.map(({ type }) => type))) keys.push(chunkKey.type(type))
@@ -83,7 +83,7 @@ export function keysOfChunk(actor: Uuid, records: readonly ChunkRecord[]): Buffe
   return keys
 }
 
-/** Each reference of the records once. */
+/** Returns the distinct references of the records. */
 export function referencesOf(records: readonly ChunkRecord[]): Set<string> {
   const references = new Set<string>()
   for (const { document } of records) {

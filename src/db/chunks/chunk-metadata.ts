@@ -1,13 +1,15 @@
 import { type ChunkRecord, compressChunk, decompressChunk } from './chunk-content.ts'
 
 /*
- * Metadata stay in Postgres when the content of their chunk leaves for the archive, which has none: those of its records, in order, each
- * with its length before it (2 bytes, big-endian; 0: none), compressed with zstd.
+ * Metadata of a chunk's records. It stays in Postgres when the content moves to the archive, which has no metadata.
+ *
+ * Each record's metadata, in order, follows its length (2 bytes, big-endian; 0: none). The whole is compressed with
+ * zstd.
  */
 
 const LENGTH_BYTES = 2
 
-/** null: no record has any. */
+/** Returns null if no record has metadata. */
 export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
   const metadata = records.map(({ document }) =>
     document.erasedSeq === undefined ? document.metadata : null,
@@ -21,7 +23,10 @@ export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
   return compressChunk(Buffer.concat(parts))
 }
 
-/** In the order of the records. Throws ProofError `chunk_syntax`, or RangeError, where they are not those of `count` records. */
+/**
+ * Returns the metadata in the order of the records. Throws ProofError `chunk_syntax` or RangeError if it does not fit
+ * `count` records.
+ */
 export function decodeMetadata(content: Uint8Array, count: number): (Buffer | null)[] {
   const plain = decompressChunk(content)
   let at = 0

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { bytea, type Codec, encodeColumn, int8 } from '../connect/binary-array.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 
-/** `key`: of batch_keys, in hex. */
+/** `key`: hex of a key of batch_keys. */
 type Since = { readonly key: string; readonly since: number }
 
 const hexBytea: Codec<string> = {
@@ -12,21 +12,22 @@ const hexBytea: Codec<string> = {
   write: (buffer, at, hex) => buffer.write(hex, at, 'hex'),
 }
 
-/** Place of a chunk that has the key, by the key's place in the request. */
+/** Position of a chunk that has the key. `index` is the key's index in the request. */
 type KeyPlace = { readonly index: number; readonly seq: number; readonly chunk: number }
 
 type Found = {
-  /** How large the ledger was. */
   readonly size: number
-  /** In the order of the ledger: those whose batches the agent notarized. */
+  /** Chunks of batches that the agent notarized, in ledger order. */
   readonly places: KeyPlace[]
-  /** Everything before this seq was looked at: the ledger's size, or less, and then there is more. */
+  /** All positions before this seq were searched. Below the ledger's size, there is more to search. */
   readonly upTo: number
 }
 
 /**
- * Chunks of an agent's batches that have one of these keys, and whose entries are at `since` or after it. It looks at CHUNKS_OF_KEYS_MAX
- * places, others' too. The next look goes on at `upTo`, which is beyond the first place: no entry has more.
+ * Finds chunks with one of these keys, in the agent's batches from seq `since` on.
+ *
+ * Reads at most CHUNKS_OF_KEYS_MAX positions, including those of other agents. The next call continues at `upTo`.
+ * That is beyond the first position, because no entry has more positions than the limit.
  */
 export async function findChunksOfKeys(
   pool: pg.Pool,
@@ -67,8 +68,8 @@ export async function findChunksOfKeys(
 }
 
 /**
- * Returns a map for each chunk: from a record's index in the chunk to the keyed hash of the person whom the record is about. An erased
- * record has none.
+ * Returns a map for each chunk, from a record's index in the chunk to the keyed hash of its data subject. Erased
+ * records have none.
  */
 export async function readPersonsOfChunks(
   pool: pg.Pool,

@@ -6,10 +6,10 @@ import { documentDigest } from '../../proof/statement/document.ts'
 import { addSigned, columnsOfSigned } from '../../proof/statement/record-members.ts'
 import type { ChunkRecord } from './chunk-content.ts'
 
-/** In lower-case hex; `references`: null where the record has none. */
+/** Digests in lower-case hex. `references` is null if the record has none. */
 type Digests = { readonly digest: string; readonly references: string | null }
 
-/** The object that was hashed as the record's leaf of its batch. `id`: `rec_…`. `agentOf`: as addSigned takes it. */
+/** Returns the object whose hash is the record's leaf in its batch. `id`: `rec_…`. `agentOf`: see addSigned. */
 export function itemOf(
   id: string,
   record: Omit<ChunkRecord, 'document'>,
@@ -19,12 +19,12 @@ export function itemOf(
   return addSigned({ record: id, type: record.type, digest }, record, references, agentOf)
 }
 
-/** The record that the item is the leaf of: the inverse of itemOf. */
+/** Returns the record of an item. Inverse of itemOf. */
 export function recordOfItem(item: BatchItem, document: ChunkRecord['document']): ChunkRecord {
   return { type: item.type, document, ...columnsOfSigned(item) }
 }
 
-/** Digests that are left of the item's document, which the entry `erasedSeq` erased. */
+/** Returns the digests that remain of the item's document after the entry `erasedSeq` has erased it. */
 export function erasedDocumentOf(
   { digest, references }: BatchItem,
   erasedSeq: number,
@@ -36,13 +36,13 @@ export function erasedDocumentOf(
   }
 }
 
-/** Digest of the record's payload, as its batch signs it. */
+/** Returns the payload's digest as the batch signs it. */
 export function payloadDigest(sha256: Sha256, { document }: Pick<ChunkRecord, 'document'>): Uint8Array {
   if (document.erasedSeq !== undefined) return document.digest
   return documentDigest(sha256, document.salt, document.payload)
 }
 
-/** Digest of its references; null: it has none. */
+/** Returns the references' digest; null: the record has none. */
 export function referencesDigest(
   sha256: Sha256,
   { document }: Pick<ChunkRecord, 'document'>,

@@ -11,19 +11,20 @@ import { decodeMetadata, encodeMetadata } from './chunk-metadata.ts'
 import { payloadDigest, referencesDigest } from './item.ts'
 
 /*
- * The one way to the records of batches: SQL that reads chunks, and what the rows hold. The content of a chunk is in its row, or in the
- * archive where it has left Postgres (docs/archive.md#content-that-leaves-postgres): readContent knows.
+ * Reads records of batches; no other file does. The content of a chunk is in its row, or in the archive once it has
+ * left Postgres (docs/archive.md#content-that-leaves-postgres). readContent finds it in either.
  */
 
-/** SQL: erasures of records of a chunk `c`, as `[[record, seq], …]`. */
+/** SQL: erasures of records of chunk `c`, as `[[record, seq], …]`. */
 const ERASURES_OF_CHUNK = `select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
     where d.ledger_id = c.ledger_id and d.document = 'payload' and d.document_seq = c.seq
       and d.subject_id between c.first_record_id
         and (left(c.first_record_id::text, 33) || lpad(to_hex(64 * c.chunk + c.count - 1), 3, '0'))::uuid`
 
 /**
- * SQL: columns of a chunk `c` that readContent needs. The place in the archive is read in a `case`, because a join would look for the pieces
- * of all chunks. A query that has them MUST have PACKED_TYPES.
+ * SQL: columns of chunk `c` that readContent needs. A query with them MUST use PACKED_TYPES.
+ *
+ * A `case` reads the archive's columns, because a join would search the pieces of all chunks.
  */
 export const CHUNK_CONTENT = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, case when c.content is null then (
     select json_build_object('ledgerId', p.ledger_id, 'from', p.from_seq, 'lines', encode(p.lines_digest, 'hex'),
@@ -34,21 +35,26 @@ export const CHUNK_CONTENT = `c.seq, c.chunk, c.first_record_id, c.count, ${asBa
     where p.ledger_id = c.ledger_id and p.from_seq <= c.seq order by p.from_seq desc limit 1
   ) end as archived`
 
-/** SQL: the same, with records whose erasure an entry says, though the worker may not have taken them away yet. */
+/**
+ * SQL: the same columns, with ordered erasures of the chunk's records. The worker may not have carried them out yet.
+ */
 export const CHUNK_COLUMNS = `${CHUNK_CONTENT}, d.erasures`
 
-/** SQL: length of the content of a chunk `n`, known without reading it; of one that has left, as long as it was. */
+/**
+ * SQL: content length of chunk `n`, known without reading the content. Released content counts with its former
+ * length.
+ */
 export const CHUNK_BYTES = 'coalesce(n.released_bytes, length(n.content))'
 
 export const CHUNK_ERASURES = `left join lateral (${ERASURES_OF_CHUNK}) d on true`
 
-/** A chunk as CHUNK_CONTENT reads it: `content` and `archived` are for readContent alone. */
+/** A chunk as CHUNK_CONTENT reads it. Only readContent uses `content` and `archived`. */
 export type StoredChunk = Omit<ChunkInArchive, 'place' | 'erasures'> & {
   readonly content: Buffer | null
   readonly archived: ArchivedColumn | null
 }
 
-/** Place in the archive. With erasures, because they and the keys MUST be of one moment. */
+/** Where the archive has the content. Erasures are included because they and the keys MUST be from the same moment. */
 type ArchivedColumn = PlaceInArchive & {
   /** Base64. */
   readonly metadata: string | null
@@ -59,10 +65,12 @@ export type ChunkColumns = StoredChunk & {
   readonly erasures: readonly [recordId: Uuid, seq: number][] | null
 }
 
-/** A chunk whose content has not left. */
 export type ChunkHere = ChunkColumns & { readonly content: Buffer }
 
-/** The content (docs/formats/chunks.md), from wherever it lies. Throws ApiError `archive_unavailable`, ProofError. */
+/**
+ * Returns the content (docs/formats/chunks.md) from Postgres or the archive. Throws ApiError `archive_unavailable`
+ * and ProofError.
+ */
 export async function readContent(from: Db | ReadsArchive, row: StoredChunk): Promise<Buffer> {
   const { content, archived, seq, chunk, firstRecordId, count } = row
   if (content !== null) return content
@@ -84,7 +92,7 @@ function withMetadata(record: ChunkRecord, metadata: Uint8Array | null): ChunkRe
   return { ...record, document: { ...document, metadata } }
 }
 
-/** Each row with its content. Throws as readContent. */
+/** Yields each row with its content. Throws as readContent does. */
 export async function* streamContent<T extends StoredChunk>(
   db: Db,
   rows: AsyncIterable<T>,
@@ -93,8 +101,11 @@ export async function* streamContent<T extends StoredChunk>(
 }
 
 /**
- * SHA-256 that erase_documents compares: of the content; of one that has left, of the seq of its newest erasure and the metadata that stays
- * here. Without that seq two erasures of records without metadata would not hear of each other.
+ * Returns the SHA-256 that erase_documents compares.
+ *
+ * It covers the content. After the content has left Postgres, it covers the seq of the newest erasure and the
+ * remaining metadata. Without that seq, two concurrent erasures of records without metadata would not detect each
+ * other.
  */
 export function storedDigest({
   content,
@@ -109,12 +120,12 @@ export function storedDigest({
 
 const NOT_ERASED = -1
 
-/** Bytes that Postgres stores of the chunk with these records: its content, or only the metadata where the content has left. */
+/** Encodes these records as Postgres stores the chunk: as content, or as metadata alone after the content has left. */
 export function encodeStored(row: StoredChunk, records: readonly ChunkRecord[]): Uint8Array {
   return row.content === null ? (encodeMetadata(records) ?? Buffer.alloc(0)) : encodeChunk(records)
 }
 
-/** First ids of those chunks, of these, whose content is read from the archive. */
+/** Returns the first record ids of those chunks whose content is in the archive. */
 export async function findArchivedChunks(
   db: Db,
   ledgerId: Uuid,
@@ -132,11 +143,9 @@ export async function findArchivedChunks(
 /** A record of a batch. Bytes are canonical JSON. */
 export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly recordId: Uuid
-  /** Place of the batch's entry. */
   readonly seq: number
-  /** Place in the batch. */
   readonly index: number
-  /** Null once an entry says that they are erased, whether they were taken away or not. */
+  /** These are null as soon as an entry erases them, even before the worker has removed them. */
   readonly salt: Buffer | null
   readonly payload: Buffer | null
   readonly references: Buffer | null
@@ -145,7 +154,7 @@ export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly document: ChunkRecord['document']
 }
 
-/** The chunk that has the record; null: the ledger has no such record of a batch. */
+/** Returns the chunk with the record; null: the ledger has no such record in a batch. */
 export async function findChunk(
   db: Db,
   ledgerId: Uuid,
@@ -167,7 +176,7 @@ export async function findChunk(
   return row && holdsRecord(row, recordId) ? row : null
 }
 
-/** The record of a batch, and the agent that notarized it; null: the ledger has none of that id. */
+/** Returns a batch's record and the agent that notarized it; null: no such record. */
 export async function findBatchRecord(
   db: Db,
   ledgerId: Uuid,
@@ -177,7 +186,7 @@ export async function findBatchRecord(
   return chunk && { ...(await recordOfChunk(db, chunk, recordId)), actorId: chunk.actorId }
 }
 
-/** The records of the batch at `seq`, in their order. Others have their turn between two chunks. */
+/** Returns the records of the batch at `seq`, in order. Yields to the event loop after each chunk. */
 export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Promise<BatchRecord[]> {
   const { rows } = await db.query<ChunkColumns>({
     name: 'list_chunks',
@@ -195,8 +204,9 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
 }
 
 /**
- * Records of a chunk, in their order: all, or those that `isWanted` by their place in the batch. Throws ProofError
- * `chunk_syntax`, and as readContent.
+ * Returns the chunk's records in order. `isWanted` selects some of them by their index in the batch.
+ *
+ * Throws ProofError `chunk_syntax`, and as readContent does.
  */
 export async function recordsOfChunk(
   from: Db | ReadsArchive,
@@ -211,14 +221,14 @@ export async function recordsOfChunk(
   return records
 }
 
-/** The record of that id, which MUST be of the chunk. It does not hold the others' bytes. */
+/** Returns the record with that id, which MUST be in the chunk. The result does not retain the other records' bytes. */
 export async function recordOfChunk(db: Db, row: ChunkColumns, recordId: Uuid): Promise<BatchRecord> {
   const i = indexOfRecordId(recordId) % CHUNK_RECORDS
   const record = decodeChunk(await readContent(db, row), row.count)[i]!
   return copyOf(batchRecord(row, new Map(row.erasures), record, i))
 }
 
-/** The same in buffers of its own: those of decodeChunk are views of one that may have megabytes. */
+/** Copies the record's buffers. Those of decodeChunk are views of one buffer, which may have megabytes. */
 export function copyOf(record: BatchRecord): BatchRecord {
   const { salt, payload, references, metadata } = record
   const own = (bytes: Buffer | null) => bytes && Buffer.from(bytes)
@@ -255,23 +265,23 @@ function batchRecord(
   }
 }
 
-/** Digest of the record's payload, as its batch signs it. */
+/** Returns the payload's digest as the batch signs it. */
 export function digestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array {
   return payloadDigest(sha256, record)
 }
 
-/** Digest of its references; null: it has none. */
+/** Returns the references' digest; null: the record has none. */
 export function referencesDigestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array | null {
   return referencesDigest(sha256, record)
 }
 
-/** The first id of the chunk in which a record of a batch with this id lies. */
+/** Returns the first record id of the chunk that would contain this record. */
 export function chunkIdOf(recordId: Uuid): Uuid {
   const index = indexOfRecordId(recordId)
   return recordIdAt(recordId, index - (index % CHUNK_RECORDS))
 }
 
-/** Whether the chunk has the record: its last one may hold fewer than 64. */
+/** Whether the chunk has the record. A batch's last chunk may have fewer than 64. */
 export function holdsRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
   return indexOfRecordId(recordId) % CHUNK_RECORDS < count
 }
@@ -283,7 +293,7 @@ type Stretch = {
   readonly limit: number
 }
 
-/** Chunks behind the one at `seq` and `chunk`, of entries before `end`, whose content has not left, in order. */
+/** Lists chunks after position (`seq`, `chunk`) and before entry `end` whose content is in Postgres, in order. */
 export async function listChunksHere(
   db: Db,
   ledgerId: Uuid,

@@ -4,71 +4,71 @@ import type { Uuid } from '../../proof/ids.ts'
 import { ARCHIVE_RETRY_AFTER_MS } from '../limits.ts'
 
 /*
- * The archive as a connection sees it. Readers of chunks and envelopes (src/db/chunks/read-chunks.ts, src/db/chain/envelopes.ts) read from
- * it by themselves; their callers get the content, or an error of these.
+ * The archive as a database connection sees it.
+ *
+ * Readers of chunks and envelopes (src/db/chunks/read-chunks.ts, src/db/chain/envelopes.ts) use it by themselves.
+ * Their callers get the content, or one of the errors below.
  */
 
-/** The piece of an archive that a chunk lies in, and the keys of its documents as they are now. */
+/** The archive piece that contains a chunk, and the present keys of the piece's documents. */
 export type PlaceInArchive = {
   readonly ledgerId: Uuid
-  /** First entry of the piece. */
   readonly from: number
-  /** SHA-256 of the piece's objects, in hex, and their lengths; `documents` null: it has none. */
+  /** SHA-256 of the piece's objects in hex, and their lengths. `documents` is null if the piece has no documents. */
   readonly lines: string
   readonly linesBytes: number
   readonly documents: string | null
   readonly documentsBytes: number | null
-  /** Sealed secrets of the piece, base64; null: there are none. */
+  /** Sealed secrets of the piece in base64; null: there are none. */
   readonly keys: string | null
 }
 
-/** A chunk to be read from the archive. */
 export type ChunkInArchive = {
   readonly place: PlaceInArchive
   readonly seq: number
   readonly chunk: number
   readonly firstRecordId: Uuid
   readonly count: number
-  /** Seqs of the entries that erase its payloads, by record. */
+  /** Seq of the erasing entry, for each erased record of the chunk. */
   readonly erasures: ReadonlyMap<Uuid, number>
 }
 
-/** Envelopes to be read from the archive, all of one bundle (docs/formats/archive.md#objects). */
+/** Envelopes to read from the archive, all in one bundle (docs/formats/archive.md#objects). */
 export type EnvelopesInArchive = {
   readonly ledgerId: Uuid
   readonly tile: number
-  /** Entries of the bundle. */
   readonly width: number
   readonly entries: readonly { readonly seq: number; readonly leaf: Uint8Array }[]
 }
 
-/** Reads content that has left Postgres. */
 export type ArchiveContent = {
   /**
-   * The chunk's content (docs/formats/chunks.md), without metadata. Throws ApiError `archive_unavailable`: nobody knows; ArchiveFault: the
-   * archive has lost or changed it.
+   * Returns the chunk's content (docs/formats/chunks.md) without metadata.
+   *
+   * Throws ApiError `archive_unavailable` while the archive cannot be reached, and ArchiveFault if the archive has
+   * lost or changed the content.
    */
   read(chunk: ChunkInArchive): Promise<Uint8Array>
-  /** The envelopes in the order of the entries, each with its leaf. Throws as `read` does. */
+  /** Returns the envelopes in the order of `entries`, each checked against its leaf. Throws as `read` does. */
   readEnvelopes(wanted: EnvelopesInArchive): Promise<Uint8Array[]>
 }
 
-/** A connection or pool, by which content is read; `archive` null: the process has none. */
+/** A connection or pool with the archive that it reads from. `archive` null: the process has none. */
 export type ReadsArchive = { readonly archive?: ArchiveContent | null }
 
-/** Reads with it throw `archive_unavailable` at once where content lies in the archive. */
+/** A database without an archive: reads of archived content throw `archive_unavailable` at once. */
 export const NO_ARCHIVE: ReadsArchive = { archive: null }
 
-/** The archive that `db` reads from. Throws ApiError `archive_unavailable` where the process has none. */
+/** Returns the archive of `db`. Throws ApiError `archive_unavailable` if the process has none. */
 export function archiveOf({ archive }: ReadsArchive): ArchiveContent {
   if (!archive) throw archiveUnavailable(ARCHIVE_UNTOLD)
   return archive
 }
 
-/** One read of the archive; `chunk` null: it is of envelopes. */
+/** Wraps one read of the archive. `chunk` is null for reads of envelopes. */
 type Around = <T>(read: () => Promise<T>, chunk: ChunkInArchive | null) => Promise<T>
 
-/** The same database, with `around` called for each read of its archive. */
+/** Returns the same database, with `around` called for each read of its archive. */
 export function aroundArchive<D extends Pick<pg.Pool, 'query'> & ReadsArchive>(
   db: D,
   around: Around,
@@ -84,7 +84,10 @@ export function aroundArchive<D extends Pick<pg.Pool, 'query'> & ReadsArchive>(
   }
 }
 
-/** An object of the archive is missing, or has another digest than Postgres says. Clients get the same answer as if it were away. */
+/**
+ * An archive object is missing, or its digest differs from the one in Postgres. Clients get the same answer as when
+ * the archive cannot be reached.
+ */
 export class ArchiveFault extends ApiError {
   constructor(detail: string) {
     super('archive_unavailable', detail, { retryable: true, retryAfterMs: ARCHIVE_RETRY_AFTER_MS })
@@ -92,12 +95,12 @@ export class ArchiveFault extends ApiError {
   }
 }
 
-/** Whether content could not be read from the archive: it is away, or has a fault. */
+/** Whether the archive could not be read: it is unreachable, or it has a fault. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'archive_unavailable'
 }
 
-/** Whether the archive is away. False for a fault. */
+/** Whether the archive is unreachable. False for a fault. */
 export function isAway(error: unknown): boolean {
   return isUnreadable(error) && !(error instanceof ArchiveFault)
 }
@@ -110,6 +113,5 @@ export function archiveUnavailable(detail: string, cause?: Error): ApiError {
   })
 }
 
-/** Detail of an error: the process has no archive to read. */
 export const ARCHIVE_UNTOLD =
   'the content lies in the archive, which this process was not told of: TALLYSTICK_ARCHIVE, or --archive and --archive-key of verify'

@@ -1,18 +1,19 @@
 import { type Uuid, writeUuid } from '../../proof/ids.ts'
 
 /**
- * Parameters in Postgres' binary array format: `pg` sends a Buffer as a binary parameter, as it is. Inserting by
- * `unnest` of such arrays takes 10 µs a row, against 50 for the hex text that `pg` makes of an array of Buffers.
+ * Writes parameters in Postgres' binary array format. `pg` sends a Buffer as a binary parameter, unchanged.
  *
- * Layout: dimensions, has-null flag, element type's oid, length, lower bound; then length-prefixed elements.
+ * An insert by `unnest` of such arrays takes 10 µs a row. The hex text that `pg` makes of an array of Buffers takes
+ * 50 µs.
+ *
+ * Layout: dimensions, has-null flag, the element type's oid, length, lower bound; then length-prefixed elements.
  */
 const HEADER_BYTES = 20
 
-/** Milliseconds between the Unix epoch and Postgres', 2000-01-01. */
+/** Milliseconds between the Unix epoch and the Postgres epoch, 2000-01-01. */
 const POSTGRES_EPOCH_MS = 946_684_800_000
 
 export type Codec<T> = {
-  /** The element's type in SQL, and its oid. */
   readonly type: string
   readonly oid: number
   bytesOf(value: T): number
@@ -57,7 +58,7 @@ export const timestamptz: Codec<number> = {
   write: (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value - POSTGRES_EPOCH_MS) * 1000n, at),
 }
 
-/** One column of `rows` as a binary array parameter; `null` and `undefined` become SQL nulls. */
+/** Encodes one column of `rows` as a binary array parameter. `null` and `undefined` become SQL nulls. */
 export function encodeColumn<Row, T>(
   codec: Codec<T>,
   rows: readonly Row[],
@@ -89,14 +90,14 @@ export function encodeColumn<Row, T>(
   return buffer
 }
 
-/** As Postgres writes it: without dimensions. */
+/** Encodes an empty array as Postgres does: without dimensions. */
 function emptyArray(oid: number): Buffer {
   const buffer = Buffer.alloc(12)
   buffer.writeInt32BE(oid, 8)
   return buffer
 }
 
-/** The array of `values` in the same format, piece by piece and uncopied. */
+/** Yields the bytea array of `values` in the same format, without copying the values. */
 export function* arrayChunks(values: readonly Uint8Array[]): Generator<Uint8Array> {
   const header = Buffer.allocUnsafe(HEADER_BYTES)
   writeHeader(header, bytea.oid, 0, values.length)

@@ -2,7 +2,10 @@ import { withOwner } from './client.ts'
 import type { ConnectError } from './connect-error.ts'
 import type { DatabaseOrUrl } from './connection.ts'
 
-/** Throws, saying what to do and never the password, unless the database takes this login, which is its owner's, and is fit for 201s. */
+/**
+ * Throws unless `database` is reachable as its owner and is safe enough to answer 201. The message says what to do
+ * and never contains the password.
+ */
 export async function checkConnection(database: DatabaseOrUrl): Promise<void> {
   try {
     await withOwner(database, async () => {})

@@ -4,12 +4,13 @@ import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl
 import { OWNER_SETTINGS } from './session.ts'
 
 /**
- * A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). `archive`: reads what
- * has left Postgres.
+ * A pool, a caller's own connection in a transaction, or a connection reserved for one request (replica.ts).
+ *
+ * `archive` reads content that has left Postgres.
  */
 export type Db = Pick<pg.Pool, 'query'> & ReadsArchive
 
-/** Does `work` with a connection of its own, which is closed after it, whatever comes of it. */
+/** Runs `work` with a new connection and closes it afterwards, also after an error. */
 export async function withClient<T>(
   database: DatabaseOrUrl,
   work: (client: pg.Client) => Promise<T>,
@@ -17,7 +18,9 @@ export async function withClient<T>(
   return use(await openClient(database), work)
 }
 
-/** The same as the database's owner, who migrates or repairs: throws first where the session is not one that a 201 may rest on. */
+/**
+ * Runs `work` as the database's owner, who migrates or repairs. Throws first if the session is too unsafe for a 201.
+ */
 export async function withOwner<T>(
   database: DatabaseOrUrl,
   work: (client: pg.Client) => Promise<T>,
@@ -33,7 +36,7 @@ async function use<T>(client: pg.Client, work: (client: pg.Client) => Promise<T>
   }
 }
 
-/** One connection, which the caller closes. */
+/** Opens one connection. The caller closes it. */
 export async function openClient(
   database: DatabaseOrUrl,
   config: pg.ClientConfig & Partial<Pick<DatabaseClientConfig, 'settings' | 'isOwner'>> = {},
@@ -46,15 +49,17 @@ export async function openClient(
     return client
   }
   return connect().catch((error: Error) => {
-    // The password may have been changed just before.
+    // The password may have been rotated just before.
     if (opened.isWorthAnother(error)) return connect()
     throw error
   })
 }
 
 /**
- * The connection, with one statement after another however many are asked for at once. After one that failed there are no more: it may
- * still run, or the connection is broken, and whoever shares it would wait for that.
+ * Runs the statements of one connection one after another, even if several are issued at once.
+ *
+ * After a failed statement all later ones fail too. The failed one may still run, or the connection is broken, and
+ * other users would wait for it.
  */
 export function inTurn(client: Pick<pg.ClientBase, 'query'>): Db {
   let last: Promise<unknown> = Promise.resolve()

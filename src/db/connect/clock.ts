@@ -1,15 +1,16 @@
 import { CLOCK_ERROR_MS_MAX, CLOCK_MEASURE_EVERY_MS, CLOCK_SAMPLES, CLOCK_SKEW_WARN_MS } from '../limits.ts'
 import type { Db } from './client.ts'
 
-/** Another clock minus this machine's. The true value is within `errorMs` of it. */
+/** Another clock minus this machine's clock. The true value is within `errorMs` of `aheadMs`. */
 export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }
 
 /** `Date.now()` rounds down to a millisecond. */
 const TICK_MS = 1
 
 /**
- * Reads the database's clock `samples` times, and returns the offset of the quickest reading: the error is at most half the
- * round trip. Throws what the database throws.
+ * Reads the database's clock `samples` times and returns the offset of the quickest reading.
+ *
+ * The error is at most half the round trip. Throws what the database throws.
  */
 export async function measureClock(db: Db, now: () => number, samples: number): Promise<ClockOffset> {
   let best: ClockOffset | null = null
@@ -24,7 +25,6 @@ export async function measureClock(db: Db, now: () => number, samples: number): 
   return best!
 }
 
-/** Milliseconds since 1970, by the database's clock. */
 async function readClock(db: Db): Promise<number> {
   const { rows } = await db.query<{ ms: number }>(
     'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
@@ -38,8 +38,10 @@ type ClockLog = {
 }
 
 /**
- * The database's time, measured every CLOCK_MEASURE_EVERY_MS. In between it follows the monotonic clock, so that a wrong clock
- * of this machine, or its correction, does not change what the process signs and sends.
+ * The database's time, measured every CLOCK_MEASURE_EVERY_MS.
+ *
+ * Between measurements it follows the monotonic clock. A wrong clock of this machine, or its correction, therefore
+ * does not change what the process signs and sends.
  */
 export class DatabaseClock {
   readonly #db: Db
@@ -56,7 +58,7 @@ export class DatabaseClock {
     this.#localNow = localNow
   }
 
-  /** Measures, and goes on measuring until `close`. Throws what the database throws. */
+  /** Measures once, then again until `close`. Throws what the database throws at the first measurement. */
   static async start(db: Db, log: ClockLog, localNow: () => number = Date.now): Promise<DatabaseClock> {
     const clock = new DatabaseClock(db, log, localNow)
     clock.#take(await clock.#measureOrigin())
@@ -65,7 +67,6 @@ export class DatabaseClock {
     return clock
   }
 
-  /** Milliseconds since 1970. */
   readonly now = (): number => Math.floor(this.#originMs + performance.now())
 
   /** This machine's clock minus the database's. */
@@ -81,7 +82,7 @@ export class DatabaseClock {
     return measureClock(this.#db, () => performance.now(), CLOCK_SAMPLES)
   }
 
-  /** If the database is away or slow, the last measurement stays in use. */
+  /** If the database is unreachable or slow, the last measurement stays in use. */
   async #measureAgain(): Promise<void> {
     const measured = await this.#measureOrigin().catch(() => null)
     if (measured !== null && measured.errorMs <= CLOCK_ERROR_MS_MAX) this.#take(measured)

@@ -1,11 +1,13 @@
 import { ApiError } from '../../errors.ts'
 
 /**
- * Joins look-ups that come while others are under way into one query: under load a query costs several requests what it costs
- * one, and an idle server adds no delay. The same rule as for appends (src/append/appender.ts).
+ * Joins look-ups that arrive while a query is running into the next query.
  *
- * `load` MUST answer one value for each key, in order. If it throws, every caller that waits for the query gets the
- * error. Beyond `waitingMax` a look-up rejects with ApiError `overloaded`.
+ * Under load many requests share one query, and an idle server adds no delay. Appends follow the same rule
+ * (src/append/appender.ts).
+ *
+ * `load` MUST return one value for each key, in order. If it throws, every caller of that query gets the error. While
+ * `waitingMax` look-ups wait, another one rejects with ApiError `overloaded`.
  */
 export class Coalescer<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>
@@ -24,12 +26,12 @@ export class Coalescer<Key, Value> {
     if (waitingMax !== undefined && this.#waiting.length >= waitingMax) return Promise.reject(tooMany())
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     this.#waiting.push({ key, resolve, reject })
-    // Requests that arrived in the same turn of the event loop join the first query.
+    // Requests that arrive in the same slice of the event loop join the first query.
     if (this.#queries < queriesMax && this.#waiting.length === 1) setImmediate(() => this.#begin())
     return promise
   }
 
-  /** Look-ups that wait now, queries begun since the start, and look-ups that they answered. */
+  /** Look-ups that wait now, queries started so far, and look-ups that were sent with them. */
   get figures(): { readonly waiting: number; readonly queries: number; readonly keys: number } {
     return { waiting: this.#waiting.length, ...this.#counts }
   }
@@ -47,7 +49,7 @@ export class Coalescer<Key, Value> {
     this.#begin()
   }
 
-  /** How many go with the next query: one at least. */
+  /** Number of look-ups for the next query: at least one. */
   #countNext(): number {
     const { keysMax, weight } = this.#limits
     if (!weight) return keysMax
@@ -70,7 +72,10 @@ export class Coalescer<Key, Value> {
   }
 }
 
-/** `weight`: what the keys of one query may weigh together. `waitingMax`: look-ups that wait for a query; absent: any number. */
+/**
+ * `weight.max`: limit for the total weight of the keys in one query. `waitingMax`: limit for waiting look-ups;
+ * absent: none.
+ */
 type Limits<Key> = {
   readonly keysMax: number
   readonly queriesMax: number

@@ -1,8 +1,8 @@
 import type { Tls } from './tls.ts'
 
-/** A connection that could not be made: nothing was sent. The message says what to do, and never the password. */
+/** A connection could not be made, so nothing was sent. The message says what to do and never contains the password. */
 export class ConnectError extends Error {
-  /** Error code of the network, of TLS, or of Postgres (SQLSTATE). */
+  /** Error code of the network or of TLS, or a SQLSTATE. */
   readonly code: string | undefined
 
   constructor(message: string, cause: Error) {
@@ -11,7 +11,6 @@ export class ConnectError extends Error {
     this.code = (cause as { code?: string }).code
   }
 
-  /** The password, or whom it is for. */
   get isLoginRefused(): boolean {
     return this.code === '28P01' || this.code === '28000'
   }
@@ -35,7 +34,7 @@ function adviseOn(error: Error, tls: Tls): string {
 
 const CHECK_LOGIN = 'check user and password'
 
-/** Advice for each code. A code that needs no advice is missing. */
+/** Advice by error code. Codes that need no advice are missing. */
 const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
   ECONNREFUSED: 'is Postgres running there?',
   ENOTFOUND: 'its host name is not known',

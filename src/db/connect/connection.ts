@@ -19,33 +19,37 @@ import {
 } from './session.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
-/** Settings of connections from the environment, besides the URL. Plain values, so that a thread can be given them. */
+/** Connection settings from the environment, besides the URL. Plain values, so that they can be passed to a thread. */
 export type DatabaseOptions = {
-  /** A bundle in PEM; null: the certificates that Node trusts by itself. */
+  /** A CA bundle in PEM; null: the certificates that Node trusts by default. */
   readonly caFile: string | null
-  /** null: the URL has the password, or none is asked for. */
+  /** null: the URL has the password, or none is needed. */
   readonly password: PasswordSource | null
-  /** Settings that are not refused, because the storage makes them good. */
+  /** Unsafe settings that the operator accepts because the storage makes up for them. */
   readonly accepted?: readonly Acceptable[]
 }
 
 const NO_OPTIONS: DatabaseOptions = { caFile: null, password: null }
 
-/** A URL alone is what tests, tools and the command line have: nothing is added to it. */
+/** Tests, tools and the command line pass a URL alone, without further options. */
 export type DatabaseOrUrl = Database | string
 
-/** Proves to Postgres that this process holds the master key (docs/decisions/0020-a-login-alone-writes-nothing.md). */
+/**
+ * Computes the MAC by which Postgres knows that this process has the master key
+ * (docs/decisions/0020-a-login-alone-writes-nothing.md).
+ */
 type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
 
 /**
- * A database as one login, and how its connections are made. All connections of the project are made by this: it reads
- * the URL, sets TLS up, gets the password, and words the errors. Throws, saying what to do and never the password,
- * where the URL means nothing that is known.
+ * A database with one login. All connections of the project are made here.
+ *
+ * Reads the URL, sets up TLS, gets the password and words the errors. Throws if the URL has an unknown or
+ * contradictory setting. The message says what to do and never contains the password.
  */
 export class Database {
   readonly url: string
   readonly options: DatabaseOptions
-  /** For messages: no password. */
+  /** User, host, port and database, for messages. Contains no password. */
   readonly where: string
   readonly #login: Login
   readonly #tls: Tls
@@ -58,8 +62,8 @@ export class Database {
   readonly archive: ArchiveContent | null
 
   /**
-   * `mac`: null where nothing is written, or by the owner. `archive`: reads what has left Postgres; null where there is no archive, or
-   * nobody reads documents.
+   * `mac` is null for connections that only read and for the owner's. `archive` reads content that has left Postgres;
+   * null: there is no archive, or no documents are read.
    */
   constructor(
     url: string,
@@ -90,14 +94,15 @@ export class Database {
     return typeof database === 'string' ? new Database(database) : database
   }
 
-  /** Not sure who the other end is: for a warning. */
+  /** True if TLS does not verify the server's identity, which deserves a warning. */
   get isUnverified(): boolean {
     return isUnverified(this.#tls, this.#login.host)
   }
 
   /**
-   * Settings common to all connections. The caller adds the application name and timeouts. Every setting that pg would otherwise read
-   * from the environment is here, or in `forgetEnvironment`.
+   * Returns the settings that all connections share. The caller adds the application name and timeouts.
+   *
+   * Every setting that pg would otherwise read from the environment is set here or in `forgetEnvironment`.
    */
   clientConfig(): DatabaseClientConfig {
     const { host, port, user, database } = this.#login
@@ -121,39 +126,37 @@ export class Database {
       accepted: this.options.accepted ?? [],
       archive: this.archive,
       admit: (session) => {
-        // Those that are idle now lead to the primary that was replaced.
+        // Connections that are idle now lead to the replaced primary.
         if (this.#fence.admit(session)) this.renew()
       },
       renew: () => this.renew(),
     }
   }
 
-  /** Whether the primary that serves the connection was replaced since it was made. */
+  /** Whether the primary that serves the connection has been replaced since the connection was made. */
   isReplaced({ timeline }: DatabaseClient): boolean {
     return timeline !== null && this.#fence.isReplaced(timeline)
   }
 
-  /** Has the first password made, which may take longer than a connection waits. */
+  /** Gets the first password, which may take longer than the connection timeout. */
   async prepare(): Promise<void> {
     await this.#passwords?.get()
   }
 
-  /** Whether the same connection is worth another try at once: the password may be another one by now. */
+  /** Whether the connection should be tried again at once, because the password may have been rotated. */
   isWorthAnother(error: Error): boolean {
     return this.#passwords !== null && error instanceof ConnectError && error.isLoginRefused
   }
 
-  /** Pools of this database: a finding of one of them is true for all. */
   register(pool: Pool): void {
     this.#pools.add(pool)
   }
 
-  /** The connections that are open now lead to where the database was. Those in use are closed when they are given back. */
+  /** Replaces all open connections, which lead to the old server. A connection in use is closed when it is released. */
   renew(): void {
     for (const pool of this.#pools) pool.renew()
   }
 
-  /** Open connections of all pools. */
   clients(): pg.ClientBase[] {
     return [...this.#pools].flatMap(({ clients }) => clients)
   }
@@ -167,34 +170,38 @@ export class Database {
 
 type Pool = { renew(): void; readonly clients: readonly pg.ClientBase[] }
 
-/** pg would look for a file of passwords (PGPASSFILE, ~/.pgpass), and send what it finds there. */
+/** Prevents pg from reading a password file (PGPASSFILE, ~/.pgpass) and sending what it finds there. */
 function noPassword(): never {
   throw new Error('it asks for a password, and none is given')
 }
 
 export type DatabaseClientConfig = pg.ClientConfig & {
   readonly explain: (error: Error) => ConnectError
-  /** Does it, or throws at once while the database is away. */
+  /** Runs `connect`, or throws at once while the database is unreachable. */
   readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
-  /** Whether it migrates or repairs. As with a `mac`, what a 201 rests on is asked before anything is written. */
+  /**
+   * Whether the login migrates or repairs. As with a `mac`, the session's safety is checked before anything is
+   * written.
+   */
   readonly isOwner: boolean
   readonly accepted: readonly Acceptable[]
   readonly archive: ArchiveContent | null
-  /** Throws if the session is one of a primary that was replaced. */
+  /** Throws if a replaced primary serves the session. */
   readonly admit: (session: Timeline) => void
-  /** Closes the connections that are open, where what one is refused for is true for all. */
+  /** Closes all open connections. Called when the reason for a refusal applies to all of them. */
   readonly renew: () => void
-  /** Set in the session before anybody uses it, because poolers refuse them as parameters of the connection. */
+  /** Set in the session before its first use, because poolers refuse them as connection parameters. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
 
 type ConnectCallback = Parameters<pg.Client['connect']>[0]
 
 /**
- * A connection that fails to be made says what to do, and leaves nothing open: pg itself lets go of a socket whose server has not
- * answered, but not of one whose login failed on this side. One that breaks fails its query. It emits an error as well,
- * which would end a process that does not listen.
+ * A connection whose errors say what to do, and which leaves no socket open when it fails.
+ *
+ * pg itself closes a socket whose server has not answered, but not one whose login failed on this side. A connection
+ * that breaks fails its query. It also emits an error, which would end a process without a listener.
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
@@ -209,7 +216,7 @@ export class DatabaseClient extends pg.Client {
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
     this.setTypeParser(BIGINT_ARRAY_TYPE, parseNumbers)
-    // Before pg's own listener, which makes the rows of a query by these names.
+    // Runs before pg's own listener, which builds the rows of a query by these names.
     const { connection } = this as unknown as { connection: EventEmitter }
     connection.prependListener('rowDescription', nameInCamelCase)
     connection.prependListener('notice', (notice: { readonly routine?: string }) => {
@@ -217,12 +224,16 @@ export class DatabaseClient extends pg.Client {
     })
   }
 
-  /** null: not asked for, because the connection was made without the master key, or not told. */
+  /**
+   * null: the connection was made without the master key and is not the owner's, or the database hides the timeline.
+   */
   get timeline(): Timeline | null {
     return this.#timeline
   }
 
-  /** MAC of a call that this connection carries. */
+  /**
+   * Computes the MAC of a call that this connection sends. Throws if the connection was made without the master key.
+   */
   mac(chunks: Iterable<Uint8Array>): Buffer {
     if (this.#config.mac === null) throw new Error('this connection was made without the master key')
     return this.#config.mac(chunks)
@@ -252,14 +263,14 @@ export class DatabaseClient extends pg.Client {
       return this
     } catch (error) {
       const inner = this as unknown as { _ending: boolean; connection: { stream: { destroy(): void } } }
-      // Otherwise pg would report a connection that broke, and its pool would take the database for moved.
+      // Otherwise pg would report a broken connection, and its pool would conclude that the database has moved.
       inner._ending = true
       inner.connection.stream.destroy()
       throw this.#config.explain(error as Error)
     }
   }
 
-  /** Throws on a standby, which is behind, and on a primary that was replaced. */
+  /** Throws on a standby, which is behind, and on a replaced primary. */
   async #requirePrimary(): Promise<void> {
     try {
       const { rows } = await this.query<Timeline & { readonly isStandby: boolean }>(TIMELINE_SQL)
@@ -277,8 +288,10 @@ export class DatabaseClient extends pg.Client {
   }
 
   /**
-   * A commit that no longer waits for a synchronous standby, because somebody canceled it there, is announced as a warning and then
-   * as done, though a failover loses it. Its outcome is unknown: pg fails the query before it reads the rest of the answer.
+   * Fails a commit that was not replicated to a synchronous standby.
+   *
+   * When somebody cancels the wait there, Postgres sends a warning and then reports the commit as done, though a
+   * failover would lose it. The outcome is unknown, so pg must fail the query before it reads the rest of the answer.
    */
   #breakUnreplicated(): void {
     const { connection } = this as unknown as { connection: EventEmitter & { stream: { destroy(): void } } }
@@ -286,7 +299,11 @@ export class DatabaseClient extends pg.Client {
     connection.stream.destroy()
   }
 
-  /** Proves the session to the triggers that guard what it writes, and throws where one of those is off. `pid`: process so far. */
+  /**
+   * Proves the session to the triggers that guard its writes. Throws if one of those triggers is off.
+   *
+   * `pid` is the server process that has answered so far.
+   */
   async #prove(pid: number): Promise<void> {
     const { mac } = this.#config
     if (mac === null) return
@@ -300,14 +317,14 @@ export class DatabaseClient extends pg.Client {
         this.#config.renew()
         throw refusalOf([describeGuards(missing)])
       }
-      // An impostor of the database must not learn the MAC of anything else.
+      // An impostor of the database must not obtain the MAC of any other text.
       if (!SESSION_NAME.test(name))
         throw new Error('the database names the session in a way that is not known')
-      // A login may set its own: with a schema of its choice before pg_catalog, and where it may make functions (a database that was
-      // upgraded from Postgres 14), one of a thief's would be called in a proven session.
+      // A login may set its own search_path, with a schema of its choice before pg_catalog. Where it may create
+      // functions (a database upgraded from Postgres 14), a proven session would call a thief's function.
       await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
-      // A parameter, because pg_stat_activity shows the text of a statement to all sessions of the same login: anybody who has read the
-      // MAC there can end this session, and make sessions until one has its number.
+      // Sent as a parameter, because pg_stat_activity shows statement texts to all sessions of the same login. A
+      // reader of the MAC could end this session and open new ones until one gets the same number.
       await this.query('select set_config($1, $2, false)', [
         SESSION_MAC,
         mac([Buffer.from(name)]).toString('hex'),
@@ -318,7 +335,9 @@ export class DatabaseClient extends pg.Client {
   }
 }
 
-/** pg takes these from the environment (PGOPTIONS, …) where its configuration has none, and an empty value counts as none. */
+/**
+ * Clears values that pg takes from the environment (PGOPTIONS, …). An empty configured value would count as missing.
+ */
 function forgetEnvironment(client: {
   connectionParameters: Record<string, unknown>
   replication: unknown
@@ -327,25 +346,29 @@ function forgetEnvironment(client: {
   client.replication = undefined
 }
 
-/** Function of Postgres that waits for synchronous standbys. Messages are translated, names of functions are not. */
+/** Postgres function that waits for synchronous standbys. Messages are translated, function names are not. */
 const UNREPLICATED_ROUTINE = 'SyncRepWaitForLSN'
 
-/** Not pg_control_checkpoint(): right after a promotion it still tells the timeline before. */
+/** Not pg_control_checkpoint(): right after a promotion it still returns the previous timeline. */
 const TIMELINE_SQL = `
   select pg_catalog.pg_is_in_recovery() as is_standby, c.system_identifier::text as system,
     case when not pg_catalog.pg_is_in_recovery() then ('x' || pg_catalog.left(
       pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8))::bit(32)::bigint end as timeline
   from pg_catalog.pg_control_system() as c`
 
-/** feature_not_supported, insufficient_privilege, undefined_function: a database that keeps no log of this kind, or hides it. */
+/**
+ * feature_not_supported, insufficient_privilege, undefined_function: the database has no write-ahead log of this
+ * kind, or hides it.
+ */
 const TIMELINE_UNTOLD = ['0A000', '42501', '42883']
 
 const SESSION_MAC = 'tallystick.session_mac'
 const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
 
 /**
- * undefined_function, invalid_schema_name, insufficient_privilege: before `migrate` nothing can be proven, and nothing written.
- * checkDatabase says so, and its caller has such connections made anew.
+ * undefined_function, invalid_schema_name, insufficient_privilege: before `migrate` nothing can be proven or written.
+ *
+ * checkDatabase reports this, and its caller replaces such connections.
  */
 export const NOT_MIGRATED = ['42883', '3F000', '42501']
 
@@ -356,7 +379,7 @@ const TWO_PASSWORDS =
 const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 
 /**
- * Refuses parameters that would be passed over, because somebody may rely on them. libpq takes the last of a repeated one,
+ * Refuses unknown parameters, because somebody may rely on them. Also refuses repeated ones: libpq takes the last,
  * `URLSearchParams` the first.
  */
 function refuseUnknown(parameters: URLSearchParams): void {
@@ -373,7 +396,10 @@ function refuseUnknown(parameters: URLSearchParams): void {
 
 const PORT_DEFAULT = 5432
 
-/** As libpq takes it: a socket's folder is the parameter `host`, or stands, escaped, where the host does. */
+/**
+ * Parses the login as libpq does. The folder of a Unix socket is in the parameter `host`, or escaped in the host's
+ * position.
+ */
 function parseLogin(url: URL): Login {
   const host = url.searchParams.get('host') ?? decodePart(url.hostname).replace(/^\[(.+)\]$/, '$1')
   const user = decodePart(url.username)
@@ -385,7 +411,8 @@ function parseLogin(url: URL): Login {
 }
 
 /**
- * Passwords of generators have percent signs. The text is not shown, because it is the password or may be a part of it.
+ * Decodes percent escapes. Generated passwords may contain percent signs. The error omits the text, which may be part
+ * of the password.
  */
 function decodePart(text: string): string {
   try {

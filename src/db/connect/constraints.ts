@@ -1,12 +1,15 @@
 import { ApiError, type ErrorCode } from '../../errors.ts'
 
-/** The name of the constraint that an error of Postgres says was violated; null for any other error. */
+/** Returns the name of the violated constraint of a Postgres error; null for any other error. */
 export function constraintOf(error: unknown): string | null {
   const { constraint } = error as { constraint?: unknown }
   return typeof constraint === 'string' ? constraint : null
 }
 
-/** Two requests at once can both find something free, or unchanged. The database lets one have it, and the other is told this. */
+/**
+ * Client errors for violated constraints, by constraint name. Two concurrent requests may both pass the check before
+ * the write. The database accepts one, and the other gets this error.
+ */
 const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   agents_ledger_id_name_key: ['name_taken', 'the ledger has another agent of this name'],
   agent_signing_keys_pkey: ['signing_key_exists', 'the ledger has had this key before'],
@@ -38,7 +41,7 @@ const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   received_entries_once: ['state_conflict', 'another entry of that seq came before'],
 }
 
-/** Refusals that may be none a moment later. */
+/** Constraints that may pass a moment later, so their errors are retryable. */
 const RETRIED: ReadonlySet<string> = new Set([
   'offers_pending',
   'statements_policy',
@@ -46,7 +49,7 @@ const RETRIED: ReadonlySet<string> = new Set([
 ])
 const RETRYABLE = { retryable: true, retryAfterMs: 1_000 } as const
 
-/** The error for the client where a constraint refused; any other error as it is. */
+/** Returns the client error for a violated constraint. Any other error is returned unchanged. */
 export function explainConstraint(error: unknown): unknown {
   const constraint = constraintOf(error)
   const refusal = constraint === null ? undefined : REFUSALS[constraint]
@@ -57,7 +60,7 @@ export function explainConstraint(error: unknown): unknown {
   })
 }
 
-/** The same error, for who sees beforehand that the constraint would refuse. */
+/** Returns the same error for a caller that checks the limit before it writes. */
 export function refusalBy(constraint: 'keeping_max' | 'holds_records_max'): ApiError {
   return new ApiError(...REFUSALS[constraint]!)
 }

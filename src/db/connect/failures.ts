@@ -2,23 +2,26 @@ import pg from 'pg'
 import { ConnectError } from './connect-error.ts'
 
 /**
- * Meaning of a failed call for its transaction.
+ * What a failed call means for its transaction.
  *
- * - `data`: Postgres refused these rows and rolled back; other rows may pass. - `deadlock`: rolled back; the same call may
- * pass. - `unavailable`: rolled back or never begun; the database is in a state in which it cannot take the call. - `unknown`: no
- * answer came, or the server went away: it may have committed.
+ * - `data`: Postgres refused these rows and rolled back. Other rows may pass.
+ * - `deadlock`: rolled back. The same call may pass.
+ * - `unavailable`: rolled back or never begun. The database cannot take the call in its present state.
+ * - `unknown`: no answer came, or the server went away. The transaction may have committed.
  */
 export type Failure = {
   readonly kind: 'data' | 'deadlock' | 'unavailable' | 'unknown'
   readonly error: Error
 }
 
-/** A parameter that could not be encoded: nothing was sent, and the other rows may pass. */
+/** A parameter could not be encoded, so nothing was sent. Other rows may pass. */
 export class ValueError extends Error {}
 
 /**
- * Whether `error` is the database's state, not the fault of the values that a query was given: all that Postgres says but errors about
- * data, and a connection that is lost. For reads only: nobody knows the outcome of a write that failed like this.
+ * Whether `error` is caused by the database's state and not by the query's values.
+ *
+ * True for lost connections and for all Postgres errors that are not about data. For reads only: a write that failed
+ * like this has an unknown outcome.
  */
 export function isUnavailable(error: Error): boolean {
   if (error instanceof ConnectError) return true
@@ -28,7 +31,7 @@ export function isUnavailable(error: Error): boolean {
   return PG_MESSAGES.test(error.message)
 }
 
-/** Whether a text has a character that the database has none for: U+0000, or one that an encoding other than UTF-8 lacks. */
+/** Whether a text contains a character that the database cannot store: U+0000, or one that its encoding lacks. */
 export function isUnstorable(error: Error): boolean {
   return error instanceof pg.DatabaseError && UNSTORABLE.has(error.code ?? '')
 }
@@ -37,8 +40,10 @@ export function isUnstorable(error: Error): boolean {
 const UNSTORABLE = new Set(['22021', '22P05'])
 
 /**
- * Whether Postgres says what it says neither about data nor because of its load, a failover or an operator: a bug of ours, or a schema
- * that somebody has changed. Clients are told to come again, so this is what an alert has to count.
+ * Whether a Postgres error has no explanation by data, load, a failover or an operator.
+ *
+ * Then there is a bug of ours, or somebody has changed the schema. Clients are told to retry, so an alert must count
+ * these errors.
  */
 export function isUnexpected(error: Error): boolean {
   if (!(error instanceof pg.DatabaseError) || error.code === undefined || isAboutData(error)) return false
@@ -46,8 +51,10 @@ export function isUnexpected(error: Error): boolean {
 }
 
 /**
- * Whether `error` says that what this connection led to is not the database any more, or not the one that takes writes: a failover,
- * a restart, an answer that never came. Other connections lead to the same place, and a new one looks the name up anew.
+ * Whether `error` says that the connection no longer leads to a primary: a failover, a restart, or an answer that
+ * never came.
+ *
+ * Other connections lead to the same server. A new connection resolves the host name again.
  */
 export function isMoved(error: Error): boolean {
   const { code } = error as { code?: unknown }
@@ -55,13 +62,14 @@ export function isMoved(error: Error): boolean {
   return isUnanswered(error) || error.message.startsWith('Connection terminated unexpectedly')
 }
 
-/** Nothing came within the time of the query: on this connection nothing else will. */
+/** Whether the query timed out. The connection will deliver nothing more. */
 export function isUnanswered(error: Error): boolean {
   return error.message === 'Query read timeout'
 }
 
-// read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure; and
-// invalid_authorization_specification, of a session whose master key was replaced since it proved that it holds it.
+// read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure.
+//
+// invalid_authorization_specification: the master key was replaced after the session proved it.
 const MOVED = new Set(['25006', '57P01', '57P02', '57P03', '08006', '28000'])
 
 const SOCKET_CODES = new Set([
@@ -76,7 +84,7 @@ const SOCKET_CODES = new Set([
   'ENOENT',
 ])
 
-// Errors of `pg` and `pg-pool` that have no code.
+// Errors of `pg` and `pg-pool` without a code.
 const PG_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
 
@@ -84,10 +92,13 @@ const DEADLOCK = new Set(['40001', '40P01'])
 
 /** Data exceptions, integrity constraint violations. */
 const DATA_CLASSES = ['22', '23']
-/** raise_exception, no_data_found: so a function refuses what it is given. */
+/** raise_exception, no_data_found: a function refuses its arguments. */
 const RAISED = new Set(['P0001', 'P0002'])
 
-/** Postgres names no constraint in errors of other classes. A function of ours does, but for who calls it (28). */
+/**
+ * Whether the error is about data. In other classes Postgres names no constraint. Our functions do so in class 55,
+ * and in class 28, which is about the caller.
+ */
 function isAboutData(error: pg.DatabaseError): boolean {
   if (error.code === undefined || isFatal(error)) return false
   const sqlClass = error.code.slice(0, 2)
@@ -95,41 +106,51 @@ function isAboutData(error: pg.DatabaseError): boolean {
   return error.constraint !== undefined && sqlClass === '55'
 }
 
-/** The session has ended. */
+/** Whether the error ended the session. */
 function isFatal({ severity }: pg.DatabaseError): boolean {
   return severity === 'FATAL' || severity === 'PANIC'
 }
 
-/** Whether other rows may pass, though the error does not say that it is about data: a row is too large, or meets a bug. */
+/**
+ * Whether other rows may pass although the error is not marked as one about data. A row may be too large, or may
+ * trigger a bug.
+ */
 export function mayBeOfRows({ kind, error }: Failure): boolean {
   return (
     kind === 'unavailable' && (isUnexpected(error) || (error as pg.DatabaseError).code === LIMIT_EXCEEDED)
   )
 }
 
-// query_canceled (statement_timeout) and cannot_connect_now, which are answered before anything is committed.
+// query_canceled (statement_timeout) and cannot_connect_now. Both are answered before anything is committed.
 const NOT_COMMITTED = new Set(['57014', '57P03'])
 
-// Connection exceptions, and a server that went away (57P01, 57P02): while it waits for a synchronous standby
-// Postgres may end a session whose transaction has committed.
+// Connection exceptions, and a server that went away (57P01, 57P02). While a committed transaction waits for a
+// synchronous standby, Postgres may end its session.
 const UNKNOWN_CLASSES = ['08', '57', '58', 'XX']
 // statement_completion_unknown
 const UNKNOWN = new Set(['40003'])
-// Invalid authorization, insufficient resources: as FATAL they end a session that has not begun.
+// Invalid authorization, insufficient resources: as FATAL they end a session before it begins.
 const BEFORE_SESSION_CLASSES = ['28', '53']
 
-// program_limit_exceeded: a row that is too large; and so Postgres stops before its transaction numbers wrap around.
+// program_limit_exceeded: a row is too large. Postgres also uses it when it stops before transaction numbers wrap
+// around.
 const LIMIT_EXCEEDED = '54000'
 
-// Connections, authorization, rollbacks, resources, locks, operators, the system; read_only_sql_transaction, timeouts of a transaction,
-// insufficient_privilege, and what a session says whose plans or statements a migration or a pooler has taken away.
+// Classes and codes of passing states: connections, authorization, rollbacks, resources, locks, operators, the
+// system.
+//
+// The single codes are read_only_sql_transaction, timeouts of a transaction, insufficient_privilege, and errors of a
+// session whose plans or statements a migration or a pooler has removed.
 const PASSING_CLASSES = ['08', '28', '40', '53', '55', '57', '58']
 const PASSING = new Set(['25006', '25P03', '25P04', '42501', LIMIT_EXCEEDED, '0A000', '26000'])
 
-/** The default is the database's state: nothing was committed, and the same call may pass later. */
+/**
+ * Returns the kind of a failed call. The default is `unavailable`: nothing was committed, and the same call may pass
+ * later.
+ */
 export function classifyFailure(error: Error): Failure {
   if (error instanceof ValueError) return { kind: 'data', error }
-  // Only what Postgres said has an SQLSTATE. Sockets have codes too, and EPIPE even looks like one.
+  // Only an answer of Postgres has a SQLSTATE. Socket errors have codes too, and EPIPE even looks like a SQLSTATE.
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return { kind: 'unknown', error }
   return { kind: kindOf(error, error.code), error }
 }

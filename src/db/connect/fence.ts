@@ -1,25 +1,33 @@
 /**
- * Place of a session in the history of its cluster. Postgres begins a new timeline at each promotion, so of two primaries of one
- * system the one with the lower timeline was replaced.
+ * A session's position in the history of its cluster.
+ *
+ * Postgres begins a new timeline at each promotion. Of two primaries of one system, the one with the lower timeline
+ * was replaced.
  */
 export type Timeline = {
-  /** Made by initdb, common to a primary and its standbys. Decimal. */
+  /** Identifier made by initdb, shared by a primary and its standbys. Decimal. */
   readonly system: string
   /** From 1. */
   readonly timeline: number
 }
 
 /**
- * Highest timeline that this process has seen. A primary that was replaced and does not know it yet (it was stopped, or cut off from its
- * cluster) answers like any other: nothing that it stores can tell. Memory outside of it can (docs/decisions/0032-old-primaries-are-fenced.md).
+ * Remembers the highest timeline that this process has seen.
  *
- * The timeline of a session never changes, because a primary that is demoted ends its sessions, and sessions of a standby are
- * refused. So it is asked for once a connection, and compared each time that the connection is taken.
+ * A replaced primary that does not know it yet (it was stopped, or cut off from its cluster) answers like any other.
+ * Nothing that it stores can show that it was replaced. Memory outside of it can
+ * (docs/decisions/0032-old-primaries-are-fenced.md).
+ *
+ * The timeline of a session never changes: a demoted primary ends its sessions, and sessions of a standby are
+ * refused. So each connection reads it once, and it is compared whenever the connection is taken from its pool.
  */
 export class Fence {
   #highest: Timeline | null = null
 
-  /** Takes note of a session that begins. Throws if a primary that was replaced serves it. True if it is the first of a new timeline. */
+  /**
+   * Registers a new session. Returns true if it is the first of a new timeline. Throws if a replaced primary serves
+   * it.
+   */
   admit(session: Timeline): boolean {
     if (this.isReplaced(session)) {
       throw new Error(
@@ -32,7 +40,10 @@ export class Fence {
     return isNew
   }
 
-  /** Another system is another database, restored from a dump or upgraded: its timelines say nothing of this one's. */
+  /**
+   * Another system is another database, restored from a dump or upgraded. Its timelines cannot be compared with this
+   * system's.
+   */
   isReplaced({ system, timeline }: Timeline): boolean {
     return this.#highest?.system === system && timeline < this.#highest.timeline
   }

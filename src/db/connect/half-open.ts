@@ -6,7 +6,7 @@ import type { Pooler } from './pooler.ts'
 
 type WatchLog = { warn(details: object, message: string): void }
 
-/** A connection as pg has it, with the query that it waits for, and the process at the other end. */
+/** A connection as pg represents it, with its active query and its server process. */
 type Waiting = pg.ClientBase & {
   readonly processID: number | null
   readonly _activeQuery: object | null
@@ -14,12 +14,13 @@ type Waiting = pg.ClientBase & {
 }
 
 /**
- * Finds connections whose other end is gone without a word, as in a failover whose old writer answers nothing any more. The kernel
- * does not tell while something sent is not confirmed, and a query waits for as long as it may take.
+ * Finds connections whose server is gone without a message, as after a failover whose old writer no longer answers.
  *
- * So when an answer is late, a new connection asks what the process at the other end does. If there is none, or it does nothing, no
- * answer will come: the connection is cut, and its query fails as with any that breaks. Not through a pooler, which announces
- * processes that are not there. Returns what ends it.
+ * The kernel reports nothing while sent data is unconfirmed, so a query would wait for its whole timeout. When an
+ * answer is late, a new connection reads the state of the server process. If the process does not exist or is idle,
+ * no answer will come. The connection is then cut, and its query fails as on any broken connection.
+ *
+ * Does nothing behind a pooler, whose announced process ids do not exist. Returns a function that stops the watch.
  */
 export function watchHalfOpen(database: Database, pooler: Pooler, log: WatchLog): () => void {
   if (pooler !== 'none') return () => {}
@@ -35,13 +36,13 @@ export function watchHalfOpen(database: Database, pooler: Pooler, log: WatchLog)
     })
     if (late.length === 0) return
     await cutHalfOpen(database, late, log)
-    // Those that are at work have as long again.
+    // Connections with a busy server process get the same time again.
     for (const { _activeQuery: query } of late) if (query) seenAtMs.set(query, performance.now())
   }
   const timer = setInterval(() => {
     if (looking) return
     looking = true
-    // Where the database is away nothing can be said of it, and what waits fails by itself.
+    // While the database is unreachable nothing can be found out. Waiting queries fail by themselves.
     look()
       .catch(() => {})
       .finally(() => {
@@ -64,7 +65,7 @@ async function cutHalfOpen(database: Database, late: readonly Waiting[], log: Wa
   } finally {
     await client.end()
   }
-  // An answer that was on its way has come by then.
+  // An answer that was on its way has arrived by then.
   await new Promise((resolve) => setTimeout(resolve, HALF_OPEN_GRACE_MS))
   for (const { client, query } of waiting) {
     if (busy.has(client.processID!) || client._activeQuery !== query) continue
@@ -73,7 +74,7 @@ async function cutHalfOpen(database: Database, late: readonly Waiting[], log: Wa
   }
 }
 
-/** Processes, among these, that exist and are at work. */
+/** Returns those of the server processes that exist and are busy. */
 async function listBusy(client: pg.Client, late: readonly Waiting[]): Promise<Set<number>> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_stat_activity where pid = any($1) and usename = current_user and state is distinct from 'idle'`,

@@ -4,17 +4,20 @@ import type { ConnectError } from './connect-error.ts'
 import { Database, type DatabaseOrUrl } from './connection.ts'
 import { makeScramVerifier, SCRAM_ITERATIONS_DEFAULT } from './scram.ts'
 
-/** Names of the two lesser logins of a deployment: a Postgres may have several, each in a database of its own. */
+/**
+ * Names of a deployment's two restricted logins. One Postgres may serve several deployments, each with its own
+ * database.
+ */
 export type LoginNames = { readonly api: string; readonly worker: string }
 
 export const DEFAULT_LOGINS: LoginNames = { api: 'tallystick_api', worker: 'tallystick_worker' }
 
 const PASSWORD_TRIES_MAX = 50
 
-/** null: the login exists and its password is somebody else's business. */
+/** null: the login exists, and its password is managed elsewhere. */
 export type LoginPasswords = { readonly api: string | null; readonly worker: string | null }
 
-/** The URL of another login to the same database; `password` null: it has none. */
+/** Returns the URL of another login to the same database. `password` null: it has none. */
 export function loginUrl(url: string, login: string, password: string | null): string {
   const changed = new URL(url)
   changed.username = encodeURIComponent(login)
@@ -23,10 +26,15 @@ export function loginUrl(url: string, login: string, password: string | null): s
 }
 
 /**
- * Makes the two logins that are not the owner's, and sets their passwords where given. `owner`: the database as `client` reached it.
+ * Creates the API's and the worker's login and sets their passwords where given. `owner` is the database as `client`
+ * reached it.
  *
- * Needs CREATEROLE. Throws, saying what to do, where the owner may not make or change a login, where one is too powerful to be given
- * away, and where another database of this Postgres uses it with another password: its deployment would be locked out.
+ * Needs CREATEROLE. Throws, saying what to do, in three cases:
+ *
+ * - The owner may not create or change a login.
+ * - A login is too powerful to be given away.
+ * - Another database of this Postgres uses the login with another password: the change would lock that deployment
+ *   out.
  */
 export async function ensureLogins(
   client: pg.ClientBase,
@@ -50,7 +58,7 @@ async function ensureLogin(
   login: string,
   password: string | null,
 ): Promise<void> {
-  // Roles belong to the whole cluster: another database's migration may be making the same one right now.
+  // Roles belong to the whole cluster. Another database's migration may create the same role at this moment.
   const made = `begin
     if not exists (select from pg_roles where rolname = ${pg.escapeLiteral(login)}) then
       create role ${pg.escapeIdentifier(login)} login nosuperuser nocreatedb nocreaterole noinherit;
@@ -65,13 +73,13 @@ async function ensureLogin(
     )
   if (password === null) return
   if (others.length > 0) return requireSamePassword(owner, login, password, others)
-  // The setting came with Postgres 16.
+  // The setting exists since Postgres 16.
   const { rows } = await client.query<{ iterations: string | null }>(
     "select current_setting('scram_iterations', true) as iterations",
   )
   const verifier = makeScramVerifier(password, Number(rows[0]!.iterations ?? SCRAM_ITERATIONS_DEFAULT))
-  // Migrations of other databases may be changing it too ("tuple concurrently updated", once the other one has
-  // committed): as many tries as there may be of them.
+  // Migrations of other databases may change the role too; then Postgres says "tuple concurrently updated" once the
+  // other one has committed. There are as many tries as there may be such migrations.
   const body = `begin
     for try in 1 .. ${PASSWORD_TRIES_MAX} loop
       begin
@@ -82,11 +90,11 @@ async function ensureLogin(
       end;
     end loop;
   end`
-  // A literal: a name with two dollars in it would end a body between dollars, and what follows would be run.
+  // A literal, because a name with two dollar signs would end a dollar-quoted body, and the rest would be executed.
   await client.query(`do ${pg.escapeLiteral(body)}`).catch((error) => explainRefusal(error, owner, login))
 }
 
-/** `others`: databases, besides this one, in which the login has privileges or objects. */
+/** `others`: other databases in which the login has privileges or objects. */
 async function readLogin(
   client: pg.ClientBase,
   login: string,
@@ -104,7 +112,7 @@ async function readLogin(
   return rows[0]!
 }
 
-/** The password cannot be read, so that the login is tried with it. */
+/** Tries to log in with the password, because a stored password cannot be read. */
 async function requireSamePassword(
   owner: DatabaseOrUrl,
   login: string,
@@ -119,7 +127,7 @@ async function requireSamePassword(
     )
   } catch (error) {
     const { code, isLoginRefused } = error as ConnectError
-    // The right to connect is asked for after the password, and is granted later in this migration.
+    // Postgres checks the privilege to connect after the password. This migration grants it later.
     if (code === INSUFFICIENT_PRIVILEGE) return
     if (!isLoginRefused) throw error
     throw new Error(
@@ -131,7 +139,7 @@ async function requireSamePassword(
   }
 }
 
-/** From Postgres 16 on a login with CREATEROLE changes only the roles that it made, or was given with ADMIN OPTION. */
+/** Since Postgres 16 a login with CREATEROLE changes only roles that it created or got with ADMIN OPTION. */
 function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, login: string): never {
   if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
   const name = nameInSql(login)
@@ -143,12 +151,15 @@ function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, 
   )
 }
 
-/** For people, who quote no name that needs none. */
+/** Quotes a name only where SQL needs it, because people read it. */
 function nameInSql(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : pg.escapeIdentifier(name)
 }
 
-/** They may connect where PUBLIC may not. Nobody else loses that right: others may have schemas in the same database, or watch it. */
+/**
+ * Lets both logins connect where PUBLIC may not. No other privilege is revoked: others may have schemas in the same
+ * database, or monitor it.
+ */
 export async function grantConnect(client: pg.ClientBase, { api, worker }: LoginNames): Promise<void> {
   await asDatabaseOwner(
     client,
@@ -162,8 +173,9 @@ export async function revokeConnect(client: pg.ClientBase, login: string): Promi
 }
 
 /**
- * No login of ours needs temporary tables, and a stolen one could fill the disk with them. Where the database is somebody else's, or
- * somebody else has tables in it, PUBLIC keeps the right.
+ * Revokes temporary tables from PUBLIC. Our logins need none, and a stolen login could fill the disk with them.
+ *
+ * Does nothing if the database has another owner, or contains tables of others.
  */
 export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
   const { rowCount } = await client.query(
@@ -187,7 +199,9 @@ async function asDatabaseOwner(client: pg.ClientBase, what: string, whom: string
 }
 
 /**
- * Logins of the connected database, by what they alone may do. Empty before the first migration. Any login may ask.
+ * Finds the logins of the connected database by privileges that only the API or only the worker has.
+ *
+ * Both lists are empty before the first migration. Any login may call it.
  */
 export async function findLogins(
   db: Db,
@@ -204,7 +218,7 @@ export async function findLogins(
   return rows[0]!
 }
 
-/** On RDS a member of `rds_iam` logs in with a token, and with no password any more. */
+/** Grants `rds_iam` to both logins. On RDS a member logs in with a token and no longer with a password. */
 export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginNames): Promise<void> {
   const { rows } = await client.query<{ login: string; isMember: boolean | null }>(
     `select l.rolname as login, pg_has_role(l.oid, r.oid, 'member') as "isMember"
@@ -229,7 +243,7 @@ export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginN
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Throws unless the connected login is as weak as an API pod or a worker must be (docs/ARCHITECTURE.md), because this
+ * Throws unless the connected login is as restricted as an API pod or a worker must be (docs/ARCHITECTURE.md). That
  * bounds the harm of a stolen pod.
  */
 export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<void> {
@@ -260,7 +274,7 @@ const LOGIN_POWERS = `
       as "owns a table or may become its owner",
     bool_or(exists (select from pg_proc f where f.pronamespace = 'tallystick'::regnamespace and f.proowner = r.oid))
       as "owns a function or may become its owner",
-    -- the owner of a schema may drop what is in it; what is made in it could stand in for what is called in it
+    -- a schema owner may drop its content; an object created in it could replace a function that is called
     bool_or(has_schema_privilege(r.oid, 'tallystick', 'create')) as "may create in the schema",
     bool_or(has_table_privilege(r.oid, 'tallystick.note_key_secrets', 'select')) as "${WORKERS_POWER}",
     bool_or(r.rolname in ('pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'))

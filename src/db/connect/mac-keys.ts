@@ -1,9 +1,12 @@
 import type pg from 'pg'
 import type { DatabaseKey } from '../../signing/master-key.ts'
 
-/* The keys by which Postgres knows who holds the master key; written by the owner, and readable by no other login. */
+/* Keys by which Postgres recognizes holders of the master key. Only the owner can write and read them. */
 
-/** Adds those that are not there yet, and sends no other: a server that logs all statements logs their parameters too. */
+/**
+ * Adds missing keys. Existing keys are not sent again, because a server that logs all statements also logs their
+ * parameters.
+ */
 export async function addMacKeys(client: pg.ClientBase, all: readonly DatabaseKey[]): Promise<void> {
   const { rows } = await client.query<{ keyId: Buffer }>('select key_id from tallystick.mac_keys')
   const keys = all.filter(({ id }) => !rows.some(({ keyId }) => keyId.equals(id)))
@@ -15,7 +18,7 @@ export async function addMacKeys(client: pg.ClientBase, all: readonly DatabaseKe
   )
 }
 
-/** Removes all others: sessions that were proven with them have to be made anew, which pools do by themselves. */
+/** Removes all other keys. Sessions that were proven with them must be replaced, which pools do by themselves. */
 export async function keepMacKeys(client: pg.ClientBase, keys: readonly DatabaseKey[]): Promise<void> {
   await client.query('delete from tallystick.mac_keys where key_id <> all ($1::bytea[])', [
     keys.map((key) => key.id),

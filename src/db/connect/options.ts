@@ -8,7 +8,10 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Tell = (name: DatabaseVariable, message: string) => void
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
-/** Parses the options. An error names the variable and never shows its value: a command may hold a secret. */
+/**
+ * Parses the database options. An issue names the variable and never shows its value, because a command may contain a
+ * secret.
+ */
 export function parseDatabaseOptions(env: Environment): {
   readonly options: DatabaseOptions
   readonly issues: readonly Issue[]
@@ -55,7 +58,7 @@ function parseSeconds(text: string | undefined, tell: Tell): number {
 
 type Command = readonly [program: string, ...argv: string[]]
 
-/** null: it is none. */
+/** Returns the words of a command; null: the line is not a valid command. */
 function parseCommand(line: string): Command | null {
   const words = line.trimStart().startsWith('[') ? parseArray(line) : line.trim().split(/\s+/)
   const [program, ...argv] = words

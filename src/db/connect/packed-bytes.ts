@@ -2,18 +2,20 @@ import pg from 'pg'
 import { NUMBER_TYPES } from './row-values.ts'
 
 /*
- * Bytes in fewer characters than the two hex digits that Postgres writes for each: where rows carry envelopes and payloads, these are
- * most of what is sent. (The driver reads every value as UTF-8, so results in binary would be spoilt.) The types say
- * which is which: no table has a column of either.
+ * Sends bytes as fewer characters than the two hex digits that Postgres writes for each byte.
+ *
+ * In rows with envelopes and payloads, bytes are most of the traffic. Binary results are not possible, because the
+ * driver reads every value as UTF-8. The casts give each encoding a type of its own that no table column has, so that
+ * the parser can tell them apart.
  */
 const [BASE64, ESCAPED] = [1043, 1042]
 
-/** For any bytes: four characters for three. */
+/** For any bytes: four characters for three bytes. */
 export const asBase64 = (column: string) => `encode(${column}, 'base64')::varchar`
-/** For bytes that are nearly all ASCII, such as envelopes: one character for each, and four for those that are none. */
+/** For bytes that are nearly all ASCII, such as envelopes: one character for an ASCII byte, four for any other. */
 export const asEscaped = (column: string) => `encode(${column}, 'escape')::bpchar`
 
-/** `types` of a query that has columns like these. */
+/** Value for `types` of a query with such columns. */
 export const PACKED_TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BASE64) return (text: string) => Buffer.from(text, 'base64')
@@ -22,7 +24,7 @@ export const PACKED_TYPES = {
   },
 }
 
-/** A backslash begins another one, or the three octal digits of a byte. */
+/** Decodes Postgres' `escape` format. A backslash precedes another backslash or the three octal digits of a byte. */
 function fromEscaped(text: string): Buffer {
   if (!text.includes('\\')) return Buffer.from(text, 'latin1')
   const bytes = text.replace(/\\(?:\\|([0-7]{3}))/g, (_, octal?: string) =>

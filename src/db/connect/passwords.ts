@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS, PASSWORD_COMMAND_MS_MAX } from '../limits.ts'
 
-/** Where the password comes from, where it does not stand in the URL. Plain values: a thread can be given them. */
+/** Source of a password that is not in the URL. Plain values, so that they can be passed to a thread. */
 export type PasswordSource =
   | { readonly file: string }
   | {
       readonly command: readonly [program: string, ...argv: string[]]
       readonly cacheMs: number
-      /** Variables of this process's environment that the command gets. */
+      /** Environment variables that the command gets. */
       readonly env: Readonly<Record<string, string>>
     }
 
-/** Target of a connection, which a command must know to make a password for it. */
+/** Target of a connection. A command needs it to make a password. */
 export type Login = {
   readonly host: string
   readonly port: number
@@ -22,9 +22,9 @@ export type Login = {
 }
 
 export type Passwords = {
-  /** For one connection that is being made. Throws, saying what to do, and nothing of what it has read. */
+  /** Returns the password for one new connection. Throws, saying what to do, without any of the text that was read. */
   get(): Promise<string>
-  /** The database has refused what `get` gave: it MUST NOT be given again from memory. */
+  /** Called when the database refused the password. `get` MUST NOT return it from memory again. */
   refused(): void
 }
 
@@ -36,7 +36,7 @@ export function openPasswords(
   return 'file' in source ? new PasswordFile(source.file) : new PasswordCommand(source, login, commandMsMax)
 }
 
-/** Once, for a password that is to be set. */
+/** Reads the file once, for a password that is to be set. */
 export function readPasswordFile(file: string): string {
   try {
     return parsePassword(readFileSync(file, 'utf8'), `the password file ${file}`)
@@ -50,7 +50,7 @@ function explainUnreadable(error: NodeJS.ErrnoException): Error {
   return new Error(`the password file cannot be read: ${error.message}`)
 }
 
-/** Read anew for each connection: to rotate the password, write the file; nothing is restarted. */
+/** Reads the file for each connection. To rotate the password, write the file; nothing needs a restart. */
 class PasswordFile implements Passwords {
   readonly #file: string
 
@@ -70,11 +70,13 @@ class PasswordFile implements Passwords {
 }
 
 /**
- * Run for a password, which is then used for `cacheMs`. Connections that are made at the same time wait for the same run, and
- * once half of that time is over the next run begins while the password before it is still given: nobody waits.
+ * Runs a command for the password and uses it for `cacheMs`.
  *
- * No shell takes part, because an image may have none and a password in a command line is quoted wrong sooner or later.
- * The command's own error text is not repeated, because it may hold the secret.
+ * Concurrent connections wait for the same run. After half of `cacheMs` the next run begins while the present
+ * password is still returned, so that no connection waits.
+ *
+ * No shell is involved: an image may have none, and passwords in a command line are sooner or later quoted wrong. The
+ * command's error text is not repeated, because it may contain the secret.
  */
 class PasswordCommand implements Passwords {
   readonly #source: Extract<PasswordSource, { command: unknown }>
@@ -95,7 +97,7 @@ class PasswordCommand implements Passwords {
     if (ageMs < cacheMs / 2) return this.#kept!.password
     const running = this.#begin()
     if (ageMs >= cacheMs) return running
-    // A failure here happens again when the password has expired, and is reported then.
+    // A failure here recurs once the password has expired, and is reported then.
     running.catch(() => {})
     return this.#kept!.password
   }
@@ -107,7 +109,10 @@ class PasswordCommand implements Passwords {
     return this.#running
   }
 
-  /** One that was made just now is given again: while a database refuses everybody the command must not run without a pause. */
+  /**
+   * A very recent password stays in use. While a database refuses everybody, the command must not run without a
+   * pause.
+   */
   refused(): void {
     if (this.#kept && performance.now() - this.#kept.sinceMs >= PASSWORD_COMMAND_EVERY_MS) this.#kept = null
   }
@@ -133,7 +138,7 @@ class PasswordCommand implements Passwords {
   }
 }
 
-/** As libpq names them: scripts for psql know them. */
+/** Environment variables with libpq's names, which scripts for psql know. */
 function variablesOf({ host, port, user, database }: Login): Record<string, string> {
   return { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: database }
 }
@@ -149,7 +154,10 @@ function explainRun({ code, killed, signal }: RunError): string {
   return `failed with ${signal ?? `exit code ${code}`}: run it by hand to see why`
 }
 
-/** One line break at the end is the editor's, or echo's. */
+/**
+ * Removes one line break at the end, which an editor or echo adds. Throws if the rest is empty, too long or has
+ * several lines.
+ */
 function parsePassword(text: string, where: string): string {
   const password = text.replace(/\r?\n$/, '')
   if (password === '') throw new Error(`${where} is empty`)

@@ -5,16 +5,25 @@ import { Database, type DatabaseOrUrl } from './connection.ts'
 import { HANDED_ON } from './session.ts'
 import { withTransaction } from './transaction.ts'
 
-/** Something between this process and Postgres that hands connections on. 'transaction': to another client after each transaction or statement. */
+/**
+ * Connection pooler between this process and Postgres. `transaction`: it hands connections to another client after
+ * each transaction or statement.
+ */
 export type Pooler = 'none' | 'present' | 'transaction'
 
 /**
- * A pooler announces a process id of its own making. If then this client is answered by another process than before, or another
- * client's transaction runs in the process that this one's ran in, while both are connected, connections are handed on by the
- * transaction: in session mode each client keeps its own. A pooler that is busy, or takes its connections in turn, is found out by the first;
- * an idle one which takes the connection that it used last, by the second. Each connection asks once more while it is made (connection.ts).
+ * Detects a pooler, and whether it hands connections on by the transaction.
  *
- * Throws where a second connection cannot be made, or the probe fails: that proves nothing, and a pooler must be known.
+ * A pooler announces a process id of its own. If that differs from the backend's, a second connection is opened and
+ * two signs are checked. Each of them excludes session mode, in which each client keeps its process:
+ *
+ * - This client is answered by another process than before. This detects a busy pooler, or a round-robin one.
+ * - The second client's transaction runs in this client's process. This detects an idle pooler that reuses its last
+ *   connection.
+ *
+ * Each connection also checks once while it is made (connection.ts).
+ *
+ * Throws if the second connection or a probe fails: that proves nothing, and the kind of pooler must be known.
  */
 export async function findPooler(client: pg.ClientBase, database: DatabaseOrUrl): Promise<Pooler> {
   const pid = await readBackendPid(client)
@@ -34,10 +43,13 @@ export async function findPooler(client: pg.ClientBase, database: DatabaseOrUrl)
   }
 }
 
-/** PgBouncer's answer to `begin`, which it gives a protocol's error code that says less. */
+/** PgBouncer's answer to `begin`. Its error code is a general protocol error. */
 const STATEMENT_MODE = /statement pooling/
 
-/** Throws, saying what to do, where a connection is no session: its settings and prepared statements would be somebody else's. */
+/**
+ * Throws, saying what to do, behind a transaction pooler. There, settings and prepared statements would be shared
+ * with other clients. Returns the kind of pooler.
+ */
 export async function refuseTransactionPooler(client: pg.ClientBase, from: DatabaseOrUrl): Promise<Pooler> {
   const database = Database.of(from)
   const pooler = await findPooler(client, database)
@@ -50,10 +62,10 @@ async function readBackendPid(client: pg.ClientBase): Promise<number> {
   return rows[0]!.pid
 }
 
-/** A setting, as every connection of the pools has: a proxy that sees one keeps the session for its client (RDS Proxy). */
+/** Any setting, as every pooled connection has: RDS Proxy then pins the session to its client. */
 const PINNING = { jit: 'off' }
 
-/** Process id that the connection was told at its start. */
+/** Process id that was announced when the connection started. */
 function announcedPid(client: pg.ClientBase): number | null {
   return (client as pg.ClientBase & { processID?: number | null }).processID ?? null
 }

@@ -20,13 +20,13 @@ import { isMoved, isUnexpected } from './failures.ts'
 type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 
 /**
- * Counts the connections that it did not get, because of these pg-pool tells nobody but who asked, and lets go of those that lead
- * to where the database was.
+ * A pool that counts failed connections and can replace its open ones. pg-pool reports a failed connection only to
+ * its caller.
  */
 export class DatabasePool extends pg.Pool {
-  /** `wait`: none became free in time; `idle`: one broke while nobody used it. */
+  /** `wait`: none became free in time. `idle`: an unused connection broke. */
   readonly failures = { connect: 0, wait: 0, idle: 0 }
-  /** Errors of Postgres that are nobody's data and no passing state. */
+  /** Number of Postgres errors that neither data nor a passing state explains. */
   unexpected = 0
   readonly archive: ArchiveContent | null
   readonly #database: Database | null
@@ -60,14 +60,14 @@ export class DatabasePool extends pg.Pool {
         return this.#tryConnect(callback, isLast)
       }
       if (!error) return callback(undefined, client, release)
-      // The password may have been changed just before.
+      // The password may have been rotated just before.
       if (!isLast && this.#database?.isWorthAnother(error)) return this.#tryConnect(callback, true)
       this.#count(error)
       callback(this.#explain(error), client, release)
     })
   }
 
-  /** Closes the connections that are open now as soon as they are free. (pg-pool has no call for it except a maximum age.) */
+  /** Closes all present connections as soon as they are free. pg-pool offers only a maximum age for this. */
   renew(): void {
     if (performance.now() - this.#renewedAtMs < POOLS_RENEWED_EVERY_MS) return
     this.#renewedAtMs = performance.now()
@@ -85,7 +85,7 @@ export class DatabasePool extends pg.Pool {
     else if (!this.ending) this.failures.connect++
   }
 
-  /** pg-pool gives up at the same time as the connection, and says less. */
+  /** Explains a timeout. pg-pool gives up at the same time as the connection, with a poorer message. */
   #explain(error: Error): Error {
     const { explain } = this.options as Partial<DatabaseClientConfig>
     return explain && error.message.startsWith(POOL_GAVE_UP) ? explain(error) : error
@@ -103,7 +103,9 @@ type PoolInside = {
 
 type PoolLog = { warn(details: object, message: string): void }
 
-/** Connections that append: one for each lane of the appender, and one for what is not queued. */
+/**
+ * Opens the pool for appends: one connection for each sender of the appender, and one for writes that are not queued.
+ */
 export function openWritePool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: WRITE_CONNECTIONS_MAX,
@@ -113,10 +115,11 @@ export function openWritePool(database: DatabaseOrUrl, log: PoolLog): DatabasePo
 }
 
 /**
- * Connections that look up keys, records and entries.
+ * Opens the pool for look-ups of keys, records and entries.
  *
- * One plan a statement, whatever the values are. Otherwise Postgres plans a look-up of few ids anew each time, because it takes an
- * array whose length it doesn't know for one of ten: 163 us of a look-up of one record with this, 445 without.
+ * Each statement has one plan, whatever its values are. Otherwise Postgres plans a look-up of few ids anew each time,
+ * because it assumes ten elements for an array of unknown length. A look-up of one record takes 163 µs like this, and
+ * 445 µs without.
  */
 export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -128,10 +131,10 @@ export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePoo
 }
 
 /**
- * Connections for searches, apart from those that look up keys and single records: however many search, these wait for none.
+ * Opens the pool for searches, so that key and record look-ups never wait for them.
  *
- * All plans but walks along indexes are priced out, because what the planner believes of a value may have been true
- * once: a walk costs the same whatever the tables are thought to hold.
+ * All plans but index walks are priced out, because the planner's statistics may be outdated. A walk costs the same
+ * whatever the planner assumes about the tables.
  */
 export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -142,7 +145,7 @@ export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabaseP
   })
 }
 
-/** The one connection of a standby's probe: reads, however many there are, keep none from it. */
+/** Opens the single connection that probes a standby, so that no number of reads can block the probe. */
 export function openProbePool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: 1,
@@ -169,11 +172,10 @@ const SEARCH_SETTINGS = {
   // Keys differ each time.
   enable_memoize: 'off',
   jit: 'off',
-  // There is one plan, whatever the values are.
   plan_cache_mode: 'force_generic_plan',
 }
 
-/** Pool of pg-boss. Apart, so that no round of a follower waits for the polling of a queue, or the reverse. */
+/** Opens the pool of pg-boss. It is separate, so that followers and queue polling never wait for each other. */
 export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: JOB_CONNECTIONS_MAX,
@@ -183,9 +185,9 @@ export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool
 }
 
 /**
- * Pool of deliveries to endpoints. Apart, because tenants decide how many there are.
+ * Opens the pool for deliveries to endpoints. It is separate, because tenants decide how many deliveries there are.
  *
- * Plans never read whole tables: those that are small when a statement is prepared may have grown.
+ * Plans never scan whole tables: a table that is small when a statement is prepared may have grown.
  */
 export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -196,7 +198,7 @@ export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): Database
   })
 }
 
-/** Pool of draining to peers. Apart, as for endpoints. */
+/** Opens the pool for draining to peers. It is separate for the same reason as the webhook pool. */
 export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: PEER_CONNECTIONS_MAX,
@@ -208,7 +210,7 @@ export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePoo
 
 type PoolOptions = Required<Pick<pg.PoolConfig, 'max' | 'application_name'>> &
   Pick<DatabaseClientConfig, 'settings'> & {
-    /** After this Postgres ends a statement; where nothing is heard of that either, the connection is given up. */
+    /** Postgres ends a statement after this time. If not even that answer comes, the connection is given up. */
     readonly statementMs: number
   }
 
@@ -218,7 +220,7 @@ function openPool(
   { statementMs, settings, ...options }: PoolOptions,
 ): DatabasePool {
   const opened = Database.of(database)
-  // A pool hands its configuration to each client that it makes.
+  // pg-pool passes its configuration to each client that it makes.
   const Client = DatabaseClient as unknown as NonNullable<pg.PoolConfig['Client']>
   const config = {
     ...opened.clientConfig(),
@@ -238,7 +240,10 @@ function openPool(
   return pool
 }
 
-/** Ended because nobody used it (idle_session_timeout), or cut by a firewall or pooler, which does that to idle ones: counted, and not logged. */
+/**
+ * Whether an idle connection was ended for being idle: by idle_session_timeout, a firewall or a pooler. Such ends are
+ * counted but not logged.
+ */
 function isIdleEnd({ code, message }: Error & { readonly code?: string }): boolean {
   return code === '57P05' || code === 'ECONNRESET' || message.startsWith('Connection terminated unexpectedly')
 }

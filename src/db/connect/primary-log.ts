@@ -3,19 +3,22 @@ import { PRIMARY_LOG_BACK_MS, PRIMARY_LOG_LOOKS_MAX, PRIMARY_LOG_SPACING_MS } fr
 type Look = { readonly walBytes: number; readonly atMs: number }
 
 /**
- * How far the primary's log was, and when. A standby's lag is the age of the first byte that it lacks: of the oldest look that saw
- * more than it has replayed. So an idle primary makes no lag, and neither server's clock counts. It says up to a look's spacing less
- * than the truth: a tenth of a second under load, a second without.
+ * Samples of the primary's log position with their times, from which a standby's lag is computed.
+ *
+ * The lag is the age of the oldest sample beyond the standby's position. So an idle primary causes no lag, and
+ * neither server's clock matters. The result may be too small by the spacing of samples: 0.1 s under load, 1 s
+ * without.
  */
 export class PrimaryLog {
-  /** Oldest first, both members rising. */
+  /** Oldest first; both members increase. */
   readonly #looks: Look[] = []
   #newest: Look = { walBytes: 0, atMs: Number.NEGATIVE_INFINITY }
 
-  /** `atMs`: before the primary was asked. */
+  /** Adds a sample. `atMs`: time before the primary was queried. */
   note(walBytes: number, atMs: number): void {
     if (walBytes < this.#newest.walBytes) {
-      // Answers overtake each other. A primary that stays behind is another one: what the old one wrote beyond it is no standby's lack.
+      // Answers may overtake each other. If the position stays lower, this is another primary, and a standby does not
+      // lack what the old one wrote beyond it.
       if (atMs - this.#newest.atMs < PRIMARY_LOG_BACK_MS) return
       this.#looks.length = 0
     }
@@ -27,7 +30,7 @@ export class PrimaryLog {
     if (this.#looks.length > PRIMARY_LOG_LOOKS_MAX) this.#looks.shift()
   }
 
-  /** Lag of a standby that has replayed so many bytes of the log. */
+  /** Returns the lag of a standby that has replayed `walBytes` of the log. */
   behind(walBytes: number, nowMs: number): { readonly bytes: number; readonly ms: number } {
     const lacked = this.#looks.find((look) => look.walBytes > walBytes)
     return {

@@ -1,12 +1,13 @@
 import { RECONNECT_PAUSE_MS_MAX, RECONNECT_PAUSE_MS_MIN } from '../limits.ts'
 
 /**
- * Bounds how often a database that is away is asked for a connection. Every request needs one, and Postgres forks a process for each
- * that it turns away while it recovers: in an outage of 30 s two servers and two workers made 3,125 attempts, 2,641 of them because 28
- * clients asked the servers again and again.
+ * Limits connection attempts while the database is unreachable.
  *
- * After a failure there is one attempt at a time, after pauses that double. Until one succeeds, whoever else wants a connection hears at
- * once why there is none.
+ * Every request needs a connection, and a recovering Postgres forks a process for each one that it refuses. In an
+ * outage of 30 s, two servers and two workers made 3,125 attempts. Retries of 28 clients caused 2,641 of them.
+ *
+ * After a failure one attempt runs at a time, after pauses that double. Until one succeeds, all other callers get the
+ * last error at once.
  */
 export class Reconnects {
   readonly #now: () => number
@@ -21,7 +22,10 @@ export class Reconnects {
     this.#random = random
   }
 
-  /** Does `connect`, or throws what the last attempt threw. `counts`: whether an error says that the database is away. */
+  /**
+   * Runs `connect`, or throws the last attempt's error. `counts` returns whether an error means that the database is
+   * unreachable.
+   */
   async attempt<T>(connect: () => Promise<T>, counts: (error: Error) => boolean): Promise<T> {
     const failures = this.#failures
     const isProbe = failures > 0
@@ -32,7 +36,7 @@ export class Reconnects {
       this.#failures = 0
       return connected
     } catch (error) {
-      // Several may be under way when the database goes: the first that fails counts.
+      // Several attempts may be running when the database fails. Only the first failure counts.
       if (counts(error as Error) && this.#failures === failures) this.#pause(error as Error)
       throw error
     } finally {
@@ -40,7 +44,7 @@ export class Reconnects {
     }
   }
 
-  /** Jittered by half, so that many processes do not come back at the same moment. */
+  /** The pause is jittered by half, so that many processes do not return at the same moment. */
   #pause(error: Error): void {
     const pauseMs = Math.min(
       RECONNECT_PAUSE_MS_MAX,

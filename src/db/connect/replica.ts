@@ -11,11 +11,21 @@ import { PrimaryLog } from './primary-log.ts'
 /**
  * Reasons for which a read goes to the primary.
  *
- * True for all reads until the next probe: `away`: no connection, or it broke; `promoted`: the server is no standby any more;
- * `foreign`: it is a standby of another system; `lagging`: it is further behind than it may be; `unknown`: it was not looked at yet.
+ * Valid for all reads until the next probe:
  *
- * True for this read: `unknown`: the primary did not say how far it is; `busy`: no connection was free in time; `behind`: it lacks entries
- * that the read must show; `ahead`: it shows entries that the primary does not show; `diverged`: it shows another chain.
+ * - `away`: no connection, or it broke.
+ * - `promoted`: the server is no longer a standby.
+ * - `foreign`: it is a standby of another system.
+ * - `lagging`: it is further behind than allowed.
+ * - `unknown`: it has not been probed yet.
+ *
+ * Valid for one read:
+ *
+ * - `unknown`: the primary did not report its position.
+ * - `busy`: no connection was free in time.
+ * - `behind`: it lacks entries that the read must show.
+ * - `ahead`: it shows entries that the primary does not show.
+ * - `diverged`: it shows another chain.
  */
 export const REPLICA_REFUSALS = [
   'away',
@@ -30,7 +40,6 @@ export const REPLICA_REFUSALS = [
 ] as const
 export type ReplicaRefusal = (typeof REPLICA_REFUSALS)[number]
 
-/** Those that say nothing of the next read. */
 const OF_ONE_READ: readonly ReplicaRefusal[] = ['unknown', 'busy', 'behind', 'ahead', 'diverged']
 
 export class ReplicaError extends Error {
@@ -42,18 +51,21 @@ export class ReplicaError extends Error {
   }
 }
 
-/** End of a ledger that a connection shows, and so whichever statements run on it: a standby never goes back. */
+/**
+ * Size and chain hash of a ledger as read on this connection. Later statements on it see at least this much, because
+ * a standby never goes back.
+ */
 export type LedgerShown = {
-  /** Number of entries; 0: it shows no such ledger. */
+  /** Number of entries; 0: the connection shows no such ledger. */
   readonly size: number
-  /** Chain hash (32 bytes) at that size; null: there are none. */
+  /** Chain hash (32 bytes) at that size; null: no entries. */
   readonly chain: Buffer | null
 }
 
 export type HeldConnection = {
   readonly db: Db
   readonly ledgers: ReadonlyMap<Uuid, LedgerShown>
-  /** `error`: the connection is closed. */
+  /** Closes the connection if `error` is given. */
   release(error?: Error): void
 }
 
@@ -63,17 +75,17 @@ type ReplicaLog = {
 }
 
 /**
- * A physical standby (hot standby of Postgres) that reads may rest on.
+ * A physical standby (hot standby of Postgres) from which reads may be served.
  *
- * Each read looks, on the very connection that it uses, whether that leads to a standby, how far it is, and how many entries of the
- * ledger it has. So it does not matter whether the URL names one server or a balancer in front of several. A server that must not be
- * read is asked again once a second only, by `probe`.
+ * Each read checks on its own connection that the server is a standby, how far it has replayed, and how many entries
+ * of the ledger it has. So the URL may name one server or a load balancer in front of several. After a refusal that
+ * is valid for all reads, only `probe` checks the server, once a second.
  */
 export class Replica {
   readonly readPool: DatabasePool
   readonly searchPool: DatabasePool
   readonly #probePool: DatabasePool
-  /** The primary's log, as far as anybody has seen it: what lag is measured against. */
+  /** Known positions of the primary's log, against which lag is measured. */
   readonly primaryLog = new PrimaryLog()
   readonly #primary: pg.Pool
   readonly #lagMsMax: number
@@ -103,25 +115,26 @@ export class Replica {
     this.#now = deps.now ?? (() => performance.now())
   }
 
-  /** null: reads may rest on it. */
+  /** null: reads may use the replica. */
   get refusal(): ReplicaRefusal | null {
     return this.#refusal
   }
 
-  /** As the last look found it; null: it cannot be looked at. */
+  /** Lag at the last check; null: the replica could not be checked. */
   get lag(): { readonly bytes: number; readonly ms: number } | null {
     return this.#lag
   }
 
-  /** Begins to look at it once a second. Returns after the first look. */
+  /** Starts probing once a second. Returns after the first probe. */
   async open(): Promise<void> {
     this.#timer = setInterval(() => void this.probe(), REPLICA_PROBE_EVERY_MS)
     await this.probe()
   }
 
   /**
-   * A connection of `pool`, and what it shows of the ledgers. Throws ReplicaError, and whatever the connection fails with; either way
-   * reads go to the primary.
+   * Takes a connection of `pool` and reads the ends of the ledgers on it.
+   *
+   * Throws ReplicaError or the connection's error. In both cases the read goes to the primary.
    */
   async hold(pool: DatabasePool, ledgerIds: readonly Uuid[]): Promise<HeldConnection> {
     if (this.#refusal !== null) throw new ReplicaError(this.#refusal, 'the last look refused it')
@@ -131,7 +144,7 @@ export class Replica {
       const ledgers = new Map(ledgerIds.map((ledgerId, i) => [ledgerId, shown[i]!]))
       return { db: inTurn(client), ledgers, release: (error) => client.release(error) }
     } catch (error) {
-      // One that merely lags serves the next read.
+      // A standby that only lags may serve the next read, so its connection stays open.
       const isSound = error instanceof ReplicaError && error.refusal === 'lagging'
       client.release(isSound ? undefined : (error as Error))
       this.failed(error as Error)
@@ -140,13 +153,13 @@ export class Replica {
     }
   }
 
-  /** Hears of an error of a read. One that is true of the server keeps others from it until the next probe. */
+  /** Reports an error of a read. An error that affects the whole server stops other reads until the next probe. */
   failed(error: Error): void {
     const refusal = refusalOf(error)
     if (refusal !== null && !OF_ONE_READ.includes(refusal)) this.#set(refusal, error)
   }
 
-  /** Looks whether reads may rest on it. Never throws. */
+  /** Checks the replica and updates `refusal`. Never throws. */
   probe(): Promise<void> {
     this.#probing ??= this.#probe().finally(() => {
       this.#probing = null
@@ -166,7 +179,7 @@ export class Replica {
     try {
       await this.#lookAtPrimary()
     } catch {
-      // Reads wait for the primary anyway: nothing is known of the replica from this.
+      // Reads need the primary anyway. This failure says nothing about the replica.
       return
     }
     try {
@@ -196,7 +209,7 @@ export class Replica {
     }
   }
 
-  /** A connection that is free at once or nearly so, or made: others may hold all of them for as long as their reads take. */
+  /** Takes or makes a connection, waiting only briefly. Other reads may occupy all connections for long. */
   async #connectSoon(pool: DatabasePool): Promise<pg.PoolClient> {
     const hasRoom = pool.idleCount > 0 || pool.totalCount < pool.options.max
     const msMax = hasRoom ? REPLICA_LOOK_MS_MAX : REPLICA_WAIT_MS_MAX
@@ -226,7 +239,10 @@ export class Replica {
     this.primaryLog.note(rows[0]!.walBytes, atMs)
   }
 
-  /** Ends of the ledgers that this connection shows, in their order; one at least is asked for. Throws ReplicaError. */
+  /**
+   * Returns the ends of the ledgers on this connection, in the order of `ledgerIds`, which must not be empty. Throws
+   * ReplicaError.
+   */
   async #look(client: pg.PoolClient, ledgerIds: readonly (Uuid | null)[]): Promise<LedgerShown[]> {
     await this.#identify(client)
     const { rows } = await queryWithin<LedgerShown & { isStandby: boolean; walBytes: number | null }>(
@@ -252,7 +268,7 @@ export class Replica {
     return rows
   }
 
-  /** Refuses a connection to a standby of another system. Once for each connection. */
+  /** Refuses a connection to a standby of another system. Checked once for each connection. */
   async #identify(client: pg.PoolClient): Promise<void> {
     if (this.#known.has(client)) return
     const [ours, its] = await Promise.all([readSystem(this.#primary), readSystem(client)])
@@ -271,7 +287,7 @@ export class Replica {
   }
 }
 
-/** Identifier that all servers of one cluster share, from initdb on. */
+/** Returns the identifier that all servers of one cluster share since initdb. */
 async function readSystem(db: Db): Promise<string> {
   const { rows } = await queryWithin<{ system: string }>(db, REPLICA_LOOK_MS_MAX, {
     text: 'select system_identifier::text as system from pg_control_system()',
@@ -279,7 +295,10 @@ async function readSystem(db: Db): Promise<string> {
   return rows[0]!.system
 }
 
-/** Fails after `msMax`, whatever time the connection's own statements have. (pg takes `query_timeout`; its types do not know it.) */
+/**
+ * Runs a query that fails after `msMax`, whatever the connection's own timeout is. pg accepts `query_timeout`, but
+ * its types lack it.
+ */
 function queryWithin<T extends pg.QueryResultRow>(
   db: Db,
   msMax: number,
@@ -289,7 +308,10 @@ function queryWithin<T extends pg.QueryResultRow>(
   return db.query<T>(within)
 }
 
-/** null: it says nothing of the server. Replay may take away what a statement reads: serialization_failure, or query_canceled. */
+/**
+ * null: the error says nothing about the server. Replay may cancel a read with serialization_failure or
+ * query_canceled.
+ */
 function refusalOf(error: Error): ReplicaRefusal | null {
   if (error instanceof ReplicaError) return error.refusal
   return isMoved(error) || error instanceof ConnectError ? 'away' : null

@@ -1,16 +1,18 @@
 import pg from 'pg'
 
 /**
- * Reads `bigint` and `numeric`, also in arrays, as numbers: seqs, sizes, counts and seconds. The server writes no value beyond
- * 2^53, and a value beyond it is never read as a smaller one.
+ * Types `bigint` and `numeric`, which are read as numbers, also in arrays: seqs, sizes, counts and seconds.
+ *
+ * The server writes no value beyond 2^53, and a larger value is never read as a smaller one.
  */
 export const NUMBER_TYPES = [20, 1700]
-/** pg reads `numeric[]` as numbers by itself. */
+/** Type `bigint[]`. pg reads `numeric[]` as numbers by itself. */
 export const BIGINT_ARRAY_TYPE: number = 1016
 
 /**
- * Names columns as the code does: `record_id` becomes `recordId` in every row. No query needs an alias, so none can forget it.
- * The cost is 0.02 µs a column and query, and nothing a row.
+ * Renames columns to camel case: `record_id` becomes `recordId` in every row.
+ *
+ * No query needs an alias, so none can lack it. The cost is 0.02 µs a column and query, and nothing a row.
  */
 export function nameInCamelCase({ fields }: { readonly fields: readonly { name: string }[] }): void {
   for (const field of fields) field.name = camelCase(field.name)
@@ -18,7 +20,6 @@ export function nameInCamelCase({ fields }: { readonly fields: readonly { name: 
 
 const parseTexts: (text: string) => readonly unknown[] = pg.types.getTypeParser(BIGINT_ARRAY_TYPE)
 
-/** Parses the text of a `bigint[]`. */
 export function parseNumbers(text: string): unknown[] {
   return numbersOf(parseTexts(text))
 }

@@ -1,6 +1,5 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 
-/** Default of Postgres. */
 export const SCRAM_ITERATIONS_DEFAULT = 4_096
 const SALT_BYTES = 16
 const KEY_BYTES = 32

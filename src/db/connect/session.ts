@@ -2,18 +2,23 @@ import pg from 'pg'
 import type { Acceptable } from './acceptable.ts'
 
 /*
- * Settings of a session of Postgres: those that each session sets, and those that it can only check, because a 201 depends on
- * them. Servers, workers, `migrate`, the operator's commands and preflight all use `findUnmet`.
+ * Settings of a Postgres session: those that each session sets, and those that it can only check because a 201
+ * depends on them.
+ *
+ * Servers, workers, `migrate`, the operator's commands and preflight all use `findUnmet`.
  */
 
 type Settings = Readonly<Record<string, string | number>>
 
 /**
- * Set in every session, over values of the server, the database, the login or the environment. Settings that could end the
- * next statements come first. A session keeps them when Postgres reloads its configuration.
+ * Set in every session, over values of the server, the database, the login or the environment.
  *
- * Timeouts are 0 because the pools have their own. Formats must be those that this code reads: with `bytea_output` escape an
- * append would be committed, and its answer unreadable. `warning` shows the warning of a commit that is not replicated.
+ * Settings that could end the following statements come first. A session keeps its settings when Postgres reloads its
+ * configuration.
+ *
+ * Timeouts are 0 because the pools have their own. Formats must be those that this code parses: with `bytea_output`
+ * escape an append would be committed, but its answer would be unreadable. `warning` lets the warning of an
+ * unreplicated commit through.
  */
 const SESSION_SETTINGS: Settings = {
   statement_timeout: 0,
@@ -36,7 +41,10 @@ const SESSION_SETTINGS: Settings = {
   'plpgsql.extra_errors': 'none',
 }
 
-/** More settings of the owner, so that the schema does not depend on defaults of the database. Servers leave a read-only database so. */
+/**
+ * Further settings of the owner, so that the schema does not depend on the database's defaults. Servers leave a
+ * read-only database read-only.
+ */
 export const OWNER_SETTINGS: Settings = {
   default_transaction_read_only: 'off',
   search_path: 'pg_catalog',
@@ -44,10 +52,13 @@ export const OWNER_SETTINGS: Settings = {
   default_table_access_method: 'heap',
 }
 
-/** Too weak for a 201: `off` waits for no disk, `local` for no standby. `remote_write` and `remote_apply` wait for both. */
+/**
+ * Values of synchronous_commit that are too weak for a 201. `off` does not wait for the disk, `local` does not wait
+ * for a standby. `remote_write` and `remote_apply` wait for both.
+ */
 export const WEAK_COMMITS: readonly string[] = ['off', 'local']
 
-/** `transaction_timeout` came with Postgres 17. */
+/** `transaction_timeout` exists since Postgres 17. */
 const CONDITIONAL_SETTINGS = `
   select pg_catalog.set_config('transaction_timeout', '0', false)
   where pg_catalog.current_setting('transaction_timeout', true) is not null;
@@ -55,7 +66,6 @@ const CONDITIONAL_SETTINGS = `
     case when s in (${WEAK_COMMITS.map(pg.escapeLiteral).join(', ')}) then 'on' else s end, false)
   from pg_catalog.current_setting('synchronous_commit') s`
 
-/** Facts of a session, by the names of Postgres. */
 export type SessionFacts = {
   readonly server_version_num: string
   readonly server_encoding: string
@@ -83,7 +93,7 @@ const FACT_PAIRS = FACT_NAMES.map((name) => `'${name}', pg_catalog.current_setti
 /** Every login may read these. */
 const FACTS = `select pg_catalog.pg_backend_pid() as pid, pg_catalog.json_build_object(${FACT_PAIRS}) as facts`
 
-/** Sets the session up, and returns its facts: one round trip, and one of Postgres' implicit transactions. */
+/** Applies the settings and returns the session's facts. Takes one round trip, in one implicit transaction. */
 export async function setUpSession(
   client: pg.ClientBase,
   settings: Settings,
@@ -97,21 +107,24 @@ export async function setUpSession(
   return results.at(-1)!.rows[0]!
 }
 
-/** `set`, not `set_config` alone: every pooler knows that a session with a `set` is its client's own from then on. */
+/** Uses `set` and not only `set_config`: every pooler pins a session to its client after a `set`. */
 export function setStatement([name, value]: readonly [string, string | number]): string {
   return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
 }
 
 export type Unmet = {
   readonly name: FactName
-  /** The state, and what it costs. */
+  /** The state and its consequence. */
   readonly detail: string
   readonly advice: string
 }
 
 const VERSION_MIN = 150_000
 
-/** Requirements of a 201 that the session does not meet. `accepted`: settings that the operator says the storage does not need. */
+/**
+ * Returns the requirements of a 201 that the session does not meet. `accepted`: settings that the operator declares
+ * unnecessary for the storage.
+ */
 export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] = []): Unmet[] {
   return FACT_NAMES.filter((name) => !(accepted as readonly string[]).includes(name)).flatMap((name) => {
     const value = facts[name]
@@ -122,7 +135,10 @@ export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] =
 
 type Requirement = {
   readonly isMet: (value: string) => boolean
-  /** No database, login or session has a value of its own, and a reload changes it: what one connection finds, all have. */
+  /**
+   * The setting has no value of its own for a database, login or session, and a reload changes it. A finding of one
+   * connection applies to all.
+   */
   readonly changesByReload?: true
   readonly costs: string
   readonly advice: string
@@ -169,7 +185,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     advice: 'set zero_damaged_pages = off',
   },
   session_replication_role: {
-    // `local` turns off none of ours.
+    // `local` turns off none of our triggers.
     isMet: (value) => value !== 'replica',
     costs: 'triggers and foreign keys are off, and the chain rests on them',
     advice:
@@ -183,15 +199,14 @@ export function isOfWholeServer({ name }: Unmet): boolean {
   return REQUIREMENTS[name].changesByReload === true
 }
 
-/** Error of a connection that is refused. */
 export function refusalOf(unmet: readonly Omit<Unmet, 'name'>[]): Error {
   return new Error(unmet.map(({ detail, advice }) => `${detail}: ${advice}`).join('; '))
 }
 
-/** After `pg_restore --disable-triggers` all are off. */
+/** After `pg_restore --disable-triggers` all guards are off. */
 const GUARDS_SHOWN_MAX = 3
 
-/** `missing`: as the SQL function `missing_guards` names them. */
+/** `missing`: sentences of the SQL function `missing_guards`. */
 export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> {
   const shown = missing.slice(0, GUARDS_SHOWN_MAX).join(', ')
   const more = missing.length > GUARDS_SHOWN_MAX ? `, and ${missing.length - GUARDS_SHOWN_MAX} more` : ''
@@ -202,7 +217,10 @@ export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> 
   return { detail: shown + more, advice: `${advice.join('; ')} (docs/databases.md#guards)` }
 }
 
-/** Advice for each kind of guard, by its sentence of `missing_guards`; the group is the table. In the order in which it is followed. */
+/**
+ * Advice for each kind of guard, matched by the sentence of `missing_guards`. The group is the table. The order is
+ * the one in which to follow the advice.
+ */
 const GUARD_ADVICE: readonly (readonly [RegExp, (tables: readonly string[]) => string])[] = [
   [
     /^foreign keys of (\S+) are off$/,

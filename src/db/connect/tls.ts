@@ -5,25 +5,30 @@ import type { ConnectionOptions } from 'node:tls'
 import { CA_FILE_BYTES_MAX } from '../limits.ts'
 
 /**
- * Modes of `sslmode` (docs/databases.md), with the meanings that Postgres gives them:
+ * Modes of `sslmode` (docs/databases.md), with Postgres' meanings:
  *
- * - `disable`: no TLS. - `require`: TLS without a check of the certificate, unless a CA is named: then as `verify-ca`. -
- * `verify-ca`: a named authority has signed the certificate. - `verify-full`: a trusted authority has, for this host.
+ * - `disable`: no TLS.
+ * - `require`: TLS without a check of the certificate. If a CA is named, the same as `verify-ca`.
+ * - `verify-ca`: a named authority has signed the certificate.
+ * - `verify-full`: a trusted authority has signed the certificate, for this host.
  *
- * `prefer` and `allow` are refused: an attacker who can drop a packet decides whether they encrypt.
+ * `prefer` and `allow` are refused: an attacker who can drop a packet could turn encryption off.
  */
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 type TlsMode = (typeof TLS_MODES)[number]
 
 export type Tls = {
   readonly mode: TlsMode
-  /** CA that must have signed the certificate; null: those that Node trusts by itself. */
+  /** CA file that must have signed the certificate; null: the authorities that Node trusts by default. */
   readonly caFile: string | null
-  /** As pg takes it. */
   readonly options: false | ConnectionOptions
 }
 
-/** `parameters`: of the URL. `caFile`: the environment's, over which the URL's own `sslrootcert` goes. */
+/**
+ * Chooses TLS from the URL's `parameters`. `caFile` is from the environment; the URL's `sslrootcert` overrides it.
+ *
+ * Throws on unknown modes, unsafe combinations and unreadable CA files.
+ */
 export function chooseTls(parameters: URLSearchParams, host: string, caFile: string | null): Tls {
   const mode = parseMode(parameters.get('sslmode') ?? (isLocal(host) ? 'disable' : 'verify-full'))
   const named = parameters.get('sslrootcert') ?? caFile
@@ -42,19 +47,19 @@ export function chooseTls(parameters: URLSearchParams, host: string, caFile: str
   }
   const options = {
     ...(trusted !== null && { ca: readAuthorities(trusted) }),
-    // Set in every mode, because NODE_TLS_REJECT_UNAUTHORIZED decides if it is left out.
+    // Always set, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
     rejectUnauthorized: mode !== 'require' || trusted !== null,
     ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
   }
   return { mode, caFile: trusted, options }
 }
 
-/** Whether the server proves nothing about itself: anybody on the way could be it. */
+/** True if the server's identity is not checked. Then anybody on the network path could impersonate it. */
 export function isUnverified({ mode, caFile }: Tls, host: string): boolean {
   return !isLocal(host) && (mode === 'disable' || (mode === 'require' && caFile === null))
 }
 
-/** This machine, by a socket or the loopback: bytes sent there pass no network. */
+/** True for this machine, by socket or loopback: the bytes pass no network. */
 function isLocal(host: string): boolean {
   if (host.startsWith('/') || host === 'localhost' || host === '::1') return true
   return isIP(host) === 4 && host.startsWith('127.')
@@ -66,7 +71,7 @@ function parseMode(text: string): TlsMode {
   throw new Error(`sslmode=${text.slice(0, 32)} is none that is known: say one of ${TLS_MODES.join(', ')}`)
 }
 
-/** Throws where Node would trust nobody, and say so only as it connects. */
+/** Throws if a bundle is useless. Node would report that only when it connects. */
 function readAuthorities(file: string): string[] {
   const text = readBundle(file)
   const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []

@@ -1,6 +1,5 @@
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** For which login, where, a token of RDS is made. */
 type TokenRequest = {
   readonly host: string
   readonly port: number
@@ -12,9 +11,10 @@ const URLS = ['TALLYSTICK_API_DATABASE_URL', 'TALLYSTICK_WORKER_DATABASE_URL', '
 const PORT_DEFAULT = '5432'
 
 /**
- * Parses the request for a token that a password command serves (src/db/connect/passwords.ts); run by hand, for the one URL of
- * this process. A token is good only for the host name that it was made for: an alias of the database gets one that is
- * refused.
+ * Parses the request for a token that a password command prints (src/db/connect/passwords.ts). When run by hand, it
+ * uses this process's only database URL.
+ *
+ * A token is valid only for the host name that it was made for. Postgres refuses one that was made for an alias.
  */
 export function parseTokenRequest(env: Environment): TokenRequest {
   const login = env['PGHOST'] ? loginOfVariables(env) : loginOfUrl(env)

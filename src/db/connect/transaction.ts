@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { isUnanswered } from './failures.ts'
 
-/** The only place that says begin, commit, rollback. */
+/** Runs `work` in a transaction: commits, or rolls back if `work` throws. No other code begins or ends transactions. */
 export async function withTransaction<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
   await client.query('begin')
   try {
@@ -9,14 +9,14 @@ export async function withTransaction<T>(client: pg.ClientBase, work: () => Prom
     await client.query('commit')
     return result
   } catch (error) {
-    // The first error is the one that explains; a connection that is gone has rolled back by itself, and on one that does not
-    // answer this would wait as long again.
+    // Only the first error is useful, so errors of the rollback are dropped. A broken connection has rolled back by
+    // itself. A silent one would only cost a second timeout.
     if (!isUnanswered(error as Error)) await client.query('rollback').catch(() => {})
     throw error
   }
 }
 
-/** On a connection of the pool, which does not get it back where anything failed. */
+/** Runs `work` in a transaction on a pooled connection. After an error the connection is closed and not reused. */
 export async function withPooledTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,

@@ -1,6 +1,6 @@
 import { type Uuid, uuidOfBytes } from '../../proof/ids.ts'
 
-/** No UUIDv7 of this moment, or a later one, is smaller. */
+/** Returns the smallest UUIDv7 of the given millisecond. */
 export function firstUuidv7(ms: number): Uuid {
   const id = Buffer.alloc(16)
   id.writeUIntBE(ms, 0, 6)

@@ -2,9 +2,9 @@ import { archiveUnavailable, aroundArchive, isAway, type PlaceInArchive } from '
 import type { Db } from '../connect/client.ts'
 import { EVENT_ARCHIVE_MS_MAX } from '../limits.ts'
 
-/* Databases whose questions to the archive are noted, or bounded. */
+/* Wraps databases so that their archive reads are recorded or limited. */
 
-/** The same database, and the pieces of the archive that are read by it. */
+/** Returns the same database, and the set of archive pieces that are read through it. */
 export function notePieces(db: Db): {
   readonly noting: Db
   readonly pieces: ReadonlySet<PlaceInArchive['from']>
@@ -18,8 +18,10 @@ export function notePieces(db: Db): {
 }
 
 /**
- * The same database, for readers that have more to do than to wait: each question to the archive fails after `archiveMsMax`, as if the archive
- * were away; and once it was away, it is not asked again.
+ * Returns the same database for readers that must not wait long.
+ *
+ * Each archive read fails after `archiveMsMax` as if the archive were unreachable. After the first such failure, all
+ * further reads fail at once.
  */
 export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
   let away = false
@@ -34,7 +36,7 @@ export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
   })
 }
 
-/** Throws ApiError `archive_unavailable` after so long. */
+/** Throws ApiError `archive_unavailable` after `ms`. */
 async function within<T>(ms: number, read: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(

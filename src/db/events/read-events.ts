@@ -11,7 +11,7 @@ import type { Db } from '../connect/client.ts'
 import { EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
 import { notePieces } from './archive-questions.ts'
 
-/** An entry that others hear of, and what it is about. */
+/** An entry that makes events, and the record that it is about. */
 export type EventRow = {
   seq: number
   kind: string
@@ -19,22 +19,25 @@ export type EventRow = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  /** null: it is about no single record, but a batch, a peering or another thing. */
+  /** null: the entry is not about a single record, but about a batch, a peering or something else. */
   recordId: Uuid | null
   recordType: string | null
-  /** As the record was created. */
+  /** Traceparent from the record's creation. */
   recordTraceparent: string | null
   /** Number of records of each type in a batch. */
   batchTypes: Record<string, number> | null
-  /** Why the chunk that says more of it can't be read; null: it can, or none does. */
+  /** Why the chunk with further content cannot be read; null: it was read, or none is needed. */
   chunkFault: ProofError | null
-  /** The envelope of another ledger's entry that this one received; null: none. It is not read for a step that took an offer. */
+  /**
+   * Envelope of another ledger's entry that this entry received; null: none. It is not read for a step that took an
+   * offer.
+   */
   received: Buffer | null
 }
 
 type SeenEventRow = EventRow & { isVisible: boolean }
 
-/** As the query answers it: chunks of batches are not looked into yet. */
+/** Columns before the chunks of batches are read. */
 type Unseen = { itemCount: number | null; typesOfBatch: string[] | null }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
@@ -43,9 +46,12 @@ const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
   null as chunk_fault, w.envelope as received`
 
 /**
- * SQL: the record that entry `e` is about. An erasure is about a document, so about the record of the entry that digests it. A
- * received entry is about a record of the other ledger, whatever has the same id here; an answer to an offer is about a record
- * of ours. Every other entry that makes or moves a record has the version after it; an entry without a version is about none.
+ * SQL: the record that entry `e` is about.
+ *
+ * - Erasure: the record of the entry with the erased document's digest.
+ * - Received entry: a record of the other ledger, even if a local record has the same id.
+ * - Answer to an offer: a local record.
+ * - Other entries that create or change a record have a version. Entries without a version are about no record.
  */
 const ABOUT = `left join lateral (
     select case when d.document = 'payload' then d.subject_id else x.subject_id end as record_id
@@ -75,8 +81,10 @@ const ABOUT = `left join lateral (
   ) b on true`
 
 /**
- * SQL: whether $6, an agent that sees only its own records, sees entry `e`; null sees all. $8 is that agent as another ledger
- * writes it. Among entries from other ledgers it sees those of records that it performs, or has offered to perform.
+ * SQL: whether $6, an agent that sees only its own records, sees entry `e`. $6 null: sees all. $8 is that agent as
+ * another ledger writes it.
+ *
+ * Of entries from other ledgers the agent sees those about records that it performs, or has offered to perform.
  */
 const VISIBLE = `cross join lateral (
     select $6::uuid is null or (e.kind = 'batch-notarized' and e.actor_id = $6)
@@ -99,9 +107,12 @@ type WantedRows = {
 }
 
 /**
- * Entries of these kinds that are visible and wanted, from seq `from` up to, not including, `end`, in order, at most `wantedMax`, out of
- * `limit`, with at most EVENT_BATCHES_PER_QUERY batches, because counting the contents of one that has several types costs a millisecond, and
- * as many as EVENT_OBJECTS_PER_PAGE allows. `upTo`: so far all were looked at. `ownAgent`: the only agent whose records may be seen, or null.
+ * Returns visible and wanted entries of these kinds from `from` to before `end`, in order. All entries before `upTo`
+ * were checked.
+ *
+ * Returns at most `wantedMax` of `limit` entries. A query has at most EVENT_BATCHES_PER_QUERY batches, because
+ * counting the content of one with several types takes a millisecond. EVENT_OBJECTS_PER_PAGE limits archive reads.
+ * `ownAgent`: the only agent whose records are visible; null: all are.
  */
 export async function listEventRows(
   db: Db,
@@ -141,7 +152,7 @@ export async function listEventRows(
   return { rows: filled, upTo: read.upTo ?? (isCut ? last!.seq + 1 : about.end) }
 }
 
-/** `upTo` null: all were looked at. */
+/** `upTo` null: all rows were checked. */
 async function takeWanted(
   db: Db,
   ledgerId: Uuid,
@@ -155,7 +166,7 @@ async function takeWanted(
     try {
       await lookIntoBatch(noting, ledgerId, row, ownAgent)
     } catch (error) {
-      // Those before it wait for no archive.
+      // Entries found before it are returned without waiting for the archive.
       if (!isUnreadable(error) || wanted.length === 0) throw error
       return { rows: wanted, upTo: row.seq }
     }
@@ -169,7 +180,10 @@ async function takeWanted(
   return { rows: wanted, upTo: null }
 }
 
-/** Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give. */
+/**
+ * Returns those of the entries that exist. `unread`: seqs of entries whose envelope or chunk could not be read from
+ * the archive.
+ */
 export async function findEventRows(
   db: Db,
   ledgerId: Uuid,
@@ -198,7 +212,7 @@ export async function findEventRows(
   return { rows: found, unread }
 }
 
-/** Completes a row by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
+/** Adds what only chunks contain: a batch's number of records by type, and the record of an erasure. */
 async function lookIntoBatch(
   db: Db,
   ledgerId: Uuid,
@@ -219,7 +233,7 @@ async function readFromBatch(
   row: Unfilled<EventRow> & Unseen & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
-  // A batch that the caller does not see is not decompressed for it.
+  // Skips batches that the caller does not see, so that they are not decompressed for nothing.
   if (row.kind === 'batch-notarized' && row.isVisible !== false)
     row.batchTypes = await countTypes(db, ledgerId, row)
   if (row.kind !== 'payload-erased' || row.recordId === null || !isOfBatch(row.recordId)) return
@@ -244,7 +258,7 @@ async function countTypes(
 
 export type CheckpointRow = { size: number; note: string; publishedAt: Date }
 
-/** Checkpoints that are larger than `after` and not larger than `upTo`, smallest first. */
+/** Lists checkpoints larger than `after`, up to `upTo`, smallest first. */
 export async function listCheckpoints(
   db: Db,
   ledgerId: Uuid,
@@ -259,7 +273,7 @@ export async function listCheckpoints(
   return rows
 }
 
-/** Those of them that are there. */
+/** Returns those of the checkpoints that exist. */
 export async function findCheckpointRows(
   db: Db,
   ledgerId: Uuid,
@@ -273,7 +287,7 @@ export async function findCheckpointRows(
   return rows
 }
 
-/** How far a ledger has come: its entries, its newest checkpoint, and its floor; 0 without. */
+/** A ledger's number of entries, the size of its newest checkpoint, and its floor; 0 if missing. */
 export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly floor: number }
 
 export type EndColumns = FloorColumns & { size: number | null; checkpoint: number | null }
@@ -283,7 +297,7 @@ export function endsOf(cursorMac: CursorMac, ledgerId: Uuid, row: EndColumns): L
   return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, floor }
 }
 
-/** In the order of the ledgers. */
+/** Returns the ends in the order of the ledgers. */
 export async function readEnds(
   db: Db,
   cursorMac: CursorMac,
@@ -306,10 +320,10 @@ export async function readEnds(
   return rows.map((row, i) => endsOf(cursorMac, ledgerIds[i]!, row))
 }
 
-/** Documents beside an entry that is not a batch. */
+/** Documents of an entry that is not a batch. */
 type EventDocuments = { readonly records: EntryRecordRow[]; readonly documents: EntryDocumentRow[] }
 
-/** By seq. A document that an entry says to be erased is not read, though it may be there for a moment. */
+/** Returns documents by seq. Skips those that an entry has erased, though they may still be stored for a moment. */
 export async function readEventDocuments(
   db: Db,
   ledgerId: Uuid,

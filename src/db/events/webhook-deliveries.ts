@@ -10,14 +10,13 @@ export type DeliveryRow = {
   readonly eventId: Uuid
   readonly event: string
   readonly recordId: Uuid | null
-  /** Seq of the event's entry; null: a notice. */
+  /** Seq of the event's entry; null: the event is a notice. */
   readonly seq: number | null
   readonly state: DeliveryState
   readonly attempts: number
   readonly dueAt: Date | null
   readonly createdAt: Date
   readonly finishedAt: Date | null
-  /** The newest ones. */
   readonly attemptLog: readonly Attempt[]
 }
 
@@ -36,7 +35,7 @@ type DeliveryColumns = {
 
 const COLUMNS = 'event_id, event, record_id, seq, state, attempts, due_at, created_at, finished_at'
 
-/** null: the ledger's endpoint has no such delivery, or there is no such endpoint. */
+/** Returns the delivery; null: the ledger has no such endpoint, or the endpoint no such delivery. */
 export async function findDelivery(
   db: Db,
   ledgerId: Uuid,
@@ -60,8 +59,10 @@ type DeliveryFilters = {
 }
 
 /**
- * Newest first, from before `before` on, without their attempts. Not all that are looked at need be wanted, and at most
- * WEBHOOK_DELIVERIES_SCANNED_MAX are: `next` is where to go on, null at the end.
+ * Lists deliveries newest first, older than `before`, without their attempts.
+ *
+ * Reads at most WEBHOOK_DELIVERIES_SCANNED_MAX rows, so a page may be short. `next`: where to continue; null at the
+ * end.
  */
 export async function listDeliveries(
   db: Db,
@@ -96,9 +97,11 @@ export async function listDeliveries(
 }
 
 /**
- * The states that have an index are named in the text, so that it is walked. Open deliveries are in another order
- * there, so all of them are sorted: they are a thousand or so, and the walk from the newest one on might pass over a
- * hundred thousand.
+ * SQL: the rows of a state.
+ *
+ * States with an index appear literally in the text, so that the index is used. Open deliveries are sorted
+ * differently there, so all of them are read and sorted. They are about a thousand; a walk from the newest delivery
+ * might pass a hundred thousand rows.
  */
 function rowsOf(state: DeliveryState | null): string {
   const rows = 'tallystick.webhook_deliveries'
@@ -107,7 +110,7 @@ function rowsOf(state: DeliveryState | null): string {
   return `(select * from ${rows} where ledger_id = $1 and webhook_id = $2 and state = '${state}' ${fence})`
 }
 
-/** An event that only this endpoint hears. `full`: too many of them are waiting. */
+/** Adds a test event for this endpoint alone. `full`: too many test events are waiting. */
 export async function requestWebhookTest(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -134,7 +137,10 @@ export async function redeliverEvent(
   return rows[0]!.outcome
 }
 
-/** Events of the time from `sinceMs` on, oldest first, WEBHOOK_REDELIVERED_MAX at most; null: no such endpoint. */
+/**
+ * Redelivers dead events from `sinceMs` on, oldest first, at most WEBHOOK_REDELIVERED_MAX. Returns null: no such
+ * endpoint.
+ */
 export async function redeliverDead(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -150,9 +156,10 @@ export async function redeliverDead(
 }
 
 /**
- * Delivers what was recorded in a period, or with `delivered` delivers it again. Extends the period by up to a minute and a
- * half on both sides, because clocks may differ by that (search-stretch.ts). `untilMs` null: up to the position of the
- * endpoint. `busy`: another recovery is under way.
+ * Delivers the events that were recorded in a period. With `delivered`, also those that were delivered before.
+ *
+ * Extends the period by up to 90 s on both sides, because clocks may differ by so much (search-stretch.ts). `untilMs`
+ * null: up to the endpoint's position. `busy`: another recovery is running.
  */
 export async function recoverWebhook(
   { readPool, searchPool }: { readonly readPool: pg.Pool; readonly searchPool: pg.Pool },

@@ -6,7 +6,7 @@ import { endText, type Lease, type LeaseTable, renewText } from '../jobs/leases.
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 import { SETTING_COLUMNS, settingsOf, type WebhookSettings } from './webhooks.ts'
 
-/* Leases of endpoints, and where each stands. src/db/events/webhook-work.ts has what became of deliveries. */
+/* Leases and positions of endpoints. src/db/events/webhook-work.ts has the results of deliveries. */
 
 export type WebhookName = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 export type WebhookLease = Lease & WebhookName
@@ -18,7 +18,7 @@ export const WEBHOOK_LEASES: LeaseTable = {
   joins: `join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
     join tallystick.chain_heads h on h.ledger_id = c.ledger_id`,
   hasWork: `${IS_HERE} and w.state = 'active' and (c.resume_at is null or c.resume_at <= now()) and (
-    -- somebody began, and is gone
+    -- a lease that has expired: its job is gone
     c.job_id is not null or c.next_seq < h.size or c.due_at <= now() or c.recover_seq is not null
     or w.events && '{*,checkpoint.published}' and exists (
       select from tallystick.checkpoints k
@@ -28,15 +28,13 @@ export const WEBHOOK_LEASES: LeaseTable = {
 
 type Named = WebhookName & WebhookSettings
 
-/** An endpoint, as its lease begins. */
 export type Endpoint = Named & {
-  /** Another one after each change of what the endpoint is, or of whether it is delivered to. */
+  /** Changes whenever the endpoint's settings or state change. */
   readonly version: string
   readonly nextSeq: number
   readonly checkpointSize: number
-  /** How far the ledger has come. */
   readonly ends: LedgerEnds
-  /** Pending and held, counted to `openMax`. */
+  /** Number of pending and waiting deliveries, counted up to `openMax`. */
   readonly open: number
   readonly hasDue: boolean
   readonly failures: number
@@ -80,7 +78,10 @@ const BEGIN_DELIVERY = `with c as (${renewText(WEBHOOK_LEASES)})
   ${joinFloor('w.ledger_id')}
   where w.state = 'active'`
 
-/** The lease begins anew: the job may have waited to be taken. null: the endpoint is paused or gone, or the lease is another job's. */
+/**
+ * Begins a delivery and renews the lease, because the job may have waited. Returns null if the endpoint is not active
+ * or another job has the lease.
+ */
 export async function beginDelivery(
   db: Db,
   cursorMac: CursorMac,
@@ -135,18 +136,20 @@ export async function beginDelivery(
   }
 }
 
-/** Changes of an endpoint since its lease began. */
+/** State of an endpoint, to detect changes since its lease began. */
 export type EndpointLook = {
-  /** Whether the lease is still this job's. */
   readonly isOurs: boolean
   readonly version: string
   readonly ends: LedgerEnds
-  /** When the cursor says that something is due, and whether that has come. */
+  /** Due time in the cursor, and whether it has passed. */
   readonly dueAt: string
   readonly isDue: boolean
 }
 
-/** In the order of the leases. `renewMs`: they begin anew; null: they stay. */
+/**
+ * Reads the endpoints' states in the order of the leases. `renewMs`: also renews the leases for so long; null: does
+ * not.
+ */
 export async function lookAtEndpoints(
   db: Db,
   cursorMac: CursorMac,
@@ -203,7 +206,7 @@ export async function lookAtEndpoints(
   }))
 }
 
-/** Moves what is asked to be delivered again; null: all of it was looked at. */
+/** Moves the recovery's position. `from` null: the recovery is complete. */
 export async function moveRecovery(db: Db, lease: WebhookLease, from: number | null): Promise<void> {
   await db.query({
     name: 'move_webhook_recovery',
@@ -216,8 +219,10 @@ export async function moveRecovery(db: Db, lease: WebhookLease, from: number | n
 }
 
 /**
- * Ends the lease; the next one begins `restMs` later, if that is not null. When something is due next is read anew, but not where
- * another process has set it meanwhile (always to its own now), because its write may not be seen here yet.
+ * Ends the lease. The next one begins at the earliest after `restMs`, if not null.
+ *
+ * Recomputes the next due time, unless another process has set it meanwhile (always to its own present time), because
+ * that process's write may not be visible here yet.
  */
 export async function endDelivery(db: Db, lease: WebhookLease, restMs: number | null): Promise<void> {
   await db.query({

@@ -5,10 +5,10 @@ import type { WebhookName } from './webhook-leases.ts'
 
 const DAY_MS = 86_400_000
 
-/** `isDeleted`: so long ago that no lane can believe any more that it delivers to it. */
+/** `isDeleted`: deleted so long ago that no sender can still consider it active. */
 export type WebhookListed = WebhookName & { readonly isDeleted: boolean }
 
-/** Endpoints in the order of their ids, after `last` (null: from the first one on). */
+/** Lists endpoints ordered by id, after `last` (null: from the first). */
 export async function listWebhooksAfter(
   db: Db,
   last: WebhookName | null,
@@ -30,11 +30,15 @@ export async function listWebhooksAfter(
 type DeliveriesKept = {
   readonly deliveredDays: number
   readonly deadDays: number
-  /** Delivered ones to keep, newest first. */
+  /** Maximum number of delivered rows to store, newest first. */
   readonly deliveredMax: number
 }
 
-/** Removes what need not be kept; how many, at most `limit`. An event is older than what became of it, and ids are in the order of events. */
+/**
+ * Removes rows beyond their retention, at most `limit`. Returns how many.
+ *
+ * An event's id is older than its delivery's end, and ids are in the order of events.
+ */
 export async function deleteOldDeliveries(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
@@ -72,7 +76,10 @@ export async function deleteOldDeliveries(
   return rowCount ?? 0
 }
 
-/** Removes what is left of an endpoint that is deleted; how many rows of deliveries, at most `limit`: with fewer, all is gone. */
+/**
+ * Removes the rows of a deleted endpoint. Returns the number of removed deliveries; fewer than `limit`: nothing is
+ * left.
+ */
 export async function removeDeletedWebhook(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
@@ -88,7 +95,7 @@ export async function removeDeletedWebhook(
     values: [...values, limit],
   })
   if ((rowCount ?? 0) < limit) {
-    // In this order, because each names the next one.
+    // In this order because of their foreign keys.
     await db.query('delete from tallystick.webhook_secrets where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhook_cursors where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhooks where ledger_id = $1 and webhook_id = $2', values)

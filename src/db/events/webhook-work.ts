@@ -4,7 +4,7 @@ import type { Db } from '../connect/client.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX, WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
 import type { WebhookLease, WebhookName } from './webhook-leases.ts'
 
-/* Reads and writes of the worker that delivers. src/db/events/webhooks.ts has those of the API. */
+/* Queries of the delivering worker. src/db/events/webhooks.ts has those of the API. */
 
 export type Attempt = {
   /** RFC 3339. */
@@ -17,12 +17,12 @@ export type Attempt = {
   readonly excerpt: string | null
 }
 
-/** A delivery that has a row. */
+/** A delivery with a row. */
 export type StoredDelivery = {
   readonly eventId: Uuid
   readonly event: string
   readonly seq: number | null
-  /** Among the events of its entry. */
+  /** Index among the events of its entry. */
   readonly place: number
   readonly recordId: Uuid | null
   readonly notice: string | null
@@ -32,8 +32,9 @@ export type StoredDelivery = {
 }
 
 /**
- * Lists deliveries that are due now, without those that the caller has in hand; in the order of the stream as far as it is due.
- * `isHeld`: something is due that is not among them, because no settlement is told that is not below the ledger's `floor`.
+ * Lists deliveries that are due now, without those `inHand`, in chain order.
+ *
+ * `isHeld`: another delivery is due but gated, because a settlement is delivered only below the ledger's `floor`.
  */
 export async function listDueDeliveries(
   db: Db,
@@ -86,7 +87,7 @@ export async function listDueDeliveries(
 
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 
-/** Stored state of these events, by id as Postgres writes it, and which of these records have an open delivery. */
+/** Returns the stored states of these events by id, and which of the records have an open delivery. */
 export async function readStored(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
@@ -119,7 +120,7 @@ export async function readStored(
   return { states, openRecords }
 }
 
-/** Counted to `most`. */
+/** Counts open deliveries, up to `most`. */
 export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, most: number): Promise<number> {
   const { rows } = await db.query<{ open: number }>({
     name: 'count_open_deliveries',
@@ -134,11 +135,10 @@ export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, mo
 
 export type WrittenDelivery = StoredDelivery & {
   readonly state: DeliveryState
-  /** Where it is pending. */
   readonly dueInMs: number | null
 }
 
-/** How an endpoint answers. Members that are null stay as they were, but for `failingSinceMs`. */
+/** How the endpoint answers. Members that are null leave the stored value unchanged, except `failingSinceMs`. */
 export type Health = {
   readonly failures: number
   readonly failingSinceMs: number | null
@@ -153,16 +153,16 @@ export type Progress = {
   readonly checkpointSize: number
   readonly health: Health
   readonly rows: readonly WrittenDelivery[]
-  /** The transaction need not wait for the disk. */
+  /** True if the transaction need not wait for the disk. */
   readonly mayBeLost: boolean
 }
 
 /**
- * Writes what became of deliveries, and moves the cursor, in one statement; false: the lease is another's, and nothing was
- * written.
+ * Stores delivery results and moves the cursor in one statement. Returns false, without any write, if another job has
+ * the lease.
  *
- * A crash of Postgres may lose the note that an event was delivered: it is sent again, or only its row is missing.
- * Events that are still to be sent must not be lost: a lane that outlives the crash would pass them over.
+ * A crash of Postgres may lose the information that an event was delivered. Then it is sent again, or only its row is
+ * missing. Events still to be sent must not be lost, because a sender that outlives the crash would skip them.
  */
 export async function writeProgress(db: Db, lease: WebhookLease, progress: Progress): Promise<boolean> {
   const { health, rows } = progress
@@ -225,7 +225,9 @@ function toSeconds(ms: number | null): number | null {
   return ms === null ? null : ms / 1000
 }
 
-/** Makes the first held delivery of each of these records due, if nothing of the record is pending. Returns how many. */
+/**
+ * Makes each record's first waiting delivery due, unless another delivery of the record is pending. Returns how many.
+ */
 export async function releaseHeld(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
@@ -250,8 +252,10 @@ export async function releaseHeld(
 }
 
 /**
- * These are delivered again, with a new round of retries. All deliveries of a record are held, until they are let go
- * one after another. In the transaction of writeProgress, which says that the lease is the caller's.
+ * Reopens deliveries with a new round of retries. Deliveries of a record first wait and are then released one after
+ * another.
+ *
+ * Runs in the transaction of writeProgress, which has checked the lease.
  */
 export async function reopenDeliveries(
   client: pg.ClientBase,
@@ -268,7 +272,7 @@ export async function reopenDeliveries(
   })
 }
 
-/** Nothing is delivered to it until somebody resumes it; false: it was stopped already. */
+/** Stops deliveries to the endpoint until somebody resumes it. Returns false if it was not active. */
 export async function stopWebhook(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
@@ -282,7 +286,7 @@ export async function stopWebhook(
   return rowCount === 1
 }
 
-/** The ledger's other endpoints that are delivered to and want to hear of `event`. */
+/** Returns the ledger's other active endpoints that subscribe to `event`. */
 export async function listListeners(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
@@ -303,7 +307,7 @@ type Notice = {
   readonly notice: string
 }
 
-/** Each is due at once; not where an endpoint has WEBHOOK_NOTICES_OPEN_MAX waiting. */
+/** Adds notices that are due at once. Skips endpoints with WEBHOOK_NOTICES_OPEN_MAX waiting ones. */
 export async function addNotices(db: Db, ledgerId: Uuid, notices: readonly Notice[]): Promise<void> {
   await db.query(
     `with added as (
@@ -335,7 +339,7 @@ type WebhookFigures = Readonly<
     /** Age of the oldest failure streak of an active endpoint. */
     | 'failingSeconds'
     | 'behind'
-    /** Endpoints that have entries to read and may be sent something now, and the age of the oldest such entry. */
+    /** Endpoints with unread entries that may be sent to now, and the age of the oldest such entry. */
     | 'waiting'
     | 'waitingSeconds'
     | 'paused'
@@ -347,8 +351,9 @@ type WebhookFigures = Readonly<
 >
 
 /**
- * Counts endpoints of all ledgers by state, and measures the entries that active endpoints have not read. A streak without an
- * attempt for WEBHOOK_FAILING_GAP_MS_MAX has ended.
+ * Counts endpoints of all ledgers by state, and measures the entries that active endpoints have not read.
+ *
+ * A streak without an attempt for WEBHOOK_FAILING_GAP_MS_MAX has ended.
  */
 export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   const { rows } = await db.query<Record<keyof WebhookFigures, string | number>>(
@@ -378,10 +383,7 @@ export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   return Object.fromEntries(figures) as WebhookFigures
 }
 
-/**
- * Deliveries that something is still to become of, or that were given up. Each state is counted to `most`, along an
- * index.
- */
+/** Counts pending, waiting and dead deliveries, each up to `most`, by index. */
 export async function countWebhookDeliveries(
   db: Db,
   most: number,
@@ -389,7 +391,7 @@ export async function countWebhookDeliveries(
   const counted = (state: DeliveryState, index: string) => `(select count(*) from (
     select from tallystick.webhook_deliveries where state = '${state}' and ${index} limit $1
   ) d) as ${state}`
-  // The conditions of the indexes, word by word: without them the table would be read.
+  // The indexes' exact conditions. Otherwise Postgres would read the table.
   const { rows } = await db.query<Record<'pending' | 'held' | 'dead', string>>(
     `select ${counted('pending', "state = 'pending'")}, ${counted('held', "state in ('pending', 'held')")},
        ${counted('dead', "state = 'dead'")}`,

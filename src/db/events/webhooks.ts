@@ -4,9 +4,16 @@ import type { Db } from '../connect/client.ts'
 import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../limits.ts'
 
 /**
- * Settings of an endpoint, as a tenant gives them. A new one is a member here and of DEFAULTS, a column of the table `webhooks`, and a member of
- * `settings` in src/http/schemas/webhooks.ts; the delivering worker reads it from Endpoint. Clients have it in cli/webhook-options.ts and
- * python/src/tallystick/_async/resources/webhooks.py, and docs/webhooks.md describes it.
+ * Settings of an endpoint, as a tenant enters them.
+ *
+ * To add a setting, change:
+ *
+ * - this type and DEFAULTS
+ * - the table `webhooks`: a column
+ * - src/http/schemas/webhooks.ts: a member of `settings`
+ * - the delivering worker, which reads it from Endpoint
+ * - the clients: cli/webhook-options.ts and python/src/tallystick/_async/resources/webhooks.py
+ * - docs/webhooks.md
  */
 export type WebhookSettings = {
   readonly url: string
@@ -16,14 +23,13 @@ export type WebhookSettings = {
   readonly include: readonly string[]
 }
 
-/** Values of settings that are left out; `url` and `events` never are. In the order of answers. */
+/** Values of omitted settings, in the order of answers. `url` and `events` are never omitted. */
 const DEFAULTS: WebhookSettings = { url: '', description: null, events: [], types: [], include: [] }
 
 const SETTING_NAMES = Object.keys(DEFAULTS) as (keyof WebhookSettings)[]
 
 type SomeSettings = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
 
-/** Settings of a new endpoint. */
 export function withDefaults(
   settings: SomeSettings & Pick<WebhookSettings, 'url' | 'events'>,
 ): WebhookSettings {
@@ -32,20 +38,18 @@ export function withDefaults(
 
 const columnOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** SQL: settings of an endpoint `w`. */
 export const SETTING_COLUMNS = SETTING_NAMES.map((name) => `w.${columnOf(name)}`).join(', ')
 
-/** The settings among the members of a row. */
 export function settingsOf(row: WebhookSettings): WebhookSettings {
   return Object.fromEntries(SETTING_NAMES.map((name) => [name, row[name]])) as WebhookSettings
 }
 
-/** JSON of settings by the names of their columns; those that are undefined are left out. */
+/** Returns the settings as JSON by column name, without undefined ones. */
 function settingsText(settings: SomeSettings): string {
   return JSON.stringify(Object.fromEntries(SETTING_NAMES.map((name) => [columnOf(name), settings[name]])))
 }
 
-/** `sealed`: under the master key; a server never reads it again. */
+/** `sealed` is encrypted under the master key. Servers never read it again. */
 type SealedSecret = {
   readonly secretId: Uuid
   readonly sealed: Uint8Array
@@ -59,14 +63,14 @@ export type WebhookRow = WebhookSettings & {
   readonly state: 'active' | 'paused' | 'disabled'
   readonly reason: 'requested' | 'failing' | 'gone' | null
   readonly stateAt: Date
-  /** Those that have not ended, newest first. */
+  /** Secrets that have not expired, newest first. */
   readonly secrets: readonly {
     readonly publicKey: Uint8Array
     readonly createdAt: Date
     readonly expiresAt: Date | null
   }[]
   readonly nextSeq: number
-  /** Entries that it has not come to. */
+  /** Number of entries that the endpoint has not read. */
   readonly behind: number
   readonly failures: number
   readonly failingSince: Date | null
@@ -74,7 +78,7 @@ export type WebhookRow = WebhookSettings & {
   readonly lastSuccessAt: Date | null
   readonly lastFailureAt: Date | null
   readonly recovery: { readonly nextSeq: number; readonly endSeq: number; readonly delivered: boolean } | null
-  /** Deliveries, each counted to WEBHOOK_COUNT_MAX. */
+  /** Numbers of deliveries, each counted up to WEBHOOK_COUNT_MAX. */
   readonly pending: number
   readonly held: number
   readonly dead: number
@@ -87,7 +91,7 @@ type WebhookColumns = Omit<WebhookRow, 'secrets' | 'recovery'> & {
   readonly recoverDelivered: boolean
 }
 
-/** `state`: as the partial indexes of webhook_deliveries name it, so that one of them is walked. */
+/** `state` is written as in the partial indexes of webhook_deliveries, so that Postgres uses one of them. */
 const countOf = (state: 'pending' | 'held' | 'dead') => `(select count(*) from (
       select from tallystick.webhook_deliveries d
       where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state = '${state}' limit ${WEBHOOK_COUNT_MAX}
@@ -117,7 +121,7 @@ export async function findWebhook(db: Db, ledgerId: Uuid, webhookId: Uuid): Prom
   return rows[0] ? toWebhook(rows[0]) : null
 }
 
-/** In the order of their ids, after `after`. */
+/** Lists endpoints ordered by id, after `after`. */
 export async function listWebhooks(
   db: Db,
   ledgerId: Uuid,
@@ -131,7 +135,10 @@ export async function listWebhooks(
   return rows.map(toWebhook)
 }
 
-/** The id given; or that of an endpoint that is just like it; or null where the ledger has as many as it may. */
+/**
+ * Creates the endpoint and returns its id, or returns the id of an identical endpoint. null: the ledger has reached
+ * its limit.
+ */
 export async function createWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -155,7 +162,9 @@ export async function createWebhook(
   return id
 }
 
-/** Changes the settings that are defined. `documents`: it would send documents, and `mayIncludeDocuments` is false. */
+/**
+ * Changes the defined settings. `documents`: the change would include documents, which `mayIncludeDocuments` forbids.
+ */
 export async function changeWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -170,12 +179,12 @@ export async function changeWebhook(
   return rows[0]!.outcome
 }
 
-/** false here and below: the ledger has no such endpoint. */
+/** This and the following functions return false if the ledger has no such endpoint. */
 export async function pauseWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
   return isFound(pool, 'tallystick.pause_webhook($1, $2)', [ledgerId, webhookId])
 }
 
-/** `skips`: events that it has not come to are not delivered. */
+/** `skips`: unread events are not delivered. */
 export async function resumeWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -185,12 +194,12 @@ export async function resumeWebhook(
   return isFound(pool, 'tallystick.resume_webhook($1, $2, $3)', [ledgerId, webhookId, skips])
 }
 
-/** With its secrets; the rest of it is left to the worker. */
+/** Deletes the endpoint and its secrets. The worker removes the remaining rows. */
 export async function deleteWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
   return isFound(pool, 'tallystick.delete_webhook($1, $2)', [ledgerId, webhookId])
 }
 
-/** `full`: as many as it may have have not ended. */
+/** `full`: the endpoint has reached its limit of unexpired secrets. */
 export async function rotateWebhookSecret(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -239,7 +248,7 @@ function toWebhook({
   }
 }
 
-/** A UUIDv7 begins with the milliseconds at which it was made. */
+/** Returns the time of a UUIDv7, which begins with its milliseconds. */
 function timeOfId(uuid: string): Date {
   return new Date(Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16))
 }

@@ -31,7 +31,7 @@ export const API_KEYS = signedTable<ApiKeyColumns>(
       },
     ]
   },
-  // No entry says its name; and its secret is nowhere else.
+  // No entry contains the key's name. Its secret is stored nowhere else.
   ({ keyId, agentId, scopes }, { predicate }) =>
     ({ agentId, name: formatId('key', keyId), scopes, expiresAt: predicate['expiresAt'] }) as EntryDetail,
 )

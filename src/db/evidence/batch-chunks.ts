@@ -4,9 +4,9 @@ import { CHUNK_CONTENT, type StoredChunk } from '../chunks/read-chunks.ts'
 import { contradiction } from './contradiction.ts'
 import type { Evidence } from './table.ts'
 
-/* Rows that hold the records of a batch, and the keys by which they are found. They are compared with its items (src/verify/verify-batch.ts). */
+/* Chunks of batches and their search keys. src/verify/verify-batch.ts compares them with the batch's items. */
 
-/** As streamContent gives it. */
+/** A chunk as streamContent yields it. */
 export type AuditedChunk = StoredChunk & { readonly content: Buffer; readonly erasedSeq: number | null }
 
 export type ChunkColumns = {
@@ -14,11 +14,11 @@ export type ChunkColumns = {
   readonly firstRecordId: Uuid
   readonly count: number
   readonly erasedSeq: number | null
-  /** Length of its content, which travels beside the columns. */
+  /** Length of the content, which is transferred beside the columns. */
   readonly contentBytes: number
 }
 
-/** The rows MUST go through streamContent. */
+/** The rows MUST pass through streamContent. */
 export const BATCH_CHUNKS: Evidence<AuditedChunk, ChunkColumns> = {
   table: 'batch_chunks',
   isLarge: true,
@@ -31,7 +31,7 @@ export const BATCH_CHUNKS: Evidence<AuditedChunk, ChunkColumns> = {
   verify: verifyAbsent,
 }
 
-/** Keys of a chunk: in hex, ascending, a space between two. */
+/** Keys of a chunk in hex, ascending, separated by spaces. */
 export type ChunkKeyColumns = { readonly chunk: number; readonly keys: string }
 
 export const BATCH_KEYS: Evidence<{ seq: number; chunk: number; keys: string }, ChunkKeyColumns> = {

@@ -1,6 +1,9 @@
 import { COSIGNED_NOTE } from '../chain/checkpoints.ts'
 
-/* Checkpoints and the stored tree, which the verifier compares with the tree that the entries make (src/verify/tree-collector.ts). */
+/*
+ * Checkpoints and the stored tree. The verifier compares them with the tree that the entries make
+ * (src/verify/tree-collector.ts).
+ */
 
 export type AuditedCheckpoint = { size: number; root: Buffer; chain: Buffer; note: string }
 

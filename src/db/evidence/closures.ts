@@ -1,6 +1,6 @@
 import { signedTable } from './table.ts'
 
-/** A closure, as the entry that reopened the ledger describes it. */
+/** Closures, as described by the entries that reopened the ledger. */
 export const CLOSURES = signedTable(
   'ledger_closures',
   `select restored_seq as seq, known_size, encode(known_chain, 'hex') as known_chain

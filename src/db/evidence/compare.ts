@@ -1,7 +1,7 @@
 import type { ProofError } from '../../proof/error.ts'
 import { contradiction } from './contradiction.ts'
 
-/* Comparison of a column with what was signed. Each function throws `columns_contradict_entries`, naming the column. */
+/* Comparisons of columns with signed values. Each throws `columns_contradict_entries` and names the column. */
 
 export function compareRows<T extends object>(
   table: string,
@@ -32,7 +32,7 @@ export function columnContradiction(
   return contradiction(`${table}.${column} is ${JSON.stringify(found)}, signed is ${JSON.stringify(signed)}`)
 }
 
-/** occurredAtUs → occurred_at. */
+/** Returns the column of a member: occurredAtUs → occurred_at. */
 function columnName(name: string): string {
   return name.replace(/Us$/, '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Records of batches, as the entries' rows say. */
+/** Counts the batches' records, as given in the rows of entries. */
 export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     'select coalesce(sum(item_count), 0) as count from tallystick.entries where ledger_id = $1',
@@ -10,7 +10,10 @@ export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise
   return rows[0]!.count
 }
 
-/** All rows of the ledger in a table whose rows are read one by one, from elsewhere: there must be no others. */
+/**
+ * Counts the ledger's rows in a table whose rows are verified one by one elsewhere. A larger count shows additional
+ * rows.
+ */
 export async function countRows(
   client: pg.ClientBase,
   table: 'record_references' | 'gated_records' | 'shared_records' | 'remote_records',

@@ -15,7 +15,11 @@ export type AuditedDocument = {
   erasedSeq: number | null
 }
 
-/** Number, subjects and digests are compared as documents of the entry's line. `isCanonical`: of the very bytes, not only the JSON that they are. */
+/**
+ * Compares only names and exact bytes. Number, subjects and digests are compared with the entry's line.
+ *
+ * `isCanonical`: the digest covers the stored bytes, not only equivalent JSON.
+ */
 export const DOCUMENTS: Evidence<
   AuditedDocument,
   { readonly document: string; readonly isCanonical: boolean }

@@ -18,7 +18,7 @@ import { type ShareColumns, signedShares } from './shared-records.ts'
 import { actorUuid, itemCountOf, microseconds, subjectUuid, versionOf } from './signed.ts'
 import { microsecondsOf } from './table.ts'
 
-/* The rows of entries, and those of records that come with each entry of theirs: standing and shares. */
+/* Rows of entries, with the rows that are read along with each entry: the record's state and its shares. */
 
 export type AuditedEntry = {
   seq: number
@@ -39,43 +39,47 @@ export type AuditedEntry = {
   signer: LineSigner | null
   earlierStepSeq: number | null
   gated: AuditedGatedRecord[] | null
-  /** Peers that a record it creates or shares is shared with. */
+  /** Peers with which the entry shares its record. */
   shares: ShareColumns[] | null
-  /** Kind, subject, actor, key and time of the entry behind a registered statement. */
+  /** Kind, subject, actor, key and time of the entry after a registered statement. */
   registration: [string, Uuid | null, Uuid | null, Uuid | null, string] | null
 }
 
-/** Claims of an entry's row, and of the rows that come with it. */
 export type EntryRowColumns = {
   readonly subjectId: string | null
   readonly version: number | null
   readonly itemCount: number | null
   readonly prevSeq: number | null
   readonly prevLeaf: string | null
-  /** Seq of the step of the gated record before this one; null if the entry before is the creation. */
+  /** Seq of the gated record's step before this one; null if the creation comes before this step. */
   readonly earlierStepSeq: number | null
   readonly actorId: string | null
   readonly keyId: string | null
   readonly signerKid: string | null
-  /** Whether the row of that key is there: the entry's line then brings the key along. */
+  /** Whether the row of that key exists. Then the entry's line contains the key. */
   readonly hasSigner: boolean
   readonly recordedAtUs: string
-  /** Gated record that the entry is about, as it stands after the last entry. */
+  /** The entry's gated record in its present state. */
   readonly gated: readonly GatedColumns[]
   readonly shares: readonly ShareColumns[]
-  /** Kind, subject, actor, key and time of the entry behind a registered statement; null for any other entry. */
+  /** Kind, subject, actor, key and time of the entry after a registered statement; null for other entries. */
   readonly registration: readonly unknown[] | null
 }
 
-/** A creation, or a step. By columns, which are compared with the statement. */
+/** SQL: true for a creation or a step, according to columns that are compared with the statement. */
 const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
 
 /**
- * `prev_leaf` is what `prev_seq` points to: the statement names it by leaf. `earlier_step_seq` is the step of the same record
- * that stands before the entry: an old entry that is inserted again names an older one. `gated` are the rows of the entry's record.
+ * SQL: the entries of a ledger with all that is compared with each.
  *
- * The step is looked for by version among those of its record, not as the greatest seq: for that Postgres would read the chain
- * backwards, past all other records; and a plan that was made on a small table, and kept, would do so by `seq < e.seq` alone. Both are asked for in a `case`: of ten million notarizations each join would cost a microsecond.
+ * - `prev_leaf`: leaf of the entry at `prev_seq`, because the statement names it by leaf.
+ * - `earlier_step_seq`: the record's previous step. A duplicate of an old entry, inserted again, would name an older
+ *   one.
+ * - `gated`: rows of the entry's record.
+ *
+ * The previous step is found by version among the record's entries. For the greatest seq Postgres would read the
+ * chain backwards, past all other records; so would a plan for `seq < e.seq` that was made on a small table. Both are
+ * read in a `case`: over ten million notarizations each join would cost a microsecond.
  */
 export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
@@ -111,7 +115,7 @@ export const ENTRIES_BY_SEQ = `
   ) p on true
   where e.ledger_id = $1 order by e.seq`
 
-/** Columns of the row of the entry itself, and of the gated record that it is about. */
+/** Returns the columns of the entry's own row and of its gated record. */
 export function entryRowColumns(entry: AuditedEntry): EntryRowColumns {
   return {
     subjectId: entry.subjectId,
@@ -131,7 +135,7 @@ export function entryRowColumns(entry: AuditedEntry): EntryRowColumns {
   }
 }
 
-/** Throws `columns_contradict_entries`, naming the column. */
+/** Throws `columns_contradict_entries` and names the column. */
 export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, sha256: Sha256): void {
   const { statement, step } = entry
   compare('entries', 'subject_id', columns.subjectId, subjectUuid(statement))
@@ -142,7 +146,7 @@ export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, s
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : parseId('key', statement.key))
-  // A server's kid has no row there, because each row is that of an entry that registers an agent's.
+  // A server's kid has no row there: each row belongs to an entry that registers an agent's key.
   const signerKid = columns.hasSigner ? toHex(entry.envelope.kid) : null
   compare('entries', 'signer_kid', columns.signerKid, signerKid)
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
@@ -150,7 +154,10 @@ export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, s
   compareRows('shared_records', columns.shares, signedShares(statement))
 }
 
-/** An offer's is in the chain of the record's home; that of a registration is the statement, its subject. */
+/**
+ * Returns the leaf that the statement names as previous. An offer's previous entry is in the home's chain. A
+ * registration's is the statement that it registers.
+ */
 function previousOf({ kind, subjects, predicate }: ParsedStatement): string | null {
   if (kind === 'statement-registered') return subjects[0].sha256
   return kind === 'step-offered' ? null : ((predicate['previous'] as string | undefined) ?? null)

@@ -12,11 +12,12 @@ import { agentUuid, microseconds, partyUuid, versionOf } from './signed.ts'
 import { microsecondsOf } from './table.ts'
 
 /*
- * Where a gated record stands is one row that every step writes anew: so much of it as one entry can tell. How often it was revised,
- * and that nobody performs what was never begun, needs the entries before (src/verify/gated-standings.ts).
+ * A gated record's state is one row that every step rewrites. This file compares what a single entry can show.
+ *
+ * The number of revisions and the order of performer changes need earlier entries (src/verify/gated-standings.ts).
  */
 
-/** Where a gated record stands, without names of columns: it comes with each of its entries. `tolerances` are hex. */
+/** State of a gated record, without column names because it is repeated for each of its entries. `tolerances`: hex. */
 export type AuditedGatedRecord = [
   firstSeq: number,
   principalId: Uuid,
@@ -35,7 +36,10 @@ export type AuditedGatedRecord = [
 
 const OPEN = OPEN_STATES.map((state) => `'${state}'`).join(', ')
 
-/** With whom its last entry is about. A state that searches do not find it by is none. */
+/**
+ * SQL: the state row, with the subject of its last entry. `state` is null if searches would not find the record by
+ * it.
+ */
 export const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id, g.performer_remote, g.gate,
   ${microsecondsOf('g.deadline')}, g.max_revisions, encode(g.tolerances, 'hex'),
   case when g.ended_as in (g.state, '') and (g.ended_as = '') = (g.state in (${OPEN}))
@@ -50,13 +54,12 @@ export type GatedColumns = {
   readonly gate: string
   readonly deadlineUs: string | null
   readonly maxRevisions: number
-  /** The bytes, as hex. */
+  /** The bytes in hex. */
   readonly tolerances: string | null
-  /** null: searches do not find it by its state. */
+  /** null: searches do not find the record by its state. */
   readonly state: string | null
   readonly version: number
   readonly lastSeq: number
-  /** Subject of the entry at `lastSeq`. */
   readonly lastSubjectId: string | null
   readonly revisions: number
 }
@@ -93,7 +96,7 @@ export function gatedColumns([
   }
 }
 
-/** Throws `columns_contradict_entries`. `seq`: that of the entry. */
+/** Verifies the record's row against one entry at `seq`. Throws `columns_contradict_entries`. */
 export function verifyGatedRows(
   statement: ParsedStatement,
   seq: number,
@@ -115,14 +118,13 @@ export function verifyGatedRows(
   verifyLast(statement, seq, row)
 }
 
-/** `prevSeq`, `earlierStepSeq`: of the entry's row. */
+/** `prevSeq` and `earlierStepSeq` are from the entry's row. */
 type Rows = {
   readonly gated: readonly GatedColumns[]
   readonly prevSeq: number | null
   readonly earlierStepSeq: number | null
 }
 
-/** The terms, which never change. */
 function termsOf(statement: ParsedStatement, firstSeq: number, sha256: Sha256): Partial<GatedColumns> {
   const { gate, deadline, maxRevisions, tolerances } = statement.predicate as Terms
   return {
@@ -142,7 +144,7 @@ type Terms = {
   readonly tolerances?: JsonObject
 }
 
-/** Verifies the party of the step, by the parties that the row names; the database believes any appender. */
+/** Verifies the step's party against the parties in the row, because the database trusts any appender. */
 function verifyParty(
   statement: ParsedStatement,
   { principalId, performerId, gate }: GatedColumns,
@@ -161,7 +163,7 @@ function verifyParty(
     compare('gated_records', 'principal_id', principalId, party)
 }
 
-/** Nothing can be said of the state here where later steps have moved it; but that it was not moved back. */
+/** Verifies that the row was not moved back. Its state can be compared only if this step is the newest. */
 function verifyLast(statement: ParsedStatement, seq: number, row: GatedColumns): void {
   if (row.lastSeq < seq) {
     throw contradiction(`gated_records.last_seq is ${row.lastSeq}, but the record has a step at seq ${seq}`)

@@ -7,13 +7,13 @@ import type { Evidence } from './table.ts'
 
 export type IdempotencyColumns = {
   readonly actorId: string
-  /** Whether the fingerprint of its request is gone. */
+  /** Whether the request's fingerprint was removed. */
   readonly isForgotten: boolean
-  /** Whether it should be: it goes with the first of the entry's documents that is taken away. */
+  /** Whether it should be: it is removed with the entry's first erased document. */
   readonly isOfErased: boolean
 }
 
-/** A request has one key at most, and an actor's keys are its own. */
+/** Compares the owner and the number: a request has at most one key, which belongs to its actor. */
 export const IDEMPOTENCY_KEYS: Evidence<
   { seq: number; actorId: Uuid; isForgotten: boolean },
   IdempotencyColumns
@@ -33,7 +33,7 @@ export const IDEMPOTENCY_KEYS: Evidence<
   },
 }
 
-/** Whether this login may read the table of idempotency keys: the servers' own may not. */
+/** Whether this login may read the idempotency keys. The servers' login may not. */
 export async function canReadIdempotencyKeys(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean }>(
     "select has_table_privilege('tallystick.idempotency_keys', 'select') as may",

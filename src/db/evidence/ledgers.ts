@@ -5,7 +5,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 
-/* The rows of which a ledger has one each, and the keys of the deployment. */
+/* Rows that exist once for each ledger, and the deployment's keys. */
 
 export type AuditedLedger = {
   name: string | null
@@ -20,11 +20,10 @@ export type AuditedLedger = {
   awaitsAcknowledgement: boolean
   treeSize: number | null
   treeHashes: Buffer | null
-  /** Size of the newest checkpoint. */
   checkpointSize: number | null
 }
 
-/** The rows of which a ledger has one each; null where it has none. */
+/** Returns the ledger's single rows; members are null where a row is missing. */
 export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedLedger> {
   const { rows } = await client.query<AuditedLedger>(
     `select l.name, l.issuer, l.origin, l.note_kid, h.size, h.chain, h.envelope_kid, h.closed,

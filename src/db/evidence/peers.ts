@@ -9,8 +9,9 @@ import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 
 /*
- * Peerings, their keys, and types that came from them, against the peerings as a verifier has rebuilt them. Progress of sending to a peer, and
- * its answers, are compared with nothing: they are no evidence of this chain.
+ * Compares peerings, their keys and received types with the peerings that a verifier has rebuilt.
+ *
+ * The progress of sending to a peer, and its answers, are not compared: they are no evidence of this chain.
  */
 
 export type AuditedPeer = {
@@ -29,7 +30,7 @@ export type AuditedPeer = {
   keys: readonly { kid: string; alg: string; spki: string; untilSeq: number | null }[] | null
 }
 
-/** At most some thousands: all at once. Keys in the order in which each ended, in hex and base64. */
+/** Returns all peerings at once: at most some thousands. Keys are ordered by their end, in hex and base64. */
 export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedPeer[]> {
   const { rows } = await client.query<AuditedPeer>(
     `select p.peer_id, p.role, p.state, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
@@ -49,10 +50,10 @@ export type AuditedReceivedType = { peerId: Uuid; name: string; digest: Buffer; 
 export const RECEIVED_TYPES = `
   select peer_id, name, digest, definition from tallystick.received_types where ledger_id = $1 order by peer_id, digest`
 
-/** States of a peering that has no entry: nothing was signed about it. */
+/** States of a peering without any entry, about which nothing was signed. */
 const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
-/** Every peering that was added has its row, as it stands, and nothing else has one. */
+/** Verifies that each added peering has its row in the right state, and that no other row claims to be added. */
 export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringStanding>): void {
   const byId = new Map(rows.map((row) => [row.peerId, row]))
   for (const standing of standings) {
@@ -102,7 +103,7 @@ function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
   }
 }
 
-/** Each key up to the entry of its chain that names the next one. */
+/** Returns the key rows. Each key is valid up to the entry that names its successor. */
 function keyRows({ keys }: PeeringStanding) {
   return keys.map(({ kid, alg, spki }, i) => ({
     kid,
@@ -112,7 +113,10 @@ function keyRows({ keys }: PeeringStanding) {
   }))
 }
 
-/** A type that came is of its digest and its name, from a peer. Which record has it, the record's entry says. */
+/**
+ * Verifies that a received type matches its digest and name and belongs to a peer. The record's entry names the
+ * record's type.
+ */
 export function verifyReceivedType(
   { peerId, name, digest, definition }: AuditedReceivedType,
   peers: readonly AuditedPeer[],

@@ -11,8 +11,8 @@ import { signedShares } from './shared-records.ts'
 import type { Evidence } from './table.ts'
 
 /*
- * Entries of other ledgers, and what came with them, as far as one entry can tell. The standing of a record of another ledger needs the
- * entries before (src/verify/peer-standings.ts).
+ * Entries of other ledgers and their documents, as far as a single entry shows. The state of another ledger's record
+ * needs earlier entries (src/verify/peer-standings.ts).
  */
 
 export type AuditedReceived = {
@@ -27,7 +27,7 @@ export type AuditedReceived = {
   remote: RemoteColumns[] | null
 }
 
-/** Where another ledger's record stands, by what came. `leaf`: hex; `standing`: JSON. */
+/** State of another ledger's record, by its received entries. `leaf`: hex; `standing`: JSON. */
 export type RemoteColumns = {
   readonly type: string
   readonly documents: string
@@ -39,7 +39,7 @@ export type RemoteColumns = {
   readonly lastSeq: number
 }
 
-/** Columns of another ledger's entry; its envelope is in the entry's line. */
+/** Columns of another ledger's entry. Its envelope is in the entry's line. */
 export type ReceivedColumns = {
   readonly peerId: Uuid
   readonly remoteSeq: number
@@ -47,7 +47,7 @@ export type ReceivedColumns = {
   readonly recordId: Uuid | null
   readonly version: number | null
   readonly leaf: string
-  /** Record whose event it is, as it stands after the last one received. */
+  /** The entry's record, in its state after the last received entry. */
   readonly remote: readonly RemoteColumns[]
 }
 
@@ -82,7 +82,7 @@ export const RECEIVED_ENTRIES: Evidence<AuditedReceived, ReceivedColumns> = {
   },
 }
 
-/** Nothing can be said of the state here where later events have moved it; but that it was not moved back. */
+/** Verifies that the row was not moved back. Its state can be compared only if this event is the newest. */
 function verifyRemote(
   rows: readonly RemoteColumns[],
   { peer, leaf, record }: { readonly peer: string; readonly leaf: string; readonly record: string | null },
@@ -116,23 +116,26 @@ type AuditedReceivedDocument = {
   content: Buffer | null
   referenceList: Buffer | null
   erasedSeq: number | null
-  /** Envelope received by the entry that is said to have erased it. */
+  /** Envelope that was received by the supposedly erasing entry. */
   erasure: Buffer | null
 }
 
-/** Columns of a document that came along. The digests are those of the stored bytes by its salt; null if it is erased. */
+/** Columns of a received document. Digests are computed from the stored bytes and salt; null if it is erased. */
 export type ReceivedDocumentColumns = {
   readonly subject: string
   readonly digest: string
   readonly contentDigest: string | null
   readonly referencesDigest: string | null
-  /** Document that its home is said to have erased; null if it is there. */
+  /** The document that its home has supposedly erased; null if it is not erased. */
   readonly erased: { readonly subject: string; readonly seq: number } | null
-  /** Whether some of it is there and some is not. */
+  /** Whether only some of its content is erased. */
   readonly isHalfErased: boolean
 }
 
-/** Documents that came along are those that the other ledger digests, or were erased by it. Nobody has signed that they came at all. */
+/**
+ * Compares received documents: each has the digest that the other ledger signed, or was erased by it. Nobody has
+ * signed that they were received.
+ */
 export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocumentColumns> = {
   table: 'received_documents',
   sql: `select d.seq, d.subject, d.digest, d.salt, d.content, d.reference_list, d.erased_seq, x.envelope as erasure
@@ -177,13 +180,13 @@ export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocum
   },
 }
 
-/** Document that the received envelope says to have erased; none if there is no envelope or it is no erasure. */
+/** Returns the document that the received envelope erased; a value that matches nothing if it is no erasure. */
 function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly seq: number } {
   try {
     const { kind, subjects, predicate } = parseStatement(parseEnvelope(envelope!).payload)
     if (kind === 'payload-erased') return { subject: subjects[0].name, seq: predicate['seq'] as number }
   } catch {
-    // Judged where it stands itself.
+    // A faulty envelope is reported at its own entry.
   }
   return { subject: '', seq: -1 }
 }

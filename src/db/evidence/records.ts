@@ -41,23 +41,25 @@ type SignedRecordColumns = Omit<MemberColumns, 'occurredAtMs' | 'otherMembers'> 
 }
 
 export type RecordColumns = SignedRecordColumns & {
-  /** Whether the payload's very bytes have the digest, not only the JSON that they are. */
+  /** Whether the digest covers the payload's stored bytes, not only equivalent JSON. */
   readonly isCanonical: boolean
-  /** Digest of the stored bytes, by the payload's salt; null if one of both is gone. */
+  /** Digest of the stored bytes with the payload's salt; null if either is missing. */
   readonly referencesDigest: string | null
-  /** Whether its payload was taken away, but not all that lies with it. */
+  /** Whether the payload was erased but not everything stored with it. */
   readonly isHalfErased: boolean
-  /** Whether a search finds it by just the references that it has. */
+  /** Whether searches find the record by exactly its references. */
   readonly isFoundByReferences: boolean
 }
 
-/** null for what no statement can say, such as `infinity`: the driver makes no Date of it. */
+/** SQL: null for times that no statement can contain, such as `infinity`, of which the driver makes no Date. */
 const timeOf = (column: string) =>
   `case when ${column} >= '0001-01-01Z' and ${column} < '10000-01-01Z' then ${column} end`
 
 /**
- * The row of the record that the entry makes, and no other. Those of a batch have none (src/verify/verify-batch.ts). `searched_references`
- * is what the record is found by, read only if there should be some: otherwise it would cost ten million records a probe each (countRows).
+ * Compares the row of the record that the entry creates. Records of batches have no row (src/verify/verify-batch.ts).
+ *
+ * `searched_references` are the references by which searches find the record. They are read only if some should
+ * exist; otherwise each of ten million records would cost an index access (see countRows).
  */
 export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
   table: 'records',
@@ -118,7 +120,10 @@ export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
   },
 }
 
-/** A thief can store numbers that canonical JSON refuses, such as 1e400. Their text is that of no statement. */
+/**
+ * Returns the canonical text. A thief can store numbers that canonical JSON refuses, such as 1e400; the returned text
+ * then matches no statement.
+ */
 function textOf(stored: NonNullable<AuditedRecord['otherMembers']>): string {
   try {
     return canonicalize(stored)
@@ -144,7 +149,9 @@ function signedRecords(statement: ParsedStatement): SignedRecordColumns[] {
   ]
 }
 
-/** Each once, in the order of their bytes, as Postgres' collation "C" has it; null where the bytes are no list. */
+/**
+ * Returns the distinct references, sorted by bytes as Postgres' collation "C" does; null if the bytes are not a list.
+ */
 function sortedReferences(list: Buffer | null): string[] | null {
   try {
     const references = new Set(JSON.parse(list?.toString('utf8') ?? '[]') as string[])

@@ -12,7 +12,7 @@ export const RETENTION_RULES = signedTable<Selected & { readonly days: number | 
   (rule) => rule,
 )
 
-/** Records of a hold that stands: those by which it is found. */
+/** Holds. For a standing hold, the selected records are those by which searches find it. */
 export const HOLDS = signedTable<
   Selected & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
 >(
@@ -33,7 +33,7 @@ export const HOLDS = signedTable<
   (hold) => hold,
 )
 
-/** By the seq of the entry that set the hold. */
+/** `id` is the seq of the entry that set the hold. */
 export const LIFTED_HOLDS = signedEnds(
   'holds.lifted_seq',
   `select lifted_seq as seq, seq as id from tallystick.holds

@@ -1,7 +1,7 @@
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 
-/** Peers that an entry shares its record with. The rows come with those of entries (entries.ts). */
+/** A peer with which an entry shares its record. The rows are read along with entries (entries.ts). */
 export type ShareColumns = { readonly peerId: Uuid; readonly documents: string }
 
 export function signedShares({ predicate }: ParsedStatement): ShareColumns[] {

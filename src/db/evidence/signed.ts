@@ -4,9 +4,9 @@ import { ENTRY_KINDS, type EntryKind } from '../../proof/statement/kinds.ts'
 import { parseRemoteAgent, remoteAgentId } from '../../proof/statement/remote-agents.ts'
 import { type ParsedStatement, partyOf } from '../../proof/statement/statement.ts'
 
-/* Columns that a signed statement makes, which several tables have. */
+/* Column values from signed statements, used for several tables. */
 
-/** Agent or key that an entry of this kind ends: its subject. */
+/** Returns the agent or key that an entry of this kind ends, which is its subject. */
 export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind, prefix: IdPrefix): string[] {
   return kind === ending ? [parseId(prefix, subjects[0].name)] : []
 }
@@ -14,8 +14,8 @@ export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind,
 const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp', 'peer', 'stm']
 
 /**
- * Uuid of the subject. A type, and another ledger's entry, has none; for an erased document it is that of the record or
- * completion.
+ * Returns the subject's uuid. Types and entries of other ledgers have none. For an erased document it is the uuid of
+ * the record or completion.
  */
 export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
   if (ENTRY_KINDS[kind].subjects[0] === 'entry') return null
@@ -24,13 +24,13 @@ export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
   return prefix ? parseId(prefix, id!) : null
 }
 
-/** A batch begins its records, and so has the version that they have. */
+/** Returns the version. A batch has version 1, like the records that it begins. */
 export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   if (kind === 'batch-notarized') return 1
   return ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
 }
 
-/** Number of records that a batch makes; null: it is none. */
+/** Returns the number of a batch's records; null: not a batch. */
 export function itemCountOf({ kind, predicate }: ParsedStatement): number | null {
   return kind === 'batch-notarized' ? (predicate['count'] as number) : null
 }
@@ -43,7 +43,7 @@ export function actorUuid({ actor }: ParsedStatement, sha256: Sha256): Uuid | nu
   return agentUuid(actor, sha256)
 }
 
-/** null for `system`. */
+/** Returns null for `system`. */
 export function agentUuid(name: string, sha256: Sha256): Uuid | null {
   if (name === 'system') return null
   return parseRemoteAgent(name) ? remoteAgentId(sha256, name) : parseId('agt', name)

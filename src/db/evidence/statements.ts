@@ -10,7 +10,10 @@ export type StatementColumns = {
   readonly kid: string
 }
 
-/** Rows of statements of others: no statement of the ledger makes one (src/verify/statement-columns.ts). */
+/**
+ * Rows of statements by other parties. No statement of the ledger signs one by itself
+ * (src/verify/statement-columns.ts).
+ */
 export const STATEMENTS = signedTable<StatementColumns>(
   'statements',
   `select seq, statement_id, encode(leaf, 'hex') as leaf, issuer, subject, content_type, encode(kid, 'hex') as kid

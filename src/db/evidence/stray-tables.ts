@@ -1,7 +1,10 @@
 import type pg from 'pg'
 import { EVIDENCE } from './tables.ts'
 
-/** Tables with rows of ledgers, besides those of EVIDENCE: compared with entries by other ways, or beside such a table. */
+/**
+ * Tables with ledgers' rows that are missing in EVIDENCE, because they are compared in other ways or along with such
+ * a table.
+ */
 const OTHER_TABLES = [
   'entries',
   'gated_records',
@@ -25,8 +28,9 @@ const LEDGER_TABLES = new Set([
 ])
 
 /**
- * Tables that hold rows of a ledger without a chain, whose rows no audit of any ledger would ever see. Jumps from
- * ledger to ledger along the primary keys. `skip`: tables that this login may not read.
+ * Returns tables with rows of a ledger without a chain, which no ledger's audit would read.
+ *
+ * Jumps from ledger to ledger along the primary keys. `skip`: tables that this login may not read.
  */
 export async function listStrayTables(client: pg.ClientBase, skip: readonly string[]): Promise<string[]> {
   const stray: string[] = []

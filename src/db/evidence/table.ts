@@ -5,39 +5,38 @@ import type { EntryDetail } from '../chain/entry-details.ts'
 import { compare, compareRows } from './compare.ts'
 
 /*
- * One table of evidence: its rows, and what an entry says that they are. Columns are an index, and the statement is the truth: an attacker
- * who can write to the tables, but not sign, could otherwise show records in another state, of another actor, or none at all, while the chain
- * verifies.
+ * Compares one table's rows with the entries that explain them.
  *
- * Columns are JSON on their way to the thread that compares: uuids as Postgres writes them, bytes in hex, times in microseconds since the
- * epoch as decimal strings.
+ * Columns are an index, and the statement is the truth. An attacker who can write to the tables but cannot sign could
+ * otherwise show records in another state, of another actor, or not at all, while the chain verifies.
+ *
+ * Columns travel as JSON to the thread that compares them: uuids as Postgres writes them, bytes in hex, times as
+ * decimal strings of microseconds since the epoch.
  */
 export type Evidence<Row extends { seq: number }, Columns> = {
-  /** For messages; `table.column` where the rows are those in which the column is filled. */
+  /** For messages. `table.column` if only rows with that column count. */
   readonly table: string
-  /** Rows of a ledger ($1), in the order of `seq`: the entry that explains each. */
+  /** Rows of ledger $1, ordered by `seq`, the entry that explains the row. */
   readonly sql: string
-  /** Whether rows may be megabytes each. */
   readonly isLarge?: boolean
-  /** Columns that are compared. MUST not throw for any value that a thief could store. */
+  /** Returns the columns to compare. MUST not throw for any value that a thief could store. */
   columns(row: Row, context: RowContext): Columns
-  /** Compares the rows of an entry with what it says. Throws `columns_contradict_entries`, naming the column. */
+  /** Compares an entry's rows with its statement. Throws `columns_contradict_entries` and names the column. */
   verify(entry: VerifiedEntry, rows: readonly Columns[], sha256: Sha256): void
 }
 
-/** `isErased`: whether a document of the entry was taken away. */
+/** `isErased`: whether a document of the entry was erased. */
 export type RowContext = { readonly sha256: Sha256; readonly isErased: boolean }
 
-/** Evidence whose rows are just those that the statement makes. */
+/** Evidence whose rows are exactly those that the statement makes. */
 export type SignedEvidence<Row extends { seq: number }, Columns> = Evidence<Row, Columns> & {
-  /** The rows that the statement makes. */
   signed(statement: ParsedStatement, sha256: Sha256): Columns[]
-  /** Detail of the entry of a row, as its append had it, for a restore. */
+  /** Returns the entry detail of a row for a restore, as the append had it. */
   readonly detail: Detail<Columns> | null
 }
 type Detail<Columns> = (row: Columns, statement: ParsedStatement) => EntryDetail
 
-/** A table whose columns are compared as they are selected. */
+/** Makes the evidence of a table whose columns are compared as selected. */
 export function signedTable<Columns extends object>(
   table: string,
   sql: string,
@@ -51,7 +50,10 @@ export function signedTable<Columns extends object>(
   }
 }
 
-/** Rows that an entry ends: `sql` selects `seq`, the column, and `id`, by which the entry names the row. */
+/**
+ * Makes the evidence of rows that an entry ends. `sql` selects `seq`, the ending column, and `id`, by which the entry
+ * names the row.
+ */
 export function signedEnds<Id extends string | number>(
   column: `${string}.${string}`,
   sql: string,
@@ -67,6 +69,7 @@ export function signedEnds<Id extends string | number>(
 }
 
 /**
- * As decimal text. It must not throw for any value that a thief could store: a failed query would look like an outage, not like tampering.
+ * SQL: microseconds as decimal text. Must not fail for any value that a thief could store: a failed query would look
+ * like an outage and not like tampering.
  */
 export const microsecondsOf = (column: string) => `trunc(extract(epoch from ${column}) * 1000000)::text`

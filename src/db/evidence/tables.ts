@@ -20,8 +20,9 @@ import type { Evidence } from './table.ts'
 import { TYPES } from './types.ts'
 
 /**
- * Tables whose rows entries explain, one by one: all that is read beside an entry and compared with it, in this order. A table that is added
- * here is read, compared, and looked into for rows of no ledger.
+ * Tables whose rows are explained by single entries, in the order of comparison.
+ *
+ * A table that is added here is read, compared, and checked for rows that belong to no ledger.
  */
 export const EVIDENCE = {
   offers: OFFERS,
@@ -51,18 +52,17 @@ type Tables = typeof EVIDENCE
 export type EvidenceName = keyof Tables
 export const EVIDENCE_NAMES = Object.keys(EVIDENCE) as EvidenceName[]
 
-/** Row of a table, as it is read. */
 export type EvidenceRow<Name extends EvidenceName> = Parameters<Tables[Name]['columns']>[0]
 
-/** Claims of a database's columns about one entry, and about everything that the entry made, on their way to the thread that compares. */
+/** All columns that the database has about one entry and its results, for the thread that compares them. */
 export type EntryColumns = EntryRowColumns & {
   readonly [Name in EvidenceName]: readonly ReturnType<Tables[Name]['columns']>[]
 } & {
-  /** null of all entries but the first. */
+  /** null except for the first entry. */
   readonly ledger: LedgerColumns | null
 }
 
-/** Throws `columns_contradict_entries`, naming the column. */
+/** Throws `columns_contradict_entries` and names the column. */
 export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha256: Sha256): void {
   verifyEntryRow(entry, columns, sha256)
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], signedLedgers(entry.statement, sha256))

@@ -7,15 +7,15 @@ type TypeRow = { seq: number; name: string; gated: boolean; definition: Buffer; 
 export type TypeColumns = {
   readonly name: string
   readonly digest: string
-  /** The hash of the definition's bytes. */
+  /** Hash of the definition's bytes. */
   readonly definition: string
   readonly gated: boolean
-  /** Whether the definition says so; null where it is no JSON object. */
+  /** Whether the definition is gated; null if it is not a JSON object. */
   readonly isDefinedGated: boolean | null
   readonly isDefinedAgentSigned: boolean | null
 }
 
-/** A type's entry signs the digest of its definition; the rest of the row is what the definition says. */
+/** Compares types. The entry signs the definition's digest; the definition determines the rest of the row. */
 export const TYPES: Evidence<TypeRow, TypeColumns> = {
   table: 'types',
   sql: `select registered_seq as seq, name, gated, definition, digest
@@ -39,7 +39,7 @@ export const TYPES: Evidence<TypeRow, TypeColumns> = {
   },
 }
 
-/** Reads the text, without trust: another check compares it with the signed one. */
+/** Reads the unverified text. Another check compares it with the signed digest. */
 function hasMember(definition: Buffer, name: string): boolean | null {
   try {
     return Object.hasOwn(JSON.parse(definition.toString('utf8')) as object, name)

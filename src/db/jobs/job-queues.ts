@@ -5,30 +5,33 @@ import { type Db, inTurn } from '../connect/client.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
 
-/** A name of our own: `pgboss`, which pg-boss takes by itself, may be another application's. */
+/** Our own schema name, because another application may use pg-boss' default, `pgboss`. */
 export const JOBS_SCHEMA = 'tallystick_jobs'
 
-/** Any number; the same for every process that migrates this database. */
+/** Arbitrary number, the same for all processes that migrate this database. */
 const INSTALL_LOCK = 7_411_960
 const INDEX_WAIT_MS = 200
 
 /**
- * Brings the schema of pg-boss and all queues to this version of the code, as its owner. Not in the migration's transaction,
- * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. If a call
- * fails half-way, the next one finishes its work. `worker`: the login that gets the right to work.
+ * Upgrades the schema of pg-boss and all queues to this version of the code. Runs as their owner.
+ *
+ * pg-boss has its own transactions, so this does not run in the migration's. A session lock lets several processes
+ * call it at once. If a call fails half-way, the next one completes its work. `worker`: the login that may then work
+ * on jobs.
  */
 export async function installJobQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
   try {
     const boss = new PgBoss({
-      // The session of `migrate`, with its settings: a connection of pg-boss' own would have the database's.
+      // Uses the session of `migrate` with its settings. A connection of pg-boss' own would have the database's
+      // settings.
       db: asJobsDatabase(inTurn(client)),
       schema: JOBS_SCHEMA,
       supervise: false,
       schedule: false,
       bamIntervalSeconds: 10,
     })
-    // A failure is thrown as well; without a listener it would end the process.
+    // The failure is also thrown. Without a listener it would end the process.
     boss.on('error', () => {})
     try {
       await boss.start()
@@ -44,7 +47,8 @@ export async function installJobQueues(client: pg.ClientBase, worker: string): P
 }
 
 /**
- * A newer pg-boss builds large indexes after its migration, one every 10 s, and only in a process that may migrate: this one.
+ * Waits for indexes. A new pg-boss builds large indexes after its migration, one every 10 s, and only in a process
+ * that may migrate, which is this one.
  */
 async function finishIndexes(boss: PgBoss): Promise<void> {
   for (;;) {
@@ -64,12 +68,15 @@ async function ensureQueues(boss: PgBoss): Promise<void> {
   for (const [name, { deadLetter = DEAD_LETTER_QUEUE, ...rules }] of queues) {
     const options = deadLetter === null ? rules : { ...rules, deadLetter }
     await boss.createQueue(name, options)
-    // One that is there already is left as it is: its rules may be those of an earlier version.
+    // createQueue leaves an existing queue unchanged, which may have an earlier version's rules.
     await boss.updateQueue(name, options)
   }
 }
 
-/** The worker's login alone can see jobs, and can make none without the master key. `worker`: its name, escaped. */
+/**
+ * Grants jobs to the worker's login alone, which cannot create any without the master key. `worker`: its escaped
+ * name.
+ */
 async function grantQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query(`
     revoke all on schema ${JOBS_SCHEMA} from public;
@@ -94,7 +101,7 @@ async function grantQueues(client: pg.ClientBase, worker: string): Promise<void>
     end $$`)
 }
 
-/** pg-boss as it looks to those who enqueue, work, or look after jobs; never migrates. `db` stays the caller's. */
+/** Opens pg-boss for enqueuing, working or maintenance, without migrations. The caller still owns `db`. */
 export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 'supervise'>): PgBoss {
   return new PgBoss({
     ...options,
@@ -108,7 +115,7 @@ export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 
   })
 }
 
-/** A connection whose transaction pg-boss writes in. */
+/** Adapts a connection, so that pg-boss writes in its transaction. */
 export function asJobsDatabase(db: Db) {
   return {
     executeSql: (text: string, values?: unknown[]) => db.query(text, values as unknown[]),
@@ -117,15 +124,15 @@ export function asJobsDatabase(db: Db) {
 
 type QueueDepth = {
   readonly queue: string
-  /** For the first attempt; for another one. */
+  /** Jobs before their first attempt, and jobs before a retry. */
   readonly waiting: number
   readonly retrying: number
   readonly working: number
-  /** For how long the oldest of those that could be taken has waited. */
+  /** Age of the oldest job that could start. */
   readonly oldestSeconds: number
 }
 
-/** Counted now, where pg-boss's own figures are up to a minute old. */
+/** Counts jobs now. pg-boss's own figures are up to a minute old. */
 export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
   const { rows } = await db.query<Record<keyof QueueDepth, string>>(
     `select q.name as queue, count(j.id) filter (where j.state = 'created') as waiting,
@@ -146,7 +153,7 @@ export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
   }))
 }
 
-/** By the queue that gave them up; not those that an operator has put back. */
+/** Counts dead letters by their original queue, without those that an operator has retried. */
 export async function countDeadLetters(db: pg.Pool): Promise<Readonly<Record<string, number>>> {
   const { rows } = await db.query<{ queue: string; count: number }>(
     `select q.name as queue, count(j.id) as count
@@ -165,15 +172,12 @@ function hasDeadLetters(queue: string): boolean {
 
 type DeadLetter = {
   readonly id: string
-  /** The queue that gave it up. */
   readonly queue: string
   readonly payload: unknown
-  /** Why its last attempt failed. */
   readonly error: string
   readonly diedAt: Date
 }
 
-/** Oldest first. */
 export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise<DeadLetter[]> {
   const { rows } = await db.query<{
     id: string
@@ -195,7 +199,7 @@ export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise
   }))
 }
 
-/** Puts dead letters back into their queues, with all their retries; `ids`: null for all. How many it put back. */
+/** Returns dead letters to their queues with all their retries. `ids` null: all. Returns how many. */
 export async function redriveDeadLetters(
   client: pg.ClientBase,
   ids: readonly string[] | null,

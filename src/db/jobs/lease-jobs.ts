@@ -8,7 +8,7 @@ import type { Payload, QueueName } from './queues.ts'
 export type LeaseJobs<Queue extends QueueName, L extends Lease> = {
   readonly table: LeaseTable
   readonly queue: Queue
-  /** As many jobs wait to be taken at most. */
+  /** Maximum number of jobs that wait to start. */
   readonly queuedMax: number
   readonly leaseMs: number
   readonly payloadOf: (lease: L) => Payload<Queue>
@@ -17,16 +17,16 @@ export type LeaseJobs<Queue extends QueueName, L extends Lease> = {
 export type EnqueueDeps = {
   readonly pool: pg.Pool
   readonly boss: PgBoss
-  /** Wakes those of this process who send; the others look each second. */
+  /** Wakes this process's senders. Other processes poll once a second. */
   readonly wake: () => void
 }
 
 /**
- * One round: a job for each listener that has work and to which nobody sends, in the transaction that gives it the lease. Returns whether
- * more can follow at once.
+ * Creates, in the transaction that takes the lease, a job for each unleased listener with work. Returns whether
+ * another round should follow at once.
  *
- * A job is a lease, not an event: ten million events that wait for a slow endpoint, or a peer that was away for a day, are a number in a
- * cursor, and take nothing from the others (docs/decisions/0012-webhooks-follow-the-chain.md).
+ * A job is a lease and not an event. Ten million events for a slow endpoint, or for a peer that was away for a day,
+ * are a number in a cursor and delay nobody else (docs/decisions/0012-webhooks-follow-the-chain.md).
  */
 export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
   { pool, boss, wake }: EnqueueDeps,
@@ -49,7 +49,7 @@ export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
   return taken === queuedMax
 }
 
-/** How many wait to be taken, counted to `most`. A lease has one attempt, so none waits for another. */
+/** Counts the jobs that wait to start, up to `most`. A lease has a single attempt, so none waits for a retry. */
 async function countQueued(client: pg.ClientBase, queue: QueueName, most: number): Promise<number> {
   const { rows } = await client.query<{ ready: number }>({
     name: 'count_queued_leases',

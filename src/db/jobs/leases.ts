@@ -3,28 +3,32 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 /**
- * Leases of listeners: a webhook endpoint, a peering. A listener has a row with a cursor. While a job has its lease, nobody else sends to
- * it, and everything is written under the job's id. A lease that ends without its job (a crash) is given to another one.
+ * Leases of listeners: webhook endpoints and peerings. A listener has a row with a cursor.
  *
- * The table of cursors has `job_id`, `leased_until` and `served_at`, when the last lease ended.
+ * While a job has the lease, no other job sends to the listener, and all writes name the job's id. A lease that
+ * expires without its job, after a crash, is given to another job.
+ *
+ * The table of cursors has `job_id`, `leased_until` and `served_at`, the time when the last lease ended.
  */
 export type LeaseTable = {
-  /** In names of prepared statements. */
+  /** Used in names of prepared statements. */
   readonly name: string
   readonly cursors: string
-  /** Column of the listener's id. */
   readonly id: string
-  /** SQL over cursors `c`: tables that say whether there is work. */
+  /** SQL: joins to cursors `c` that `hasWork` needs. */
   readonly joins: string
-  /** SQL over these: whether the listener has work and may be sent to. */
+  /** SQL over these tables: whether the listener has work and may be sent to. */
   readonly hasWork: string
-  /** Leases of one ledger at a time: a ledger with many slow listeners leaves some to others. null: as many as there are. */
+  /**
+   * Maximum number of concurrent leases of one ledger, so that one with many slow listeners leaves some to others.
+   * null: no limit.
+   */
   readonly ofLedgerMax: number | null
 }
 
 export type Lease = { readonly ledgerId: Uuid; readonly jobId: string }
 
-/** SQL: the row of `c` that the lease ($1 to $3) holds. */
+/** SQL: the cursor row `c` of the lease ($1 to $3). */
 function heldBy({ id }: LeaseTable, row = 'c'): string {
   return `${row}.ledger_id = $1 and ${row}.${id} = $2 and ${row}.job_id = $3`
 }
@@ -40,7 +44,7 @@ function waitingText({ cursors, id, joins, hasWork, ofLedgerMax }: LeaseTable): 
     where (c.job_id is null or c.leased_until < now()) and ${hasWork} ${ofLedger}`
 }
 
-/** Whether takeLeases would find one: asked all the time, without a transaction. */
+/** Whether takeLeases would find a listener. Polled continuously, without a transaction. */
 export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
   const { rows } = await db.query<{ waiting: boolean }>({
     name: `has_waiting_${table.name}s`,
@@ -49,7 +53,7 @@ export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** Listeners that have work and to which nobody sends; the longest wait first. */
+/** Takes leases of unleased listeners with work. Those that have waited longest come first. */
 export async function takeLeases<L extends Lease>(
   client: pg.ClientBase,
   table: LeaseTable,
@@ -72,8 +76,8 @@ export async function takeLeases<L extends Lease>(
 }
 
 /**
- * SQL of a common table expression: the cursor of a lease ($1 to $3), which begins anew for $4 milliseconds. No row where the lease is
- * another job's.
+ * SQL of a CTE: renews the lease ($1 to $3) for $4 milliseconds and returns its cursor. No row if another job has the
+ * lease.
  */
 export function renewText(table: LeaseTable): string {
   return `update tallystick.${table.cursors} x set leased_until = now() + $4 * interval '1 millisecond'
@@ -81,8 +85,10 @@ export function renewText(table: LeaseTable): string {
 }
 
 /**
- * SQL that ends a lease ($1 to $3). Written without waiting for the disk: a lease that a crash of Postgres brings back ends by itself.
- * `set`: what else changes in the cursor `c`. `from`: what that is made from.
+ * SQL: ends the lease ($1 to $3).
+ *
+ * Does not wait for the disk: a lease that comes back after a crash of Postgres expires by itself. `set`: further
+ * changes of cursor `c`. `from`: tables that `set` uses.
  */
 export function endText(table: LeaseTable, set: string, from = ''): string {
   return `update tallystick.${table.cursors} c set job_id = null, leased_until = null, served_at = clock_timestamp(), ${set}

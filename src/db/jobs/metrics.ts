@@ -6,9 +6,9 @@ import { readCounter, readingsOf, Tally } from '../../observe/metrics/readings.t
 import { countDeadLetters, countJobs } from './job-queues.ts'
 import { QUEUES, type QueueName } from './queues.ts'
 
-/** `failed` is tried again; `dead` was given up. */
+/** `failed`: will be retried. `dead`: was given up. */
 export type JobResult = 'completed' | 'failed' | 'dead'
-/** Hears of the jobs that this worker was at, one by one or a batch at a time, and how long that took. */
+/** Called with the results of one job or one batch of jobs, and their duration. */
 export type JobObserver = (queue: QueueName, results: readonly JobResult[], ms: number) => void
 
 const RESULTS: readonly JobResult[] = ['completed', 'failed', 'dead']
@@ -39,7 +39,6 @@ export function makeJobObserver(metrics: Metrics): JobObserver {
   }
 }
 
-/** The queues, of all workers. */
 export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
   askGauges(metrics, () => countJobs(pool), [
     {

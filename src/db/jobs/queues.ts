@@ -2,30 +2,39 @@ import { z } from 'zod'
 import { isId } from '../../proof/ids.ts'
 
 /*
- * The queues of pg-boss, and what their jobs hold: all that those who enqueue and those who work share. A job holds ids, never
- * bodies: a queue is not covered by any signature, and an erasure does not reach into it.
+ * The pg-boss queues and their payloads, shared by all that enqueue and work.
  *
- * `migrate` makes the queues (src/db/jobs/job-queues.ts); worker/register.ts says who works on them.
+ * Payloads have ids and never content: no signature covers a queue, and no erasure reaches it. `migrate` creates the
+ * queues (src/db/jobs/job-queues.ts). worker/register.ts lists who works on them.
  */
 
-/** Where jobs go that were given up. Nobody works on it: an operator looks, and puts them back (docs/runbooks/dead-letters.md). */
+/**
+ * Queue of given-up jobs. Nothing works on it; an operator reads them and retries them
+ * (docs/runbooks/dead-letters.md).
+ */
 export const DEAD_LETTER_QUEUE = 'dead-letters'
 export const DEAD_LETTER_SECONDS = 30 * 86_400
 
-/** As pg-boss takes them. Retries wait `retryDelay` doubled each time, jittered, `retryDelayMax` at most. */
+/**
+ * Options of pg-boss. The pause before a retry starts at `retryDelay` and doubles each time, with jitter, up to
+ * `retryDelayMax`.
+ */
 export type QueueRules = {
   readonly retryLimit: number
   readonly retryDelay: number
   readonly retryBackoff: true
   readonly retryDelayMax: number
-  /** A job that is at work for longer is taken for lost. */
+  /** A job that runs for longer is considered lost. */
   readonly expireInSeconds: number
-  /** One whose worker says nothing for so long, too: it was killed. Absent: nobody asks. */
+  /**
+   * A job without a heartbeat for so long is considered lost too, because its worker was killed. Absent: no
+   * heartbeat.
+   */
   readonly heartbeatSeconds?: number
-  /** How long one that nobody takes, and one that is done, are kept. */
+  /** How long unstarted jobs and finished jobs are stored. */
   readonly retentionSeconds: number
   readonly deleteAfterSeconds: number
-  /** null: it is not put aside when it is given up, because what it would have done comes again by itself. */
+  /** null: no dead letter, because a follower makes the job again. */
   readonly deadLetter?: null
 }
 
@@ -40,7 +49,7 @@ const RULES: QueueRules = {
   deleteAfterSeconds: 86_400,
 }
 
-/** A lease whose job fails, or is lost with its worker, is not retried: its owner gets another one when the lease ends. */
+/** Rules of leases. A failed or lost job is not retried, because the listener gets another one when the lease ends. */
 const LEASE = {
   retryLimit: 0,
   retryDelay: 0,
@@ -53,13 +62,15 @@ const LEASE = {
 } as const satisfies QueueRules
 
 export const QUEUES = {
-  /** Verify one ledger. A ledger of hundreds of millions of entries takes hours. */
+  /** Verifies one ledger. A ledger of hundreds of millions of entries takes hours. */
   audit: { ...RULES, expireInSeconds: 86_399 },
-  /** Ask for the audits that are due; enqueued by the clock. The next one makes up for one that is missed. */
+  /** Requests due audits, on a schedule. The next run makes up for a missed one. */
   'audit-schedule': { ...RULES, retryLimit: 1, retentionSeconds: 3_600 },
   /**
-   * Verify one completion. Hundreds a second, so jobs that are done are deleted soon. The first retry comes after
-   * seconds, because somebody waits; the last one ten minutes later, when a database that was away is back.
+   * Verifies one completion.
+   *
+   * There may be hundreds a second, so finished jobs are deleted soon. The first retry comes after seconds, because
+   * somebody waits. The last comes ten minutes later, when an unreachable database may be back.
    */
   'verify-completion': {
     ...RULES,
@@ -69,12 +80,9 @@ export const QUEUES = {
     expireInSeconds: 120,
     deleteAfterSeconds: 120,
   },
-  /**
-   * An endpoint's lease, to be delivered to. One that fails, or is lost with its worker, is not retried: the endpoint gets another
-   * one when its lease ends (src/outside/webhooks/enqueue.ts). Deliveries have their own retries.
-   */
+  /** Delivers to an endpoint under a lease (src/outside/webhooks/enqueue.ts). Deliveries have their own retries. */
   'deliver-webhook': LEASE,
-  /** A peering's lease, to be drained to. The requests have retries of their own. */
+  /** Drains to a peering under a lease. Requests have their own retries. */
   'drain-peer': { ...LEASE, expireInSeconds: 86_399 },
 } as const satisfies Record<string, QueueRules>
 

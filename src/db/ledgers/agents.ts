@@ -13,11 +13,10 @@ const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at
   join tallystick.entries r on r.ledger_id = a.ledger_id and r.seq = a.registered_seq
   left join tallystick.entries d on d.ledger_id = a.ledger_id and d.seq = a.disabled_seq`
 
-/** Which agent of which ledger; ids as Postgres writes uuids. */
 export type AgentKey = { readonly ledgerId: Uuid; readonly agentId: Uuid }
 export type AgentStanding = 'active' | 'disabled' | 'unknown'
 
-/** In the order of the keys. */
+/** Returns the agents' states in the order of `keys`. */
 export async function findAgentStandings(pool: Db, keys: readonly AgentKey[]): Promise<AgentStanding[]> {
   const { rows } = await pool.query<{ standing: AgentStanding }>({
     name: 'find_agent_standings',
@@ -51,7 +50,7 @@ export async function findAgentByName(pool: Db, ledgerId: Uuid, name: string): P
   return rows[0] ?? null
 }
 
-/** In the order of their ids, after `after`. */
+/** Lists agents ordered by id, after `after`. */
 export async function listAgents(
   pool: Db,
   ledgerId: Uuid,

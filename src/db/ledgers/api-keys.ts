@@ -10,7 +10,7 @@ type ApiKeyRow = {
   readonly mac: Uint8Array
   readonly expiresAtMs: number | null
   readonly issuer: string
-  /** Kid of the key that signs the ledger's entries now, lower-case hex. */
+  /** Kid of the key that signs the ledger's next entry, lower-case hex. */
   readonly envelopeKid: string
   readonly keyLimit: RateLimit | null
   readonly ledgerLimit: RateLimit | null
@@ -18,7 +18,7 @@ type ApiKeyRow = {
   readonly subjectSalt: Buffer
 }
 
-/** A ledger, and the SHA-256 of a text that is one of its keys, or not. */
+/** A ledger, and the SHA-256 of a text that may be one of its keys' secrets. */
 export type SecretHash = { readonly ledgerId: Uuid; readonly secretHash: Buffer }
 
 type ApiKeyColumns = {
@@ -39,14 +39,14 @@ type ApiKeyColumns = {
 }
 
 /**
- * The keys that have these secrets, in the order of the secrets, each with the secret's own end. null: there is none, it is revoked, or
- * its agent disabled.
+ * Returns the keys with these secrets, in order, each with its secret's own end. null: no such key, or the key is
+ * revoked or its agent disabled.
  */
 export async function findApiKeys(
   pool: pg.Pool,
   secrets: readonly SecretHash[],
 ): Promise<(ApiKeyRow | null)[]> {
-  // `offset 0`: each secret is one step along the primary key, whatever the planner thinks of the array.
+  // `offset 0`: each secret takes one step along the primary key, whatever size the planner assumes for the array.
   const { rows } = await pool.query<ApiKeyColumns>({
     name: 'find_api_keys',
     text: `select w.ix, k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
@@ -96,11 +96,11 @@ export type KeyRow = {
   readonly rateLimit: RateLimit | null
   readonly otlp: OtlpRow | null
   readonly secrets: readonly KeySecretRow[]
-  /** null: `system` made it. */
+  /** Key whose caller created this key; null: `system`. */
   readonly madeBy: Uuid | null
 }
 
-/** `secretHash` and `mac`: as the server made them; `expiresAtMs`: this secret's own end. */
+/** `secretHash` and `mac` are from the server. `expiresAtMs`: this secret's own end. */
 export type KeySecretRow = {
   readonly secretHash: Buffer
   readonly mac: Buffer
@@ -122,7 +122,7 @@ type KeyColumns = {
   madeBy: Uuid | null
 }
 
-// Milliseconds of a time that this server wrote are whole.
+// SQL: API keys with their secrets. Times have whole milliseconds, because this server wrote them.
 const SELECT_KEYS = `select k.key_id, k.agent_id, k.name, k.scopes, k.expires_at, k.rate_limit_per_second, k.rate_limit_burst,
     k.otlp, c.recorded_at as created_at, c.key_id as made_by,
     r.recorded_at as revoked_at, coalesce(s.secrets, '[]') as secrets
@@ -144,7 +144,7 @@ export async function findKey(pool: pg.Pool, ledgerId: Uuid, keyId: Uuid): Promi
   return rows[0] ? toKeyRow(rows[0]) : null
 }
 
-/** In the order of their ids, after `after`; of one agent only where it is given. */
+/** Lists keys ordered by id, after `after`; `agentId` null: of all agents. */
 export async function listKeys(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -167,8 +167,10 @@ type KeyMakerRow = {
 }
 
 /**
- * Keys of the ledger with the keys that made them, in the order in which they were made, after the entry `afterSeq`. Each page sorts the
- * ledger's keys, since no index has this order: it is asked for when somebody cleans up, and a ledger has few keys.
+ * Lists keys with the keys that created them, in order of creation, after entry `afterSeq`.
+ *
+ * Each page sorts the ledger's keys, because no index has this order. It is called for clean-ups, and a ledger has
+ * few keys.
  */
 export async function listKeyMakers(
   pool: pg.Pool,
@@ -187,7 +189,7 @@ export async function listKeyMakers(
   return rows
 }
 
-/** Whether the key's secrets were `found`, and are `secrets` now. */
+/** Replaces the key's secrets by `secrets`. Returns false, without a change, if they are no longer `found`. */
 export async function replaceKeySecrets(
   pool: pg.Pool,
   ledgerId: Uuid,

@@ -1,7 +1,7 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A fault that verification found in a ledger. `seq` null: the ledger as a whole. */
+/** A fault that verification found in a ledger. `seq` null: it is about the whole ledger. */
 export type LedgerFault = {
   readonly foundBy: 'follower' | 'audit'
   readonly seq: number | null
@@ -11,7 +11,10 @@ export type LedgerFault = {
 
 type OpenFault = LedgerFault & { readonly ledgerId: Uuid; readonly foundAt: Date }
 
-/** From now on the ledger gets no checkpoints. false: it has a fault already, and that one stands. */
+/**
+ * Stores a fault, which stops the ledger's checkpoints. Returns false if the ledger already has an open fault, which
+ * then remains.
+ */
 export async function insertFault(db: Db, ledgerId: Uuid, fault: LedgerFault): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into tallystick.ledger_faults (ledger_id, found_by, seq, code, reason) values ($1, $2, $3, $4, $5)
@@ -30,7 +33,7 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
   return rows
 }
 
-/** Those of the ledgers that have an open fault, as Postgres writes their ids. */
+/** Returns those of the ledgers that have an open fault. */
 export async function listFaulty(db: Db, ledgerIds: readonly Uuid[]): Promise<ReadonlySet<string>> {
   const { rows } = await db.query<{ ledgerId: Uuid }>({
     name: 'list_faulty',
@@ -47,7 +50,7 @@ export async function countOpenFaults(db: Db): Promise<number> {
   return rows[0]!.count
 }
 
-/** As the owner. false: the ledger has no open fault. */
+/** Clears the ledger's open fault, as the owner. Returns false if there is none. */
 export async function clearFault(db: Db, ledgerId: Uuid, note: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update tallystick.ledger_faults set cleared_at = now(), cleared_note = $2

@@ -12,7 +12,7 @@ type LedgerRow = {
   readonly noteKey: PublicKey
 }
 
-/** Throws where there is no such ledger. */
+/** Throws if there is no such ledger. */
 export async function getLedger(db: Db, ledgerId: Uuid): Promise<LedgerRow> {
   const { rows } = await db.query<{ name: string; issuer: string; origin: string; spki: Buffer }>(
     `select l.name, l.issuer, l.origin, k.spki
@@ -36,12 +36,12 @@ export type LedgerSummaryRow = {
   readonly issuer: string
   readonly origin: string
   readonly size: number
-  /** Why it takes no entries; null: it does. */
+  /** Why the ledger takes no entries; null: it takes them. */
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly rateLimit: RateLimit | null
-  /** Readers of its tiles: those with a key of the ledger, or anybody. */
+  /** Who may read the tiles: holders of a key of the ledger, or anybody. */
   readonly tiles: 'key' | 'public'
-  /** Fault that verification found: the ledger gets no checkpoints until the operator has looked. */
+  /** Open fault. The ledger gets no checkpoints until an operator clears it. */
   readonly fault: { readonly seq: number | null; readonly code: string; readonly foundAt: string } | null
 }
 
@@ -74,7 +74,7 @@ export async function findLedgerSummary(pool: pg.Pool, ledgerId: Uuid): Promise<
   return rows[0] ? toSummary(rows[0]) : null
 }
 
-/** In the order of their ids, after `after`. */
+/** Lists ledgers ordered by id, after `after`. */
 export async function listLedgerSummaries(
   pool: pg.Pool,
   page: { after: Uuid | null; limit: number },
@@ -87,7 +87,10 @@ export async function listLedgerSummaries(
   return rows.map(toSummary)
 }
 
-/** false: it was so before, or is closed for another reason, or there is no such ledger. */
+/**
+ * Freezes or unfreezes a ledger. Returns false if nothing changed: it was in that state, is closed for another
+ * reason, or does not exist.
+ */
 export async function setLedgerFrozen(pool: pg.Pool, ledgerId: Uuid, frozen: boolean): Promise<boolean> {
   const { rows } = await pool.query<{ changed: boolean }>(
     'select tallystick.set_ledger_frozen($1, $2) as changed',
@@ -115,7 +118,6 @@ function toFault(code: string, row: SummaryColumns): LedgerSummaryRow['fault'] {
   return { seq, code, foundAt: row.faultFoundAt!.toISOString() }
 }
 
-/** Ledgers whose tiles anybody may read. */
 export async function listPublicLedgers(pool: pg.Pool): Promise<ReadonlySet<Uuid>> {
   const { rows } = await pool.query<{ ledgerId: Uuid }>({
     name: 'list_public_ledgers',
@@ -124,7 +126,7 @@ export async function listPublicLedgers(pool: pg.Pool): Promise<ReadonlySet<Uuid
   return new Set(rows.map(({ ledgerId }) => ledgerId))
 }
 
-/** `full`: `publicMax` others are public already. */
+/** Sets who may read the ledger's tiles. `full`: `publicMax` other ledgers are public already. */
 export async function setLedgerPublic(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -138,7 +140,7 @@ export async function setLedgerPublic(
   return rows[0]!.outcome
 }
 
-/** Whether it takes no entries because it was found to be an older backup of itself. */
+/** Whether the ledger is closed because it was found to be an older backup of itself. */
 export async function isClosedAsRestored(pool: pg.Pool, ledgerId: Uuid): Promise<boolean> {
   const { rowCount } = await pool.query(
     "select from tallystick.chain_heads where ledger_id = $1 and closed = 'restored'",

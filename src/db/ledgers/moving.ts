@@ -4,17 +4,21 @@ import type { Db } from '../connect/client.ts'
 import { withTransaction } from '../connect/transaction.ts'
 
 /*
- * A ledger on its way from one database to another: the SQL of `move-ledger`, as owner of both. Its rows are found by the catalog: the primary
- * key of every tenant table begins with ledger_id, so no list of tables can lack a new one.
+ * SQL of `move-ledger`, which moves a ledger to another database as owner of both.
+ *
+ * It finds tables in the catalog: the primary key of every tenant table begins with ledger_id. So no new table can be
+ * forgotten.
  */
 
-/** Rows of one round trip. */
 const ROWS_PER_COPY = 64
-/** The same of chunks of batches, which may have 4 MiB each, as text 8, and some copies of that at a time in either process. */
+/**
+ * Chunks of batches per round trip. Each may have 4 MiB, as text 8 MiB, with several copies at a time in both
+ * processes.
+ */
 const CHUNKS_PER_COPY = 8
-/** Any number; the same for every process that moves ledgers from or to this database. */
+/** Arbitrary number, the same for all processes that move ledgers from or to this database. */
 const MOVE_LOCK = 7_411_958
-/** Between looks for transactions that began before the ledger was closed. */
+/** Pause between two checks for transactions that began before the ledger was closed. */
 const QUIET_POLL_SECONDS = 0.05
 
 /** Whether the trigger refuse_while_moving refused a write. */
@@ -22,7 +26,7 @@ export function isRefusedWhileMoving(error: Error): boolean {
   return (error as pg.DatabaseError).constraint === 'ledger_moving'
 }
 
-/** Where a ledger stands in one of the databases; null: it has no such ledger. */
+/** State of a ledger in one of the databases; null: it has no such ledger. */
 export type Standing = {
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly size: number
@@ -36,7 +40,7 @@ export async function readStanding(db: Db, ledgerId: Uuid): Promise<Standing> {
   return rows[0] ?? null
 }
 
-/** Held until the connection ends. Throws if another process is moving a ledger from or to the database. */
+/** Takes a lock until the connection ends. Throws if another process is moving a ledger from or to the database. */
 export async function lockMoves(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
     MOVE_LOCK,
@@ -44,7 +48,7 @@ export async function lockMoves(client: pg.ClientBase): Promise<void> {
   if (!rows[0]!.locked) throw new Error('another move-ledger is at work in this database: wait for it')
 }
 
-/** Moves the head from one state to another; throws if it is in neither. */
+/** Changes the ledger's state from one of `from` to `to`. Throws if it is in neither. */
 export async function setClosed(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -61,7 +65,7 @@ export async function setClosed(
   if (!now || now.closed !== to) throw new Error('the ledger was opened or closed by somebody else meanwhile')
 }
 
-/** Returns when every transaction has ended that had begun to write before now: none can still add to the ledger. */
+/** Waits until all transactions that began to write before now have ended. None can then add to the ledger. */
 export async function waitForWriters(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ xid: string }>(
     'select pg_snapshot_xmax(pg_current_snapshot())::text as xid',
@@ -78,7 +82,7 @@ export async function waitForWriters(client: pg.ClientBase): Promise<void> {
 
 export type TenantTable = { readonly name: string; readonly columns: readonly string[] }
 
-/** Tables whose primary key begins with ledger_id, each with its columns, but those that Postgres computes. */
+/** Lists tables whose primary key begins with ledger_id, with all columns except generated ones. */
 export async function listTenantTables(db: Db): Promise<TenantTable[]> {
   const { rows } = await db.query<TenantTable>(
     `select c.relname::text as name, (
@@ -93,7 +97,10 @@ export async function listTenantTables(db: Db): Promise<TenantTable[]> {
   return rows
 }
 
-/** Count of a table's rows of the ledger, and a sum over the digests of the texts of their columns: equal where the rows are. `where`: of which rows. */
+/**
+ * Returns the count of the ledger's rows and a sum of digests over their text. Equal rows have equal results.
+ * `where`: condition on the rows.
+ */
 export async function digestRows(
   db: Db,
   { name, columns }: TenantTable,
@@ -110,8 +117,10 @@ export async function digestRows(
 }
 
 /**
- * Copies every row of the ledger, byte for byte, in place of those that an earlier move has left; one transaction at the target, whose
- * triggers do not fire: they would judge old rows by what is legal for new ones. The copied head is `moving`. Returns how many rows.
+ * Copies all rows of the ledger byte for byte and replaces rows of an earlier move. Returns the number of rows.
+ *
+ * Uses one transaction at the target, with triggers off: they would check old rows by the rules for new ones. The
+ * copied ledger is in state `moving`.
  */
 export async function copyLedger(
   source: pg.ClientBase,
@@ -156,7 +165,7 @@ async function copyRows(
   return count
 }
 
-/** Removes what a ledger that has moved has left. The caller's transaction; its triggers are silent. */
+/** Removes the rows of a ledger that has moved, in a transaction of its own with triggers off. */
 export async function deleteLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   const tables = await listTenantTables(client)
   await withTransaction(client, async () => {
@@ -165,7 +174,7 @@ export async function deleteLedger(client: pg.ClientBase, ledgerId: Uuid): Promi
   })
 }
 
-/** Only of a ledger that is closed here because it is on its way, or gone. */
+/** Throws unless the ledger is closed here because it is moving or has moved. */
 async function deleteRows(
   client: pg.ClientBase,
   tables: readonly TenantTable[],
@@ -180,7 +189,6 @@ async function deleteRows(
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
-/** Until the transaction ends. */
 async function silenceTriggers(client: pg.ClientBase): Promise<void> {
   try {
     await client.query("set local session_replication_role = 'replica'")
@@ -193,7 +201,10 @@ async function silenceTriggers(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Envelope keys that only the source has, sealed as they are: the ledger's entries are verified with them, and its next one is signed. */
+/**
+ * Copies envelope keys that only the source has, still sealed. They verify the ledger's entries and sign its next
+ * one.
+ */
 async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
   for (const table of ['server_keys', 'envelope_key_secrets']) {
     const where = table === 'server_keys' ? "where use = 'envelope'" : ''
@@ -207,7 +218,10 @@ async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Pro
   }
 }
 
-/** Whether the target has retired the key that the ledger's next entry must be signed with: its servers would never open that one. */
+/**
+ * Whether the target has retired the key that must sign the ledger's next entry. Its servers would never open that
+ * key.
+ */
 export async function isKeyRetired(
   source: pg.ClientBase,
   target: pg.ClientBase,
@@ -224,7 +238,7 @@ export async function isKeyRetired(
   return rowCount === 1
 }
 
-/** Gives a new deployment, which has no ledger yet, the keys of another one in place of its own. */
+/** Replaces the keys of a new deployment without ledgers by those of another one. Throws if the target has ledgers. */
 export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
   await withTransaction(target, async () => {
     await target.query('lock table tallystick.chain_heads in exclusive mode')
@@ -241,7 +255,7 @@ export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBa
   })
 }
 
-/** The applied migrations and the kid of the note key, as one text: a ledger can be moved where both are equal. */
+/** Returns the applied migrations as text, and the note key's kid. A ledger can be moved only if both are equal. */
 export async function readKind(db: Db): Promise<{ readonly schema: string; readonly noteKid: string }> {
   const { rows } = await db.query<{ schema: string; noteKid: string }>(
     `select (select string_agg(format('%s %s', m.version, m.sha256), ', ' order by m.version) from tallystick.schema_migrations m) as schema,
@@ -251,8 +265,9 @@ export async function readKind(db: Db): Promise<{ readonly schema: string; reado
 }
 
 /**
- * Opens the copied ledger. Work that the source's worker had begun begins anew: its jobs and leases mean nothing here. From this commit on the
- * ledger lives here.
+ * Opens the copied ledger, which is in this database from this commit on.
+ *
+ * Jobs and leases of the source's worker are cleared, because they mean nothing here. Their work begins again.
  */
 export async function activateLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   await withTransaction(client, async () => {

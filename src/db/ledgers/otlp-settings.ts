@@ -1,14 +1,14 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Column `otlp` of api_keys: as the route has taken it. */
+/** Column `otlp` of api_keys, as the route has validated it. */
 export type OtlpRow = {
   readonly take: 'agents' | 'all'
   readonly content: 'digest' | 'keep'
   readonly rest: 'reject' | 'drop'
 }
 
-/** false: the ledger has no such key. */
+/** Returns false if the ledger has no such key. */
 export async function setKeyOtlp(
   pool: pg.Pool,
   ledgerId: Uuid,

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** As many requests a second in the long run, and `burst` at once after a pause. */
+/** Long-term rate, and the number of requests possible at once after a pause. */
 export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
-/** false: there is no such ledger. */
+/** Returns false if there is no such ledger. */
 export async function setLedgerRateLimit(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -17,7 +17,7 @@ export async function setLedgerRateLimit(
   return rows[0]!.found
 }
 
-/** false: the ledger has no such key. */
+/** Returns false if the ledger has no such key. */
 export async function setKeyRateLimit(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -31,7 +31,7 @@ export async function setKeyRateLimit(
   return rows[0]!.found
 }
 
-/** From the columns `rate_limit_per_second` and `rate_limit_burst`: both or none are set. */
+/** Reads the columns `rate_limit_per_second` and `rate_limit_burst`, which are set both or neither. */
 export function toRateLimit(requestsPerSecond: number | null, burst: number | null): RateLimit | null {
   return requestsPerSecond === null || burst === null ? null : { requestsPerSecond, burst }
 }

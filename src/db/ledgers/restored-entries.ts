@@ -4,20 +4,21 @@ import { ARGUMENTS, column, type EntryRow, encodeArguments } from '../chain/appe
 import { bytea, encodeColumn, int8, uuid } from '../connect/binary-array.ts'
 
 /*
- * Entries of a ledger that comes back from its archive, and the rows that come with them (restoring.ts): written by the function that
- * writes them for append_entries. A document that is erased stands there with its record or step, empty, until the entry that erases
- * it has come: in the same transaction.
+ * Writes entries and their rows when a ledger is restored from its archive (restoring.ts). Uses the SQL function that
+ * also writes for append_entries.
+ *
+ * An erased document first has an empty row with its record or step. Its erasure follows in the same transaction.
  */
 
-/** An entry as append_entries had it, but for what no entry says, and its place in the chain. */
+/** An entry as append_entries had it, without values that no entry contains, and with its position in the chain. */
 export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {
   readonly seq: number
   readonly chain: Uint8Array
-  /** State of the ledger that a `ledger-restored` acknowledges as lost; null of other kinds. */
+  /** The lost state that a `ledger-restored` acknowledges; null for other kinds. */
   readonly known: { readonly size: number; readonly chain: Uint8Array } | null
 }
 
-/** Arguments of write_entries that append_entries decides. */
+/** Arguments of write_entries that append_entries computes. */
 const DECIDED = {
   seqs: column(int8, (e: Placed) => e.seq),
   chains: column(bytea, (e: Placed) => e.chain),
@@ -26,7 +27,7 @@ const DECIDED = {
 }
 type Placed = RestoredEntry & { readonly prevSeq: number | null }
 
-/** Arguments by which append_entries decides, and which are not written. */
+/** False for arguments that only serve append_entries' decisions and are not stored. */
 const isWritten = (name: string) => name !== 'kids' && name !== 'unseen_befores'
 
 const GIVEN = [
@@ -40,8 +41,10 @@ const WRITE_ENTRIES = {
 }
 
 /**
- * The next entries of a ledger, and all rows that they explain. Kinds of STANDS_ALONE come one by one. Throws what a constraint says of
- * rows that no append could have made.
+ * Writes the ledger's next entries and all rows that they explain. Entries of the kinds in STANDS_ALONE must come one
+ * by one.
+ *
+ * Throws the error of a violated constraint for rows that no append could have made.
  */
 export async function restoreEntries(
   client: pg.ClientBase,
@@ -67,7 +70,7 @@ export async function restoreEntries(
   )
 }
 
-/** Kinds whose entry is the only one of its call, because others are decided by what it changes. */
+/** Kinds that must be alone in a call, because decisions about later entries depend on their changes. */
 export const STANDS_ALONE: ReadonlySet<string> = new Set([
   'ledger-created',
   'ledger-restored',
@@ -78,7 +81,10 @@ export const STANDS_ALONE: ReadonlySet<string> = new Set([
   'key-revoked',
 ])
 
-/** The place of the step before each: in these entries, or where the record stands so far. A registration's is its statement's. */
+/**
+ * Adds to each entry the seq of the record's previous step: from these entries, or from the record's present state.
+ * For a registration it is the seq of its statement.
+ */
 async function place(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -116,8 +122,8 @@ export async function insertClosure(
 }
 
 /**
- * Carries erasures out. A chunk holds the digests of erased payloads from the beginning, so here it says only by which entry; a row that
- * stood empty until now loses even that.
+ * Carries erasures out. Restored chunks have digests instead of erased payloads from the start, so only the erasing
+ * entry is stored. Empty rows lose their remaining content.
  */
 async function eraseDocuments(client: pg.ClientBase, ledgerId: Uuid, seqs: readonly number[]): Promise<void> {
   if (seqs.length === 0) return

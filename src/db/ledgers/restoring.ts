@@ -5,8 +5,8 @@ import type { Db } from '../connect/client.ts'
 import { insertClosure } from './restored-entries.ts'
 
 /*
- * A ledger that comes back from its archive: the SQL of `restore-archive`, as owner. The triggers fire as for any append, so the
- * database holds the rows to each other once more.
+ * SQL of `restore-archive`, as owner. Triggers fire as for any append, so the database checks the rows against each
+ * other again.
  */
 
 type RestoredServerKey = {
@@ -20,7 +20,10 @@ type RestoredServerKey = {
   readonly compromisedAt: string | null
 }
 
-/** Inserts a public half that the database lacks. It is retired, because nobody has its private half: no ledger may be moved to it. */
+/**
+ * Inserts a public key that the database lacks. It is marked as retired, because its private key is unknown and no
+ * ledger may be moved to it.
+ */
 export async function restoreServerKey(
   client: pg.ClientBase,
   { kid, use, alg, spki, ...times }: RestoredServerKey,
@@ -33,8 +36,8 @@ export async function restoreServerKey(
 }
 
 /**
- * Whether the deployment has the private halves: of the key of the ledger's next entry, and of its checkpoints. Asked by servers as well,
- * before they reopen a ledger.
+ * Whether the deployment has the private keys for the ledger's next entry and for its checkpoints. Servers also check
+ * this before they reopen a ledger.
  */
 export async function findOwnKeys(
   db: Db,
@@ -49,12 +52,15 @@ export async function findOwnKeys(
   return rows[0]!
 }
 
-/** Until the transaction ends: a plan that is made for empty tables, and kept, would read them whole for each row. */
+/**
+ * Forbids sequential scans until the transaction ends. A cached plan made for empty tables would read whole tables
+ * for each row.
+ */
 export async function planForGrowth(client: pg.ClientBase): Promise<void> {
   await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 }
 
-/** The head of a ledger without entries; false where the database has the ledger. */
+/** Creates the head of a ledger without entries. Returns false if the database has the ledger. */
 export async function beginLedger(client: pg.ClientBase, ledgerId: Uuid, kid: Uint8Array): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into tallystick.chain_heads (ledger_id, size, chain, envelope_kid)
@@ -65,17 +71,20 @@ export async function beginLedger(client: pg.ClientBase, ledgerId: Uuid, kid: Ui
   return rowCount === 1
 }
 
-/** A checkpoint of the ledger, whose note has no lines of others; and those, in their order. */
+/** A checkpoint of the ledger, with its note without cosignatures, and the cosignatures in order. */
 export type RestoredCheckpoint = {
   readonly size: number
   readonly root: Uint8Array
   readonly chain: Uint8Array
   readonly note: string
-  /** `kid`: any 32 bytes that are the witness's own. */
+  /** `kid`: any 32 bytes that are unique for the witness. */
   readonly cosignatures: readonly { readonly kid: Uint8Array; readonly line: string }[]
 }
 
-/** Says of a checkpoint, and of its cosignatures, the time of the last entry that it covers: no note has its own. */
+/**
+ * Inserts a checkpoint and its cosignatures. Their time is that of the last covered entry, because notes contain no
+ * time.
+ */
 export async function restoreCheckpoint(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -95,7 +104,7 @@ export async function restoreCheckpoint(
     )
 }
 
-/** Has the worker go on with the archive that the ledger came from: its newest seal, its pieces, and their sealed secrets. */
+/** Stores the archive's newest seal, its pieces and their sealed secrets, so that the worker continues the archive. */
 export async function restoreArchive(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -119,7 +128,7 @@ export async function restoreArchive(
     )
 }
 
-/** Closes the ledger as one that lacks what is known of it, until an operator acknowledges that. */
+/** Closes the ledger because it lacks entries that are known, until an operator acknowledges that. */
 export async function closeRestored(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -129,7 +138,7 @@ export async function closeRestored(
   await client.query("update tallystick.chain_heads set closed = 'restored' where ledger_id = $1", [ledgerId])
 }
 
-/** A key of the ledger that is valid, the one with the most scopes, and of these the newest; null: there is none. */
+/** Returns a valid key of the ledger: with the most scopes, then the newest. null: none. */
 export async function findValidKey(
   client: pg.ClientBase,
   ledgerId: Uuid,

@@ -3,7 +3,6 @@ import type { SignatureAlgorithm } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A key by which an agent signs its entries itself. */
 export type SigningKeyRow = {
   readonly kid: Buffer
   readonly alg: SignatureAlgorithm
@@ -21,7 +20,7 @@ const SELECT_KEYS = `select k.kid, k.alg, k.spki, k.required, k.registered_seq, 
   join tallystick.entries r on r.ledger_id = k.ledger_id and r.seq = k.registered_seq
   left join tallystick.entries x on x.ledger_id = k.ledger_id and x.seq = k.revoked_seq`
 
-/** `kid`: any text; null where the agent has no key of that kid. */
+/** Returns the agent's key; null: none with that kid. `kid` may be any text. */
 export async function findSigningKey(
   pool: Db,
   ledgerId: Uuid,
@@ -36,7 +35,7 @@ export async function findSigningKey(
   return rows[0] ?? null
 }
 
-/** Those that are revoked, too, registered after the entry `after`; oldest first. */
+/** Lists the agent's keys, including revoked ones, registered after entry `after`, oldest first. */
 export async function listSigningKeys(
   pool: Db,
   ledgerId: Uuid,
@@ -58,7 +57,7 @@ type KeyBefore = Pick<SigningKeyRow, 'kid' | 'alg' | 'spki' | 'required'> & {
   readonly revokedSeq: number | null
 }
 
-/** Keys of all agents of the ledger that entries before `seq` have registered, as those entries left them. */
+/** Lists the keys of all agents that entries before `seq` registered, in their state at that time. */
 export async function listKeysBefore(
   client: pg.ClientBase,
   ledgerId: Uuid,

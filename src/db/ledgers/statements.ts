@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A registered statement, and the entry that it is. `registeredAt`: by the server that took it. */
+/** A registered statement with its entry. `registeredAt`: by the clock of the server that took it. */
 export type StatementRow = {
   readonly statementId: Uuid
   readonly seq: number
@@ -20,7 +20,7 @@ const SELECT = `select s.statement_id, s.seq, s.leaf, s.issuer, s.subject, s.con
   from tallystick.statements s join tallystick.entries e on e.ledger_id = s.ledger_id and e.seq = s.seq
   where s.ledger_id = $1`
 
-/** `by`: its id, or its leaf (32 bytes). */
+/** Finds a statement by its id or its leaf (32 bytes). */
 export async function findStatement(
   pool: Db,
   ledgerId: Uuid,
@@ -35,7 +35,7 @@ export async function findStatement(
   return rows[0] ?? null
 }
 
-/** The newest first, those before `before`. null: of any. */
+/** Lists statements newest first. A filter that is null matches all. `before`: only smaller seqs. */
 export async function listStatements(
   pool: Db,
   ledgerId: Uuid,
@@ -56,7 +56,7 @@ export async function listStatements(
   return rows
 }
 
-/** The entry that set the ledger's newest registration policy; null where none was set. */
+/** Returns the entry that set the ledger's newest registration policy; null: none. */
 export async function findPolicyEntry(
   pool: Db,
   ledgerId: Uuid,

@@ -54,7 +54,10 @@ export async function findType(pool: Db, ledgerId: Uuid, name: string): Promise<
   }
 }
 
-/** The definition, canonical JSON, of the type that the entry at `seq` registers; null: it registers none. */
+/**
+ * Returns the definition, as canonical JSON, of the type that the entry at `seq` registered; null: it registered
+ * none.
+ */
 export async function findDefinition(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ definition: Buffer }>(
     'select definition from tallystick.types where ledger_id = $1 and registered_seq = $2',
@@ -70,14 +73,14 @@ export type TypeSummaryRow = {
   readonly registeredAt: string
 }
 
-/** In the order of their names as ASCII text, `after` exclusive. `name`: without a version, those of all versions. */
+/** Lists types in ASCII order of their names, after `after`. `name` without a version selects all versions. */
 export async function listTypes(
   pool: Db,
   ledgerId: Uuid,
   { name, after, limit }: { name: string | null; after: string | null; limit: number },
 ): Promise<TypeSummaryRow[]> {
   const { rows } = await pool.query<Omit<Columns, 'definition' | 'seq' | 'leaf' | 'chain'>>({
-    // '0' is what follows '/', so this range is all names that begin with it.
+    // '0' comes after '/' in ASCII, so this range contains all names that begin with the name and '/'.
     text: `select t.name, t.gated, t.digest, e.recorded_at
       from tallystick.types t
       join tallystick.entries e on e.ledger_id = t.ledger_id and e.seq = t.registered_seq

@@ -2,7 +2,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { NEWEST_OFFER, type OfferColumns } from './remote-records.ts'
 
-/** A record that is shared with a peer: this ledger's (`home`), or the peer's (`guest`). */
+/** A record shared with a peer: this ledger's (`home`) or the peer's (`guest`). */
 export type SharedRecordRow = {
   role: 'home' | 'guest'
   recordId: Uuid
@@ -10,11 +10,11 @@ export type SharedRecordRow = {
   type: string
   state: string
   version: number
-  /** The home's first entry, of a record of the peer. */
+  /** The home's first entry, for a record of the peer. */
   created: Buffer | null
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
-/** Where a page begins: after this one. Both may claim a record of the same id. */
+/** Last position of the previous page. Both sides may claim a record of the same id. */
 type SharedPlace = { readonly recordId: Uuid; readonly role: SharedRecordRow['role'] }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
@@ -24,8 +24,8 @@ const NO_OFFER = `null::int8 as offer_seq, null::text as offer_state, null::text
   null::uuid as offer_completion_id`
 
 /**
- * SQL: records shared over the peering $2 of the ledger $1; `where` selects them. Both directions go along their index, and no
- * further than a page.
+ * SQL: records shared over peering $2 of ledger $1, selected by `where`. Reads both directions by index, at most one
+ * page each.
  */
 const sharedRecords = (where: (id: string, role: string) => string) => `
   (select 'home' as role, s.record_id, s.documents, w.type, g.state, g.version, null::bytea as created, ${NO_OFFER}
@@ -51,7 +51,7 @@ const sharedRecords = (where: (id: string, role: string) => string) => `
    ) f
    ${NEWEST_OFFER})`
 
-/** Records shared with the peer, in both directions, in the order of their ids. */
+/** Lists records shared with the peer in both directions, ordered by id. */
 export async function listSharedRecords(
   db: Db,
   ledgerId: Uuid,
@@ -68,7 +68,7 @@ export async function listSharedRecords(
   return rows
 }
 
-/** By what it is shared as; both where each side says that it has a record of this id. */
+/** Finds a shared record by id. Returns two rows if each side claims a record of this id. */
 export async function findSharedRecords(
   db: Db,
   ledgerId: Uuid,

@@ -1,19 +1,22 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/* How much of what a peer sends is stored: migrations/functions/charge-peers.sql counts it, in the transaction that stores it. */
+/*
+ * Budget for stored data of each peer. migrations/functions/charge-peers.sql counts it in the transaction that stores
+ * the data.
+ */
 
-/** Entries and bytes that a peer has had stored since its day began. Maxima: null if nobody has set them. */
+/** Entries and bytes stored for a peer since its day began. A maximum is null if nobody has set it. */
 export type PeerBudgetRow = {
   readonly entries: number
   readonly bytes: number
   readonly entriesMax: number | null
   readonly bytesMax: number | null
-  /** null: nothing is used. */
+  /** null: nothing has been used. */
   readonly resetsAt: Date | null
 }
 
-/** The budgets of peerings `p`, joined as `b`. */
+/** SQL: joins the budgets of peerings `p` as `b`. */
 export const BUDGET_JOIN = `left join tallystick.peer_budgets b on b.ledger_id = p.ledger_id and b.peer_id = p.peer_id`
 
 const IS_TODAY = `b.began_at > now() - interval '1 day'`
@@ -40,10 +43,10 @@ export function toBudget(row: BudgetColumns): PeerBudgetRow {
   }
 }
 
-/** Number of active peerings that have used up their budget, and the largest share that any of them has used. */
+/** Number of active peerings with a used-up budget, and the largest used share of any budget. */
 type PeerBudgetFigures = { readonly full: number; readonly most: number }
 
-/** `ofAll`: the budget if nobody has set another one. */
+/** `ofAll`: the default budget. */
 export async function readPeerBudgets(
   db: Db,
   ofAll: { readonly entriesMax: number; readonly bytesMax: number },
@@ -61,7 +64,7 @@ export async function readPeerBudgets(
   return { full: rows[0]!.full, most: rows[0]!.most }
 }
 
-/** null: as every peering has it. false: there is no such peering. */
+/** Sets a peering's budget; null: the default. Returns false if there is no such peering. */
 export async function setPeerBudget(
   db: Db,
   of: { readonly ledgerId: Uuid; readonly peerId: Uuid },

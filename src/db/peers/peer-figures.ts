@@ -1,19 +1,19 @@
 import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
-/* How peerings and what is sent to them are, of all ledgers: for metrics. */
+/* Figures of peerings and of sending, over all ledgers, for metrics. */
 
 type PeerFigures = {
   readonly states: Readonly<Record<PeerState, number>>
-  /** Active peers that did not take what was sent last, and since when the first of them has not. */
+  /** Active peers that refused the last request, and the age of the oldest such failure. */
   readonly failing: number
   readonly failingSeconds: number
   /** Active peers that have not got all entries of their ledger. */
   readonly behind: number
-  /** Those of them that may be sent something now, and the age of the oldest entry that one of them lacks. */
+  /** Those of them that may be sent to now, and the age of the oldest entry that one of them lacks. */
   readonly waiting: number
   readonly waitingSeconds: number
-  /** By state: entries that cursors have not come to, of all together and of the one that lacks most; age of the oldest. */
+  /** By state: entries beyond cursors, in total and for the peer furthest behind; and the age of the oldest. */
   readonly lag: Readonly<Record<'active' | 'suspended', PeerLag>>
 }
 
@@ -33,8 +33,10 @@ type FigureColumns = {
 }
 
 /**
- * Invitations that have ended are counted nowhere. One that the other side has suspended does not fail: it was told to wait. An
- * active peering's cursor goes over all entries of the ledger, so it lacks some that the peer is never sent.
+ * Reads the figures.
+ *
+ * Expired invitations are not counted. A peer that has suspended us counts as not failing: its answer was to wait. An
+ * active peering's cursor passes all entries of the ledger, including entries that are never sent.
  */
 export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   const { rows } = await db.query<FigureColumns>(
@@ -82,13 +84,12 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   }
 }
 
-/** Counts, over peerings that live: entries that peers refused for good, and offers that nobody has decided. */
+/** Counts over peerings that are not revoked: entries that peers refused for good, and undecided offers. */
 type PeerMatters = {
   readonly deadLetters: number
   readonly offersPending: number
 }
 
-/** Each counted to `most`. */
 export async function countPeerMatters(db: Db, most: number): Promise<PeerMatters> {
   const counted = (table: string, condition: string) => `(select count(*) from (
     select from tallystick.${table} n

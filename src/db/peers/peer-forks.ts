@@ -1,12 +1,15 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/* Entries of peers that contradict one that is held. Whether the peer has signed them says src/outside/federation/forks.ts. */
+/*
+ * Entries of peers that contradict a stored one. src/outside/federation/forks.ts checks whether the peer has signed
+ * them.
+ */
 
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 export type ForkRow = {
-  /** Lower-case hex, as `heldLeaf`. */
+  /** Lower-case hex, like `heldLeaf`. */
   readonly leaf: string
   readonly remoteSeq: number
   readonly recordId: Uuid | null
@@ -17,8 +20,10 @@ export type ForkRow = {
 }
 
 /**
- * In the order of their leaves, after `after` (hex). Only those in whose place another entry is held indeed, and that are held in no
- * place themselves: a statement does not say its seq, so what the peer sent long ago would contradict whatever one likes.
+ * Lists possible forks ordered by leaf, after `after` (hex).
+ *
+ * Only entries for whose position another entry is stored, and which are stored in no position themselves. A
+ * statement does not contain its seq, so any entry that the peer sent long ago could be made to contradict another.
  */
 export async function listPeerForks(
   db: Db,
@@ -68,10 +73,10 @@ export async function listPeerForks(
   }))
 }
 
-/** A peering of which there may be forks. */
+/** A peering that may have forks. */
 export type ForkedPeer = Of & { readonly remoteLedgerId: Uuid }
 
-/** Peerings that live, and have rows of forks. */
+/** Lists peerings that are not revoked and have rows of forks. */
 export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {
   const { rows } = await db.query<ForkedPeer>(
     `select p.ledger_id, p.peer_id, p.remote_ledger_id from tallystick.peers p

@@ -5,7 +5,7 @@ import type { NamedPeerKey } from '../../signing/peer-macs.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import type { Replaced } from '../schema/reseal.ts'
 
-/* The MACs by which keys of peers are believed, of all ledgers; as the owner. */
+/* MACs that make peers' keys trusted, over all ledgers; as the owner. */
 
 export type PeerKeyMac = {
   readonly ledgerId: Uuid
@@ -40,7 +40,7 @@ export async function listPeerKeyMacs(
   })
 }
 
-/** How many. */
+/** Replaces unchanged MACs. Returns how many. */
 export async function replacePeerKeyMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<PeerKeyMac>[],

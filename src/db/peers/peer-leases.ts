@@ -6,21 +6,24 @@ import { endText, type Lease, type LeaseTable, renewText } from '../jobs/leases.
 import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../limits.ts'
 import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
 
-/* Leases of peerings, and where each stands. src/db/peers/peer-work.ts has what is shared with them. */
+/* Leases and positions of peerings. src/db/peers/peer-work.ts has the shared entries. */
 
 type PeerName = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 export type PeerLease = Lease & PeerName
 
 /**
- * SQL over peers `p` and cursors `c`: whether the peer is to be asked what it holds, because somebody wants to know or a day
- * has passed. Nothing else tells that a peer was restored from a backup.
+ * SQL over peers `p` and cursors `c`: whether the peer must be asked for a summary, because somebody requested it or
+ * a day has passed. Only a summary shows that a peer was restored from a backup.
  */
 const SUMMARY_DUE = `(c.summary_wanted
     or coalesce(c.summary_at, p.created_at) < now() - ${PEER_SUMMARY_EVERY_MS} * interval '1 millisecond')`
 
 /**
- * A peer has work: a ledger restored from a backup says nothing before somebody has looked; the invited side begins; the end of a
- * peering is said too, and is the last thing said.
+ * Leases of peerings. When a peering has work:
+ *
+ * - A ledger that is closed as restored sends nothing before an operator has checked it.
+ * - The invited side sends first.
+ * - The end of a peering is sent too, as the last entry.
  */
 export const PEER_LEASES: LeaseTable = {
   name: 'peer',
@@ -37,7 +40,7 @@ export const PEER_LEASES: LeaseTable = {
   ofLedgerMax: PEER_DRAINS_OF_LEDGER_MAX,
 }
 
-/** A peering as its drain finds it, each time before it sends. */
+/** A peering as read before each request of its drain. */
 export type DrainedPeer = PeerName & {
   readonly role: 'inviter' | 'invited'
   readonly state: PeerState
@@ -48,24 +51,26 @@ export type DrainedPeer = PeerName & {
   readonly remoteUrl: string
   readonly revokedSeq: number | null
   readonly issuer: string
-  /** Kid of the ledger's next entry, lower-case hex, and the kid that the peer is known to know. */
+  /** `envelopeKid`: kid for the ledger's next entry, lower-case hex. `knownKid`: our newest kid that the peer knows. */
   readonly envelopeKid: string
   readonly knownKid: string
   readonly nextSeq: number
   readonly size: number
   readonly failures: number
-  /** Bytes of entries that a request may have, learnt from a refusal; null: nothing was refused. */
+  /** Bytes of entries that a request may have, learnt from a refusal; null: none was refused. */
   readonly requestBytes: number | null
-  /** How long ago a request was last refused by its size. */
+  /** Time since a request was last refused for its size. */
   readonly refusedAgoMs: number
-  /** The record of the backlog whose turn it is, and from where on it is sent. */
+  /** The next record of the backlog, and the seq from which it is sent. */
   readonly backlog: { readonly recordId: Uuid; readonly fromSeq: number } | null
-  /** The peer is to be asked what it holds. */
+  /** Whether the peer must be asked for a summary. */
   readonly summaryDue: boolean
   readonly keys: readonly PeerKeyRow[]
 }
 
-/** The lease begins anew. null: it is another job's, or there is nobody to send to. */
+/**
+ * Reads the peering and renews its lease. Returns null if another job has the lease, or the other ledger is unknown.
+ */
 export async function lookAtPeer(db: Db, lease: PeerLease, leaseMs: number): Promise<DrainedPeer | null> {
   const { rows } = await db.query<{
     role: 'inviter' | 'invited'
@@ -133,8 +138,10 @@ export async function lookAtPeer(db: Db, lease: PeerLease, leaseMs: number): Pro
 }
 
 /**
- * A record that is sent (again) from a seq on; `fromSeq` null: all of it was sent. `readSeq`: its place when it was
- * read, null if it was not there. A process that has put it there meanwhile, or further back, is not overruled.
+ * A record that is sent (again) from a seq on. `fromSeq` null: all of it was sent.
+ *
+ * `readSeq`: its stored seq when it was read; null: it was not in the backlog. If another process has added it or
+ * moved it back meanwhile, that change wins.
  */
 export type BacklogChange = {
   readonly recordId: Uuid
@@ -142,9 +149,8 @@ export type BacklogChange = {
   readonly readSeq: number | null
 }
 
-/** Results of entries that were sent. */
 export type Sent = {
-  /** `envelope`: of the peer's receipt. */
+  /** `envelope`: the peer's receipt. */
   readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]
   readonly dead: readonly {
     readonly seq: number
@@ -155,15 +161,17 @@ export type Sent = {
   }[]
   readonly backlog: readonly BacklogChange[]
   readonly nextSeq: number
-  /** The key of ours (hex) that the peer knows now. */
+  /** Our key (hex) that the peer now knows. */
   readonly knownKid: string
-  /** Something came back: the peer is there. */
+  /** True if the peer answered, whatever the answer. */
   readonly answered: boolean
 }
 
 /**
- * Writes it down, in one transaction, without waiting for the disk: entries whose note a crash takes back are sent
- * again, and answered as before. false: the lease is another job's, and nothing was written.
+ * Stores the results in one transaction, without waiting for the disk. Returns false, without a write, if another job
+ * has the lease.
+ *
+ * After a crash that loses the results the entries are sent again, and get the same answers.
  */
 export async function settleSent(
   client: pg.ClientBase,
@@ -263,7 +271,7 @@ async function changeBacklog(
   })
 }
 
-/** The seq of a record's event of this version; null: there is none. */
+/** Returns the seq of the record's event with this version; null: none. */
 export async function findSeqOfVersion(
   db: Db,
   ledgerId: Uuid,
@@ -280,17 +288,19 @@ export async function findSeqOfVersion(
   return rows[0] ? rows[0].seq : null
 }
 
-/** Summary that a peer sent. `text`: JSON, as it is kept. */
+/** Summary from a peer. `text`: JSON, as stored. */
 export type HeldByPeer = {
   readonly text: string
-  /** false: it holds more than it is asked for. */
+  /** False if the peer has more records than were requested. */
   readonly whole: boolean
   readonly records: readonly { readonly recordId: Uuid; readonly version: number }[]
 }
 
 /**
- * Keeps it, and puts into the backlog what the peer lacks though it was sent, as after a backup of its own was restored: records of
- * ours that it holds an older version of, or not at all, and offers that it has not answered.
+ * Stores the summary and adds to the backlog what the peer lacks although it was sent, as after a restore of the
+ * peer's backup.
+ *
+ * That is: our records of which the peer has an older version or none, and offers that it has not answered.
  */
 export async function keepSummary(client: pg.ClientBase, lease: PeerLease, held: HeldByPeer): Promise<void> {
   const of = [lease.ledgerId, lease.peerId]
@@ -338,7 +348,7 @@ const END_DRAIN = endText(
         resume_at = case when $4::text is not null then now() + $5 * interval '1 millisecond' else c.resume_at end`,
 )
 
-/** Ends the lease. `failed`: why, and when it is tried again. */
+/** Ends the lease. `failed`: the error, and the pause before the next attempt. */
 export async function endDrain(
   db: Db,
   lease: PeerLease,

@@ -1,32 +1,34 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/* Exchange with a peer: entries that this server has, against those that the peer has said it holds. */
+/* Compares the entries of this server with those that a peer says it has stored. */
 
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 export type ExchangeCounts = {
-  /** Counts for the ledger: records, and entries about them, their offers and the peering, but not entries that name keys. */
+  /**
+   * Shared records of this ledger, and entries about them, their offers and the peering, without entries that name
+   * keys.
+   */
   readonly sentRecords: number
   readonly sentEntries: number
-  /** For how many of them the peer's signed receipt is kept. */
   readonly acknowledged: number
   readonly deadLetters: number
   readonly receivedRecords: number
   readonly receivedEntries: number
   readonly forks: number
-  /** Open offers of agents of this ledger. */
+  /** Open offers by agents of this ledger. */
   readonly offersPending: number
   readonly offersTaken: number
   readonly offersRefused: number
-  /** Taken offers of agents of the peer. */
+  /** Decided offers by agents of the peer. */
   readonly answersTaken: number
   readonly answersRefused: number
 }
 
 /**
- * As of one moment. Entries that were appended after the peering ended are not counted, because they are not sent.
- * Reads all that was exchanged.
+ * Counts all that was exchanged, in one snapshot. Leaves out entries after the peering's end, because they are not
+ * sent. Reads all of these entries.
  */
 export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
   const { rows } = await db.query<Record<keyof ExchangeCounts, string>>({
@@ -89,7 +91,8 @@ export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
 }
 
 /**
- * Summary that the peer sent: JSON of src/outside/federation/summary.ts. `isAsked`: the worker is to ask for one, or is asking.
+ * The peer's last summary: JSON of src/outside/federation/summary.ts. `isAsked`: the worker will request one, or is
+ * doing so.
  */
 type PeerSummaryRow = {
   readonly summary: string | null
@@ -97,7 +100,7 @@ type PeerSummaryRow = {
   readonly isAsked: boolean
 }
 
-/** null: there is nobody to ask. */
+/** Returns null if there is no peer to ask. */
 export async function findPeerSummary(db: Db, of: Of): Promise<PeerSummaryRow | null> {
   const { rows } = await db.query<{
     summary: string | null
@@ -120,7 +123,7 @@ export async function wantPeerSummary(db: Db, of: Of): Promise<void> {
   })
 }
 
-/** Where a shared record stands here. `isOwn`: the ledger is its home. */
+/** State of a shared record here. `isOwn`: this ledger is its home. */
 export type HeldRecord = {
   readonly recordId: Uuid
   readonly isOwn: boolean
@@ -128,7 +131,7 @@ export type HeldRecord = {
   readonly leaf: Buffer
 }
 
-/** In the order of their ids, after `after`. */
+/** Lists shared records ordered by id, after `after`. */
 export async function listHeldRecords(
   db: Db,
   of: Of,
@@ -158,7 +161,7 @@ export async function listHeldRecords(
   }))
 }
 
-/** The leaves (hex) of events of shared records, in the order of the questions; null where there is no such event. */
+/** Returns the leaves (hex) of shared records' events, in the order of `asked`; null: no such event. */
 export async function findLeavesOfVersions(
   db: Db,
   of: Of,

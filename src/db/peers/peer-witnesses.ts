@@ -5,7 +5,7 @@ import type { Db } from '../connect/client.ts'
 
 type PeerName = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
-/** The largest tree of a peer's ledger that was cosigned here; and the log of the peer, by its origin. */
+/** A peer's log, by origin, and the largest tree of it that was cosigned here. */
 export type WitnessedPeer = {
   readonly origin: string
   readonly ownOrigin: string
@@ -16,7 +16,7 @@ export type WitnessedPeer = {
 /** SQL over a peering `p` and its ledger `l`: origin of the other ledger. */
 const REMOTE_ORIGIN = `(case p.role when 'inviter' then p.invited else p.inviter end)::json->>'origin'`
 
-/** null: there is no such peering, or no handshake yet. */
+/** Returns null if there is no such peering, or no handshake yet. */
 export async function findWitnessedPeer(
   db: Db,
   { ledgerId, peerId }: PeerName,
@@ -42,15 +42,15 @@ export async function findWitnessedPeer(
   return { origin, ownOrigin, remoteKey, seen: size === null ? null : { size, root: root! } }
 }
 
-/** Facts that a request of a peer for a cosignature tells. null: nothing new. */
+/** New facts from a peer's request for a cosignature. A member is null if nothing changed. */
 export type HeardOfPeer = {
   readonly remote: { readonly key: string; readonly kid: Uint8Array } | null
   readonly seen: { readonly size: number; readonly root: Uint8Array; readonly note: string } | null
-  /** Note of another tree of the size that was seen. */
+  /** Note of a different tree with the size that was seen. */
   readonly fork: string | null
 }
 
-/** Under the lock of the peering. */
+/** Stores the facts under the peering's lock. */
 export async function keepPeerWitness(
   db: Db,
   { ledgerId, peerId }: PeerName,
@@ -68,7 +68,7 @@ export async function keepPeerWitness(
   ])
 }
 
-/** A peer that is asked for cosignatures, and how its server is reached. */
+/** A peer that cosigns our checkpoints, with the address of its server. */
 export type WitnessingPeer = PeerName & {
   readonly remoteLedgerId: Uuid
   readonly remoteUrl: string
@@ -79,7 +79,7 @@ export type WitnessingPeer = PeerName & {
   readonly envelopeKid: string
 }
 
-/** null: the peering is not active. */
+/** Returns null if the peering is not active. */
 export async function findWitnessingPeer(
   db: Db,
   { ledgerId, peerId }: PeerName,
@@ -97,12 +97,11 @@ export async function findWitnessingPeer(
   return row ? { ...row, envelopeKid: row.envelopeKid.toString('hex') } : null
 }
 
-/** Which peerings lack a cosignature of the newest checkpoint; `ledgerIds`: of these ledgers alone, null: of all. */
+/** Selects peerings without a cosignature of the newest checkpoint. `ledgerIds` null: of all ledgers. */
 type UncosignedQuery = {
   readonly ledgerIds: readonly Uuid[] | null
-  /** Age of the checkpoint at least. */
   readonly ageMs: number
-  /** The oldest peerings of a ledger, which are its witnesses. */
+  /** Number of the ledger's oldest peerings that serve as its witnesses. */
   readonly peersMax: number
   readonly limit: number
 }

@@ -2,11 +2,11 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeerLease } from './peer-leases.ts'
 
-/* Entries shared with a peer, as they are drained to it, and its answers. src/db/peers/peer-leases.ts has the leases. */
+/* Entries shared with a peer, as drained to it, and the peer's answers. src/db/peers/peer-leases.ts has the leases. */
 
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
-/** The envelope of an entry. Throws where it is not there. */
+/** Returns an entry's envelope. Throws if there is no such entry. */
 export async function readEntryEnvelope(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer> {
   const { rows } = await db.query<{ envelope: Buffer }>({
     name: 'read_entry_envelope',
@@ -17,20 +17,19 @@ export async function readEntryEnvelope(db: Db, ledgerId: Uuid, seq: number): Pr
   return rows[0].envelope
 }
 
-/** An entry that a peer is to be sent. */
 export type SharedEntry = {
   readonly seq: number
   readonly kind: string
   readonly leaf: Buffer
   readonly envelope: Buffer
-  /** null: it is about the peering. */
+  /** null: the entry is about the peering. */
   readonly recordId: Uuid | null
   readonly documents: 'whole' | 'digests'
 }
 
 /**
- * SQL: whether, and in which form, entry `e` of ledger $1 is shared with peer $2. A home's entries follow `shared_records`, a
- * guest's follow `offers`, a refusal follows the offer it refuses.
+ * SQL: whether, and in which form, entry `e` of ledger $1 is shared with peer $2. A home's entries follow
+ * `shared_records`, a guest's follow `offers`, and a refusal follows the refused offer.
  */
 const SHARED = `left join lateral (
     select x.document_seq from tallystick.erasures x
@@ -63,8 +62,10 @@ const SHARED_COLUMNS = `e.seq, e.kind, e.leaf, e.envelope, coalesce(s.record_id,
   case when e.kind = 'step-offered' then 'whole' else coalesce(s.documents, 'digests') end as documents`
 
 /**
- * Shared entries from `from` to before `end`, in order. Entries behind a dead letter of their record are left out: a replay of
- * the dead letter sends them too. Entries of a record before it was shared are left out as well: the backlog has them.
+ * Returns shared entries from `from` to before `end`, in order.
+ *
+ * Leaves out entries after a dead letter of their record, which a replay of the dead letter sends too. Also leaves
+ * out entries from before the record was shared, which are in the backlog.
  */
 export async function readSharedEntries(
   db: Db,
@@ -86,7 +87,7 @@ export async function readSharedEntries(
   return rows
 }
 
-/** Seq of the newest entry before `before` that the peer has received; null: it has received none. */
+/** Returns the seq of the newest entry before `before` that the peer has received; null: none. */
 export async function findReceivedBefore(db: Db, of: Of, before: number): Promise<number | null> {
   const { rows } = await db.query<{ seq: number | null }>({
     name: 'find_received_before',
@@ -96,7 +97,10 @@ export async function findReceivedBefore(db: Db, of: Of, before: number): Promis
   return rows[0]!.seq
 }
 
-/** Stores how large a request may be. `refused`: because one was refused; otherwise because larger ones are tried again. */
+/**
+ * Stores the maximum size of requests. `refused`: a request was refused; otherwise larger requests are being tried
+ * again.
+ */
 export async function keepRequestBytes(
   db: Db,
   lease: PeerLease,
@@ -112,7 +116,7 @@ export async function keepRequestBytes(
   })
 }
 
-/** All that is shared of one record, from seq `from` up to `end`, in order. */
+/** Returns all shared entries of one record, from seq `from` to before `end`, in order. */
 export async function readSharedOfRecord(
   db: Db,
   of: Of,
@@ -144,7 +148,7 @@ export async function readSharedOfRecord(
   return rows
 }
 
-/** A document that an entry digests, as it is sent; `salt` and `content` are null from the moment on that it is erased. */
+/** A document whose digest an entry contains, as sent. `salt` and `content` are null as soon as it is erased. */
 export type SharedDocument = {
   readonly seq: number
   readonly document: 'payload' | 'evidence' | 'values' | 'reason'
@@ -204,7 +208,7 @@ export async function readSharedDocuments(
   }))
 }
 
-/** Definitions (canonical JSON) of the ledger's types of these names, by name. */
+/** Returns the definitions (canonical JSON) of these types, by name. */
 export async function readDefinitions(
   db: Db,
   ledgerId: Uuid,
@@ -218,7 +222,7 @@ export async function readDefinitions(
   return new Map(rows.map(({ name, definition }) => [name, definition.toString('utf8')]))
 }
 
-/** The ledger's rotations after the one that began `knownKid` (hex), oldest first. */
+/** Returns the ledger's key rotations after the one that introduced `knownKid` (hex), oldest first. */
 export async function readRotations(
   db: Db,
   ledgerId: Uuid,
@@ -253,7 +257,7 @@ type DeadLetterRow = {
   }
 }
 
-/** In the order of the chain, after `after`. */
+/** Lists dead letters in chain order, after `after`. */
 export async function listPeerDeadLetters(
   db: Db,
   of: Of,
@@ -295,7 +299,7 @@ export async function listPeerDeadLetters(
   }))
 }
 
-/** `seqs`: null for all. How many there were. */
+/** Sends dead letters again. `seqs` null: all. Returns how many there were. */
 export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null): Promise<number> {
   const { rows } = await db.query<{ replayed: number }>(
     'select tallystick.replay_peer($1, $2, $3) as replayed',
@@ -304,7 +308,10 @@ export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null)
   return rows[0]!.replayed
 }
 
-/** The newest entry of each record that is shared, either way: how both sides see whether they hold the same. */
+/**
+ * Returns the newest entry of each record shared in either direction. Both sides compare these to see whether they
+ * have the same entries.
+ */
 export async function listSummary(
   db: Db,
   of: Of,

@@ -23,9 +23,9 @@ export type PeerRow = {
   readonly createdBy: Uuid
   readonly createdAt: Date
   readonly expiresAt: Date
-  /** On the inviter's side, until the handshake: the invitation's MAC (src/signing/peer-macs.ts). */
+  /** MAC of the invitation (src/signing/peer-macs.ts). Used on the inviter's side until the handshake. */
   readonly tokenHash: Buffer
-  /** Canonical JSON of the identities; the invited's is not known before the handshake. */
+  /** Identities in canonical JSON. The invited's is unknown before the handshake. */
   readonly inviter: string
   readonly invited: string | null
   readonly remoteLedgerId: Uuid | null
@@ -33,17 +33,17 @@ export type PeerRow = {
   readonly handshake: Buffer | null
   readonly addedSeq: number | null
   readonly revokedSeq: number | null
-  /** How its drain stands; null before there is anything to send. */
+  /** State of sending; null before there is anything to send. */
   readonly drain: PeerDrain | null
   readonly deadLetters: number
-  /** Rows of peer_forks: whether they are any says src/outside/federation/forks.ts. */
+  /** Whether there are rows of peer_forks. src/outside/federation/forks.ts checks whether they are forks. */
   readonly mayHaveForks: boolean
   readonly budget: PeerBudgetRow
-  /** null: neither side has asked the other for a cosignature. */
+  /** null: neither side has requested a cosignature. */
   readonly witness: PeerWitnessRow | null
 }
 
-/** Sizes: the largest that the peer has cosigned of this ledger, and this one of the peer's; 0: none. */
+/** Largest sizes that the peer has cosigned of this ledger, and this server of the peer's ledger; 0: none. */
 type PeerWitnessRow = {
   readonly key: string | null
   readonly cosignedSize: number
@@ -113,7 +113,7 @@ export async function findPeer(db: Db, ledgerId: Uuid, peerId: Uuid): Promise<Pe
   return rows[0] ? toRow(rows[0]) : null
 }
 
-/** In the order of their ids, after `after`. */
+/** Lists peerings ordered by id, after `after`. */
 export async function listPeers(
   db: Db,
   ledgerId: Uuid,
@@ -163,7 +163,7 @@ function toRow(row: PeerColumns): PeerRow {
   }
 }
 
-/** Identity that a ledger of this server shows to others, and signs with. */
+/** Identity of a ledger of this server towards others, with its signing key. */
 type SelfRow = {
   readonly issuer: string
   readonly origin: string
@@ -174,7 +174,7 @@ type SelfRow = {
   readonly spki: Buffer
 }
 
-/** Throws where there is no such ledger. */
+/** Throws if there is no such ledger. */
 export async function getSelf(db: Db, ledgerId: Uuid): Promise<SelfRow> {
   const { rows } = await db.query<{
     issuer: string
@@ -205,17 +205,17 @@ export async function getSelf(db: Db, ledgerId: Uuid): Promise<SelfRow> {
   }
 }
 
-/** A key of the other ledger. `untilSeq`: the last entry of its chain that it signs; null: it signs now. */
+/** A key of the other ledger. `untilSeq`: last entry of its chain that the key signs; null: it still signs. */
 export type PeerKeyRow = {
   readonly kid: string
   readonly alg: 'EdDSA' | 'ES256'
   readonly spki: Buffer
   readonly untilSeq: number | null
-  /** null: it has none, and is believed by nobody. */
+  /** null: it has none, so nobody trusts the key. */
   readonly mac: Buffer | null
 }
 
-/** SQL over a peering `p`: keys of its other ledger, oldest first, as JSON. */
+/** SQL over a peering `p`: the other ledger's keys as JSON, oldest first. */
 export const PEER_KEYS = `coalesce((
     select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
       'until', k.until_seq, 'mac', encode(k.mac, 'hex')) order by k.until_seq nulls last)
@@ -238,7 +238,7 @@ export function toPeerKeys(keys: PeerKeyColumns): PeerKeyRow[] {
   }))
 }
 
-/** Facts that a request of a peer is held to. */
+/** Data against which a peer's request is checked. */
 export type PeerContact = {
   readonly state: PeerState
   readonly handshake: Buffer | null
@@ -251,7 +251,6 @@ export type PeerContact = {
   readonly budget: PeerBudgetRow
 }
 
-/** A peering of a ledger with another one. */
 export type ContactKey = Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uuid>
 
 type ContactColumns = BudgetColumns & {
@@ -265,8 +264,10 @@ type ContactColumns = BudgetColumns & {
 }
 
 /**
- * In the order of the keys. null: the ledger has no such peering with the other ledger. A peering without an entry has no keys. The keys
- * are unchecked: findBelievedContact in src/outside/federation/peer-keys.ts decides which are trusted.
+ * Returns the peerings in the order of `wanted`; null: the ledger has no such peering with the other ledger.
+ *
+ * A peering without an entry has no keys. The keys are unverified: findBelievedContact in
+ * src/outside/federation/peer-keys.ts decides which are trusted.
  */
 export async function findContacts(db: Db, wanted: readonly ContactKey[]): Promise<(PeerContact | null)[]> {
   const { rows } = await db.query<ContactColumns>({
@@ -292,7 +293,6 @@ export async function findContacts(db: Db, wanted: readonly ContactKey[]): Promi
   return found
 }
 
-/** As findContacts, of one. */
 export async function findContact(db: Db, wanted: ContactKey): Promise<PeerContact | null> {
   const [contact] = await findContacts(db, [wanted])
   return contact!
@@ -310,7 +310,7 @@ function toContact(row: ContactColumns): PeerContact {
   }
 }
 
-/** false: there are too many. `inviter`: canonical JSON. */
+/** Creates an invitation. Returns false if there are too many. `inviter`: canonical JSON. */
 export async function invitePeer(
   db: Db,
   ledgerId: Uuid,
@@ -341,7 +341,10 @@ export async function invitePeer(
   return rows[0]!.made
 }
 
-/** false: there are too many. Fails on peers_pkey or peers_remote where there is such a peering already. */
+/**
+ * Accepts an invitation. Returns false if there are too many peerings. Violates peers_pkey or peers_remote if the
+ * peering exists already.
+ */
 export async function acceptPeer(
   db: Db,
   ledgerId: Uuid,
@@ -379,7 +382,7 @@ export async function acceptPeer(
   return rows[0]!.made
 }
 
-/** false: it has an entry, or is withdrawn already. */
+/** Withdraws an invitation. Returns false if the peering has an entry or was withdrawn already. */
 export async function withdrawPeer(db: Db, ledgerId: Uuid, peerId: Uuid): Promise<boolean> {
   const { rows } = await db.query<{ done: boolean }>('select tallystick.withdraw_peer($1, $2) as done', [
     ledgerId,

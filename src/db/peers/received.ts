@@ -5,11 +5,14 @@ import { indexOfRecordId } from '../../proof/statement/batch-ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import { chunkIdOf } from '../chunks/read-chunks.ts'
 
-/* Entries received from peers, as the next request of one is held to them. All reads are under the lock of beginPeerRequest. */
+/*
+ * Entries received from a peer, against which the next request of the peer is checked. All reads are under the lock
+ * of beginPeerRequest.
+ */
 
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
-/** Until the transaction ends no other request of this peering is looked at. false: the nonce was used before. */
+/** Locks the peering's requests until the transaction ends. Returns false if the nonce was used before. */
 export async function beginPeerRequest(client: pg.ClientBase, of: Of, nonce: Uint8Array): Promise<boolean> {
   const { rows } = await client.query<{ fresh: boolean }>({
     name: 'begin_peer_request',
@@ -19,13 +22,13 @@ export async function beginPeerRequest(client: pg.ClientBase, of: Of, nonce: Uin
   return rows[0]!.fresh
 }
 
-/** An entry of the peer that has been received. `leaf`: lower-case hex; `receipt`: the envelope of ours that received it. */
+/** A stored entry of the peer. `leaf`: lower-case hex. `receipt`: envelope of our entry that received it. */
 export type HeldEntry = {
   readonly remoteSeq: number
   readonly leaf: string
   readonly seq: number
   readonly receipt: Uint8Array
-  /** Envelope of the peer's entry; null: it was not asked for. */
+  /** Envelope of the peer's entry; null: not requested. */
   readonly envelope: Uint8Array | null
 }
 
@@ -64,21 +67,21 @@ export async function listHeldEntries(
   }))
 }
 
-/** A record that may be the peer's, as far as it is known here; `recordId` as Postgres writes uuids. */
+/** Local knowledge of a record that may be the peer's. */
 export type KnownRecord = {
   readonly recordId: Uuid
-  /** The ledger has a record of its own of this id; shared with the peer or not. */
+  /** The ledger has a record of its own with this id, shared with the peer or not. */
   readonly isOwn: boolean
   readonly isShared: boolean
-  /** null: nothing came of it yet. */
+  /** null: nothing about it was received yet. */
   readonly remote: {
     readonly type: string
     readonly documents: 'whole' | 'digests'
     readonly standing: GatedRecord
   } | null
-  /** Answered offers of the peer to our record, the newest ones counted. */
+  /** Number of the peer's decided offers for our record, counted up to a limit. */
   readonly offers: number
-  /** Envelopes of `record-shared`: the first that came, and those of this request. A home that shares twice says no more by it. */
+  /** Envelopes of `record-shared`: the first received one, and those of this request. Sharing again adds nothing. */
   readonly shares: readonly Buffer[]
 }
 
@@ -150,7 +153,7 @@ export async function listKnownRecords(
   }))
 }
 
-/** The leaf (hex) that is held in the place of each event, by `recordId version`. */
+/** Returns the stored leaf (hex) of each event, by `recordId version`. */
 export async function findHeldVersions(
   client: pg.ClientBase,
   of: Of,
@@ -175,7 +178,6 @@ export async function findHeldVersions(
   return new Map(rows.map((row) => [`${row.recordId} ${row.version}`, row.leaf.toString('hex')]))
 }
 
-/** An offer of ours, by its seq. */
 export type OwnOffer = {
   readonly seq: number
   readonly leaf: string
@@ -214,7 +216,7 @@ export async function listOwnOffers(
   }))
 }
 
-/** Which of these types (digests in hex) have come with entries before. */
+/** Returns those of the types (digests in hex) that came with earlier entries. */
 export async function listReceivedTypes(
   client: pg.ClientBase,
   of: Of,
@@ -229,7 +231,7 @@ export async function listReceivedTypes(
   return new Set(rows.map(({ digest }) => digest.toString('hex')))
 }
 
-/** Kept for who looks, up to `keptMax` of a peering. */
+/** Stores a fork for the operator; at most `keptMax` for each peering. */
 export async function keepFork(
   client: pg.ClientBase,
   of: Of,

@@ -7,11 +7,11 @@ import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
 /*
- * Records of other ledgers, as they came (docs/formats/federation.md). Each seq is of this ledger's chain: it is that
- * of the entry that received the remote one.
+ * Records of other ledgers, as received (docs/formats/federation.md). Every seq is of this ledger's chain: that of
+ * the entry that received the remote one.
  */
 
-/** A record of another ledger, by what one peer sent of it. Ids as Postgres writes uuids. */
+/** A record of another ledger, as one peer has sent it. */
 export type RemoteRecordRow = {
   recordId: Uuid
   peerId: Uuid
@@ -27,24 +27,23 @@ export type RemoteRecordRow = {
   standing: string
   /** The home's first entry. */
   created: Buffer
-  /** Salt of the payload: null if only digests are shared, and once the home has erased it. */
+  /** Salt of the payload. Null if only digests are shared, or after the home has erased the payload. */
   salt: Buffer | null
   payload: Buffer | null
   /** Canonical JSON: a list of texts. */
   referenceList: Buffer | null
   erasedSeq: number | null
-  /** The home's entry that says so. */
+  /** The home's erasing entry. */
   erasure: Buffer | null
-  /** This ledger's entry that received the newest of the home's. */
+  /** Entry of this ledger that received the home's newest entry. */
   seq: number
   kind: string
   receivedLeaf: Buffer
   chain: Buffer
-  /** Whether the agent that was asked for has offered a step. */
+  /** Whether the agent of the key has offered a step. */
   hasOffered: boolean
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
-/** The newest offer of this ledger's agents. */
 export type OfferColumns = {
   offerSeq: number
   offerState: 'pending' | 'taken' | 'refused'
@@ -75,15 +74,18 @@ export const NEWEST_OFFER = `left join lateral (
     ) d on true
   ) o on true`
 
-/** `agentId`: the agent for which `hasOffered` is asked. */
+/** `agentId`: the agent for `hasOffered`. */
 export type RemoteClaimKey = Record<'ledgerId' | 'recordId' | 'agentId', Uuid> & {
   readonly peerId: Uuid | null
 }
 
 /**
- * In the order of the keys: as `peerId` has sent it; where that is null, as the home that sent a record of this id first, unless its
- * peering was revoked and another one's was not: a peer that claims an id later takes it from nobody. A home that was peered with
- * anew is the same. null, without a peer, where the ledger has a record of its own with that id.
+ * Returns the records in the order of `keys`, as `peerId` has sent them.
+ *
+ * If `peerId` is null, the home that first sent a record of this id wins. Homes with a revoked peering come last. So
+ * a peer that claims an id later takes it from nobody. A home with a new peering counts as the same home.
+ *
+ * null: no such record; or, without `peerId`, the ledger has a record of its own with that id.
  */
 export async function findRemoteClaims(
   db: Db,
@@ -145,12 +147,12 @@ export async function findRemoteClaims(
   return found
 }
 
-/** A step of the home, with what is here of the document that it digests. */
+/** A step of the home, and the local copy of its document. */
 export type RemoteStepRow = {
   seq: number
   kind: string
   version: number
-  /** The home's. */
+  /** The home's envelope. */
   envelope: Buffer
   salt: Buffer | null
   content: Buffer | null
@@ -160,8 +162,10 @@ export type RemoteStepRow = {
 type RecordOfPeer = Pick<RemoteRecordRow, 'recordId' | 'peerId'>
 
 /**
- * SQL: document of the received entry `s` of a record $3 of the peer $2. Evidence that an agent of this ledger offered lies
- * with the offer: a home that shares digests does not send it back.
+ * SQL: document of received entry `s` of record $3 of peer $2.
+ *
+ * Evidence that an agent of this ledger offered is stored with the offer, because a home that shares digests does not
+ * send it back.
  */
 const DOCUMENT = `left join lateral (
     select n.salt, n.content, n.erased_seq from (
@@ -182,7 +186,7 @@ const DOCUMENT = `left join lateral (
     ) n order by n.place limit 1
   ) d on true`
 
-/** The newest step of each kind, in order. */
+/** Returns the newest step of each kind, in order. */
 export async function listNewestRemoteSteps(
   db: Db,
   ledgerId: Uuid,
@@ -203,7 +207,7 @@ export async function listNewestRemoteSteps(
   return rows
 }
 
-/** One of the home's entries about its record, as it was received: with the entry that received it. */
+/** One of the home's entries about its record, with the entry that received it. */
 export type RemoteEntryRow = RemoteStepRow & {
   entryKind: string
   recordedAt: Date
@@ -213,8 +217,8 @@ export type RemoteEntryRow = RemoteStepRow & {
 }
 
 /**
- * The home's entries after `afterVersion`, oldest first: as many as `bytesMax` bytes of envelopes and documents hold, at most
- * `limit`, and one at least.
+ * Lists the home's entries after `afterVersion`, oldest first, at most `limit`. Envelopes and documents take at most
+ * `bytesMax` bytes, but at least one entry is returned.
  */
 export async function listRemoteEntries(
   db: Db,
@@ -246,7 +250,7 @@ export async function listRemoteEntries(
   return rows
 }
 
-/** The definition of a type that came along with a record: canonical JSON. null: it is built in, or none came. */
+/** Returns the definition (canonical JSON) of a type that came with a record; null: it is built in, or none came. */
 export async function findReceivedType(
   db: Db,
   ledgerId: Uuid,

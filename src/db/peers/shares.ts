@@ -2,16 +2,16 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
-/* Facts needed to share a record. The peers that it is shared with come with the record (read-records.ts). */
+/* Data needed to share a record. The peers with which it is shared are read with the record (read-records.ts). */
 
 export type SharePeer = {
   readonly peerId: Uuid
   readonly state: PeerState
-  /** null before the other side has answered the invitation. */
+  /** null until the other side has answered the invitation. */
   readonly remoteLedgerId: Uuid | null
 }
 
-/** Those of the peerings that are the ledger's own, in no order. */
+/** Returns those of the peerings that belong to the ledger, in no order. */
 export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly Uuid[]): Promise<SharePeer[]> {
   const { rows } = await db.query<{ peerId: Uuid; state: PeerState; remoteLedgerId: Uuid | null }>({
     name: 'list_share_peers',
@@ -27,8 +27,8 @@ export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly U
 }
 
 /**
- * The salts that callers may have chosen: those of the record's payload and of its completions. Nobody knows the salt
- * of an erased document.
+ * Returns salts that callers may have chosen: of the record's payload and completions. Salts of erased documents are
+ * unknown.
  */
 export async function listChosenSalts(db: Db, ledgerId: Uuid, recordId: Uuid): Promise<Buffer[]> {
   const { rows } = await db.query<{ salt: Buffer }>({

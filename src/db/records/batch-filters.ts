@@ -5,12 +5,12 @@ import type { BatchRow } from './read-records.ts'
 import type { RecordFilters, TimeRange } from './search-streams.ts'
 
 /*
- * The filters of a search, held to records of batches: keys of batch_keys lead to the chunks that may have one, and each record of
- * these is held to all filters.
+ * The search filters for records of batches. Keys of batch_keys lead to chunks with possible matches. Each record of
+ * these chunks is then checked against all filters.
  */
 
 type BatchFilter<T> = {
-  /** Each record that fulfils it lies in a chunk that has one of these keys; absent: in any chunk. */
+  /** Keys of the value: each matching record is in a chunk with one of them. Absent: in any chunk. */
   readonly keys?: (value: T) => readonly Buffer[]
   readonly isMet: (value: T, record: BatchRecord, entry: BatchRow) => boolean
 }
@@ -26,7 +26,7 @@ const OF_OTHERS = mapSearched(
   }),
 )
 
-/** In the order of FILTERS (search-streams.ts). */
+/** Same order as FILTERS (search-streams.ts). */
 export const BATCH_FILTERS: BatchFilters = {
   reference: {
     keys: (reference) => [chunkKey.reference(reference)],
@@ -53,19 +53,19 @@ export const BATCH_FILTERS: BatchFilters = {
     keys: (agent) => [chunkKey.actor(agent), chunkKey.member('onBehalfOf', agent)],
     isMet: (agent, { onBehalfOf }, { actorId }) => actorId === agent || onBehalfOf === agent,
   },
-  // Which of its days there are must be asked first: search-choice.ts.
+  // Its keys depend on which days exist, which search-choice.ts finds out first.
   occurred: { isMet: (range, { occurredAtMs }) => occurredAtMs !== null && isWithin(occurredAtMs, range) },
   recorded: { isMet: (range, _, { recordedAt }) => isWithin(recordedAt.getTime(), range) },
   type: { keys: (type) => [chunkKey.type(type)], isMet: (type, record) => record.type === type },
   state: { isMet: (state) => state === 'RECORDED' },
 }
 
-/** Whether a record of a batch can fulfil all filters: none is gated. */
+/** Whether a record of a batch can match all filters. Gated records are never in batches. */
 export function canBeOfBatch({ performer, principal, state }: RecordFilters): boolean {
   return performer === undefined && principal === undefined && (state === undefined || state === 'RECORDED')
 }
 
-/** Keys of the first and the last day of a range. */
+/** Returns the keys of a range's first and last day. */
 export function dayKeysOf({ fromMs, beforeMs }: TimeRange): readonly [Buffer, Buffer] {
   const first = fromMs === null ? -(2 ** 31) : dayOf(fromMs)
   const last = beforeMs === null ? 2 ** 31 - 1 : dayOf(beforeMs - 1)

@@ -5,28 +5,34 @@ import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { digestOf, findBatchRecord } from '../chunks/read-chunks.ts'
 
 /*
- * Erasures. The signed entry and its row come first (append_entries); from then on no query of the API shows the document
- * (read-records.ts, read-chunks.ts, read-steps.ts, read-entries.ts). The worker removes it (pending-erasures.ts).
+ * Erasures. The signed entry and its row are written first (append_entries). From then on no API query returns the
+ * document (read-records.ts, read-chunks.ts, read-steps.ts, read-entries.ts). The worker removes it later
+ * (pending-erasures.ts).
  */
 
-/** Document that an erasure must name, and the entry that has erased it. */
+/** A document that can be erased, and the entry that erased it, if any. */
 export type ErasableRow = {
   readonly document: DocumentKind
-  /** The completion; the record, for a payload and a reason. */
+  /** Id of the completion; for a payload and a reason, of the record. */
   readonly subjectId: Uuid
   readonly digest: Uint8Array
-  /** Seq of the entry that digests it. */
+  /** Seq of the entry with the document's digest. */
   readonly seq: number
   readonly erasedSeq: number | null
   readonly needed: Needed | null
-  /** Facts by which holds find a record that has no row: of a batch. Otherwise null and none. */
+  /**
+   * Type and agents of a record in a batch, by which holds find it, because it has no row. Otherwise null and empty.
+   */
   readonly type: string | null
   readonly agents: readonly Uuid[]
 }
 
 /**
- * Why evidence that was offered to another ledger has to stay: the home has to decide yet, or it has taken the step and sent the
- * evidence back, so that a copy lies here for as long as the home has it.
+ * Why evidence that was offered to another ledger cannot be erased yet.
+ *
+ * - `by the decision`: the home ledger has not decided yet.
+ * - `by the home`: the home has taken the step and sent the evidence back. A copy stays here as long as the home has
+ *   the evidence.
  */
 type Needed = 'by the decision' | 'by the home'
 
@@ -40,8 +46,10 @@ type ErasableColumns = {
 }
 
 /**
- * SQL: payload of the record $2 of the ledger $1, and documents of its steps; for a record of another ledger the evidence that
- * was offered. Steps go by the index entries_by_record, each document by the key of its table.
+ * SQL: payload of record $2 of ledger $1 and documents of its steps. For another ledger's record: the offered
+ * evidence.
+ *
+ * Steps are found by the index entries_by_record, each document by its table's key.
  */
 const DOCUMENTS = `
   select d.document, d.subject_id, d.digest, d.seq, d.needed, x.seq as erased_seq
@@ -76,10 +84,7 @@ const DOCUMENTS = `
     where x.ledger_id = $1 and x.subject_id = d.subject_id and x.document = d.document and x.document_seq = d.seq offset 0
   ) x on true`
 
-/**
- * null: the record has no such document, or the ledger no such record. `seq`: that of the entry that digests it; null:
- * any.
- */
+/** Returns the document; null: no such document or record. `seq`: the entry with its digest; null: any entry. */
 export async function findErasable(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -97,7 +102,10 @@ export async function findErasable(
   return rows[0] ? toErasable(rows[0]) : null
 }
 
-/** Documents beside the record's entries before the entry at `before`, or all, that no entry up to it has erased, oldest first. */
+/**
+ * Lists the record's documents from entries before `before`, oldest first. Leaves out those that an entry up to
+ * `before` has erased.
+ */
 export async function listErasable(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -118,7 +126,7 @@ export async function listErasable(
   return rows.map(toErasable)
 }
 
-/** The only document of a record of a batch. */
+/** Returns a batch record's only document; null: no such record. */
 async function findPayloadOfBatch(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -146,7 +154,6 @@ function toErasable({ document, subjectId, digest, seq, erasedSeq, needed }: Era
 }
 
 export type ErasureRow = {
-  /** Seq of the entry that digests what it erased. */
   readonly documentSeq: number
   readonly reason: string | null
   readonly actorId: Uuid
@@ -156,7 +163,7 @@ export type ErasureRow = {
   readonly chain: Buffer
 }
 
-/** Erasure that the agent's entry at `seq` says. */
+/** Returns the erasure that the agent's entry at `seq` ordered. Throws if it ordered none. */
 export async function getErasure(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<ErasureRow> {
   const { rows } = await pool.query<{
     documentSeq: number

@@ -3,12 +3,13 @@ import { hasOpenFault } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import type { GatedName } from './gated-cases.ts'
 
-/** A record whose deadline has passed while nothing was delivered; `stands`: its ledger takes no entries, or has an open fault. */
+/** A record whose deadline passed without a delivery. `stands`: its ledger takes no entries, or has an open fault. */
 export type OverdueRecord = GatedName & { readonly deadline: string; readonly stands: boolean }
 
 /**
- * By the database's clock, of all ledgers, along open_deadlines_due; those after `after`. `deadline` is as exact as the
- * column, which a Date is not.
+ * Lists overdue records of all ledgers after `after`, by the database's clock and the index open_deadlines_due.
+ *
+ * `deadline` is text because a Date is less exact than the column.
  */
 export async function listOverdue(
   db: Db,
@@ -34,7 +35,6 @@ export async function listOverdue(
 
 const NO_ID = NIL_UUID
 
-/** In ledgers that take entries. */
 export async function countOverdue(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.open_deadlines d

@@ -11,37 +11,38 @@ import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { withPooledTransaction } from '../connect/transaction.ts'
 import { EVERY_VERSION, listNewestLeaves, type StepLeaf } from './read-steps.ts'
 
-/** A gated record, wherever it is. */
 export type GatedName = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
-/** All that the worker looks at before it says something about a gated record. */
+/** All data that the worker checks before it appends an entry about a gated record. */
 export type GatedCase = GatedName & {
   readonly state: string
   readonly version: number
   readonly gate: 'principal' | 'auto'
   readonly deadline: Date | null
-  /** Why its ledger takes no entries; null: it does. */
+  /** Why the ledger takes no entries; null: it takes them. */
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
-  /** The ledger has an open fault: nothing is said about its records. */
+  /** True if the ledger has an open fault. Then no entry is appended about its records. */
   readonly isFaulty: boolean
   /**
-   * Whether its newest entry lies below the ledger's floor, and so all that it rests on: otherwise the follower has not looked yet.
-   * (What was erased since is verified by itself.)
+   * Whether the newest entry is below the ledger's floor, so that the follower has verified it and all that it
+   * depends on.
+   *
+   * Later erasures are verified separately.
    */
   readonly isSettled: boolean
-  /** Kid of the key that signs the ledger's next entry, lower-case hex. */
+  /** Kid of the key for the ledger's next entry, lower-case hex. */
   readonly envelopeKid: string
   readonly firstSeq: number
   readonly created: SignedLine
   readonly payload: CaseDocument
-  /** The newest of each kind, with how many there are in all. */
+  /** The newest step of each kind, with the number of all steps. */
   readonly steps: readonly CaseStep[]
 }
 
-/** `envelope`: of the newest, and of the completion; null of another one. */
+/** `envelope` is set for the newest step and the completion; null for others. */
 export type CaseStep = StepLeaf & { readonly envelope: Uint8Array | null }
 
-/** A document as it is stored; salt and content are null from the moment on that the entry at `erasedSeq` says so. */
+/** A stored document. Salt and content are null as soon as the entry at `erasedSeq` erases it. */
 export type CaseDocument = {
   readonly salt: Uint8Array | null
   readonly content: Buffer | null
@@ -68,9 +69,11 @@ type CaseColumns = Omit<SignedColumns, 'envelope'> &
   }
 
 /**
- * In the order of `names`; null where there is no such record. One moment's view: it has all of a step that comes
- * meanwhile, or nothing. Envelopes that are `known` are not read: of a record whose entries the follower of this process has just
- * verified these are three, 3,600 bytes of what Postgres sends.
+ * Returns the cases in the order of `names`; null: no such record. All are from one snapshot, so a concurrent step is
+ * seen whole or not at all.
+ *
+ * Envelopes in `known` are not read. For a record whose entries this process's follower has just verified these are
+ * three: 3,600 bytes less from Postgres.
  */
 export async function readGatedCases(
   pool: pg.Pool,
@@ -100,10 +103,10 @@ export async function readGatedCases(
 }
 
 type Wanted = { readonly ledgerId: Uuid; readonly seq: number; readonly leaf: Buffer }
-/** By leaf, lower-case hex. */
+/** By leaf, in lower-case hex. */
 type Envelopes = ReadonlyMap<string, Uint8Array>
 
-/** Entries that are verified before the worker speaks: the creation, the newest step, and the completion. */
+/** Returns the entries that the worker verifies: the creation, the newest step, and the completion. */
 function wantedOf({ ledgerId, firstSeq, leaf, version }: CaseColumns, steps: readonly StepLeaf[]): Wanted[] {
   const acted = steps.filter((step) => step.version === version || step.kind === 'completion-submitted')
   return [

@@ -4,7 +4,7 @@ import { HOLDS_NAMED_MAX, KEEPING_MAX } from '../limits.ts'
 
 /* Rules of retention, and holds. append_entries decides by them (migrations/functions/retention.sql). */
 
-/** `days`: null: without end. */
+/** `days` null: documents stay forever. */
 export type RuleRow = {
   readonly seq: number
   readonly type: string | null
@@ -14,7 +14,6 @@ export type RuleRow = {
   readonly setAt: Date
 }
 
-/** The newest first. */
 export async function listRules(db: Db, ledgerId: Uuid): Promise<RuleRow[]> {
   const { rows } = await db.query<RuleRow>({
     name: 'list_rules',
@@ -40,11 +39,11 @@ export type HoldRow = {
   readonly setAt: Date
 }
 
-/** SQL: seq of the lift of a hold that stands, as its index has it; and a place of the chain behind all others. */
+/** SQL constants: `lifted_seq` of a standing hold in its index, and a seq after every entry. */
 const NEVER = '9223372036854775807'
 const AT_THE_END = '9223372036854775806'
 
-/** The newest first, before the entry at `before`. `standing`: those that were not lifted. */
+/** Lists holds set before the entry at `before`, newest first. `standing`: only those that were not lifted. */
 export async function listHolds(
   db: Db,
   ledgerId: Uuid,
@@ -65,7 +64,7 @@ export async function listHolds(
   return rows
 }
 
-/** How many rules the ledger has, holds that stand, and records that these name. */
+/** Counts the ledger's rules, its standing holds, and the records that these holds name. */
 export async function countKeeping(
   db: Db,
   ledgerId: Uuid,
@@ -80,7 +79,7 @@ export async function countKeeping(
   return rows[0]!
 }
 
-/** null: the ledger has set no such hold. */
+/** Returns the hold set at `seq`; null: none. */
 export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<HoldRow | null> {
   const { rows } = await db.query<HoldRow>({
     name: 'find_hold',
@@ -92,14 +91,14 @@ export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<Hol
   return rows[0] ?? null
 }
 
-/** Type and agents of a record of a batch; of others they are not looked at. */
+/** Type and agents of a record in a batch. Ignored for other records. */
 type GivenFacts = {
   readonly seq: number
   readonly type: string | null
   readonly agents: readonly Uuid[]
 }
 
-/** Holds that are on the record now, oldest first. `seq`: of the entry that digests the document. */
+/** Lists the holds that are on the record now, oldest first. `seq`: the entry with the document's digest. */
 export async function listHoldsOn(
   db: Db,
   ledgerId: Uuid,
@@ -116,7 +115,7 @@ export async function listHoldsOn(
   return rows
 }
 
-/** Case of the oldest hold on each record, in their order; null: none is on it. */
+/** Returns the case of the oldest hold on each record, in order; null: no hold. */
 export async function listCasesOn(
   db: Db,
   ledgerId: Uuid,

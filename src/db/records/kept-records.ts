@@ -12,26 +12,31 @@ import {
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { KEPT_CHUNKS_PER_QUERY, KEPT_ENTRIES_PER_PAGE, KEPT_RECORDS_PER_PAGE } from '../limits.ts'
 
-/* Records in the order of the chain, by which retention is decided: those with rows, and those of batches. */
+/* Reads records in chain order for decisions about retention: those with rows, and those of batches. */
 
 export type KeptRecord = {
   readonly recordId: Uuid
   readonly type: string
   readonly agents: readonly Uuid[]
   readonly madeSeq: number
-  /** Since when nothing more happens to it; null: it is open. */
+  /** When the last change happened; null: the record is open. */
   readonly since: Date | null
   readonly isGated: boolean
-  /** Whether the payload is there, and no entry says that it is erased. */
+  /** Whether the payload is stored and no entry has erased it. */
   readonly hasPayload: boolean
 }
 
-/** Hears of each record, in the order of the chain. `digest`: of its payload; made when it is asked for, in the same turn. */
+/**
+ * Called for each record, in chain order. `digest` computes the payload's digest and must be called before the
+ * visitor returns.
+ */
 type Visit = (record: KeptRecord, digest: () => Uint8Array) => void
 
 /**
- * Reads records from the entry at `from` on that were made before `before`: as many entries as a page may have. Returns where the next
- * page begins; null: all that are old enough were read. Others have their turn between two chunks.
+ * Visits one page of records from entry `from` on that were made before `before`.
+ *
+ * Returns where the next page begins; null: all old enough records were visited. Yields to the event loop after each
+ * chunk.
  */
 export async function readKeptPage(
   pool: pg.Pool,

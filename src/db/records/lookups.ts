@@ -17,7 +17,10 @@ import { findRemoteClaims, type RemoteClaimKey, type RemoteRecordRow } from '../
 import { type FoundRecord, findEachRecord, type RecordRowRead, readLeft } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
-/** Records, their steps, those of other ledgers, agents, and peerings, by id. Most requests begin with these look-ups. */
+/**
+ * Look-ups by id of records, steps, remote records, agents and peerings. Most requests begin with some of them, so
+ * they are joined into common queries.
+ */
 export class Lookups {
   readonly #db: Db
   readonly #records: Coalescer<RecordKey, FoundRecord>
@@ -34,7 +37,7 @@ export class Lookups {
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
     this.#remoteClaims = new Coalescer((keys) => findRemoteClaims(pool, keys), limits)
-    // A batch may name as many as it has items.
+    // A batch may name one agent for each of its items.
     this.#agents = new Coalescer((keys) => findAgentStandings(pool, keys), {
       ...limits,
       keysMax: BATCH_ITEMS_MAX,
@@ -46,7 +49,6 @@ export class Lookups {
     })
   }
 
-  /** Figures of each kind of look-up. */
   get figures() {
     return {
       records: this.#records.figures,
@@ -58,14 +60,14 @@ export class Lookups {
     }
   }
 
-  /** null: the ledger has no such record. Throws ProofError `chunk_syntax`, ApiError `archive_unavailable`. */
+  /** Returns the record; null: no such record. Throws ProofError `chunk_syntax` and ApiError `archive_unavailable`. */
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
     const found = await this.#records.find({ ledgerId, recordId })
     const [row] = await readLeft(this.#db, [found])
     return row ?? null
   }
 
-  /** As findContacts. Throws ApiError `overloaded`. */
+  /** Returns the peering as findContacts does. Throws ApiError `overloaded`. */
   findContact(key: ContactKey): Promise<PeerContact | null> {
     return this.#contacts.find(key)
   }
@@ -74,17 +76,17 @@ export class Lookups {
     return this.#agents.find({ ledgerId, agentId })
   }
 
-  /** The entry that created a gated record; null: there is none. */
+  /** Returns the entry that created a gated record; null: none. */
   findCreation(ledgerId: Uuid, { recordId }: Pick<RecordRowRead, 'recordId'>): Promise<SignedLine | null> {
     return this.#creations.find({ ledgerId, recordId })
   }
 
-  /** A record of another ledger, as findRemoteClaims finds it. */
+  /** Returns a record of another ledger as findRemoteClaims does. */
   findRemoteClaim(key: RemoteClaimKey): Promise<RemoteRecordRow | null> {
     return this.#remoteClaims.find(key)
   }
 
-  /** The newest step of each kind of a record that has this version, or had it. */
+  /** Returns the newest step of each kind up to this version of the record. */
   listSteps(ledgerId: Uuid, { recordId, version }: Pick<RecordRowRead, 'recordId' | 'version'>) {
     return this.#steps.find({ ledgerId, recordId, version })
   }

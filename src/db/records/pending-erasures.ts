@@ -20,16 +20,22 @@ import {
 import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
-/** An erasure that was not carried out, with the entry that is said to order it and what that must name. */
+/**
+ * An erasure that has not been carried out, with the entry that supposedly ordered it. The caller verifies that
+ * entry.
+ */
 export type PendingErasure = {
   readonly ledgerId: Uuid
   readonly subjectId: Uuid
   readonly document: DocumentKind
-  /** Seq of the entry that is said to digest it. */
+  /** Seq of the entry that supposedly contains the document's digest. */
   readonly documentSeq: number
   readonly seq: number
   readonly entry: SignedLine
-  /** Digest of the document to erase; null if there is none, or it is the payload of a record of a batch: readErasedChunks. */
+  /**
+   * Digest of the document to erase. Null if there is none, or for the payload of a batch record (see
+   * readErasedChunks).
+   */
   readonly digest: Uint8Array | null
 }
 
@@ -42,13 +48,16 @@ type PendingRow = SignedColumns & {
   digest: Buffer | null
 }
 
-/** SQL over erasures `e`: where its ledger lives now, an erasure is carried out. */
+/**
+ * SQL over erasures `e`: true unless the ledger was moved, or is being moved. Then the other database carries the
+ * erasure out.
+ */
 const IS_HERE = `not exists (
   select from tallystick.chain_heads h where h.ledger_id = e.ledger_id and h.closed in ('moving', 'moved'))`
 
 const BEFORE_ALL = { ledgerId: NIL_UUID, seq: -1 }
 
-/** Pending erasures of all ledgers after `after`, along their index. */
+/** Lists pending erasures of all ledgers after `after`, in the order of their index. */
 export async function listPendingErasures(
   pool: pg.Pool,
   after: Pick<PendingErasure, 'ledgerId' | 'seq'> | null,
@@ -82,10 +91,13 @@ export async function listPendingErasures(
   }))
 }
 
-/** A place among the labels that have outlived the payload of their record. */
+/** Position among labels that have outlived their record's payload. */
 export type LabelPlace = Pick<PendingErasure, 'ledgerId'> & { readonly recordId: Uuid }
 
-/** Takes away labels behind `after` of gated records that have ended and have no document any more. null: there are no further ones. */
+/**
+ * Removes labels of ended gated records without any document, after `after`. Returns the position to continue from;
+ * null: none are left.
+ */
 export async function forgetLabels(
   pool: pg.Pool,
   after: LabelPlace | null,
@@ -101,7 +113,6 @@ export async function forgetLabels(
   return lastLedger && { ledgerId: lastLedger, recordId: lastRecord }
 }
 
-/** How many erasures were not carried out, of all ledgers. */
 export async function countPendingErasures(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     `select count(*) from tallystick.erasures e where e.erased_at is null and ${IS_HERE}`,
@@ -113,18 +124,16 @@ export function isOfItem({ document, subjectId }: Pick<PendingErasure, 'document
   return document === 'payload' && isOfBatch(subjectId)
 }
 
-/** A chunk of a batch, as it was read. */
+/** A chunk as it was read, before its erasures. */
 export type ErasedChunk = {
   readonly seq: number
   readonly chunk: number
-  /** Digest of what the database has of it. */
   readonly stored: Uint8Array
-  /** Encodes other records as the database is to store them. */
   readonly encode: (records: readonly ChunkRecord[]) => Uint8Array
   readonly records: readonly ChunkRecord[]
 }
 
-/** Chunks by the first id of each, where the records of these erasures lie. Throws ProofError `chunk_syntax`. */
+/** Reads the chunks with these erasures' records, by first record id. Throws ProofError `chunk_syntax`. */
 export async function readErasedChunks(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -156,7 +165,7 @@ export async function readErasedChunks(
   return chunks
 }
 
-/** Those of the erasures whose documents are read from the archive, and wait while it is away. */
+/** Returns the erasures whose documents are in the archive. They must wait while it is unreachable. */
 export async function listWaitingForArchive(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -168,7 +177,7 @@ export async function listWaitingForArchive(
   return new Set(ofItems.filter(({ subjectId }) => archived.has(chunkIdOf(subjectId))))
 }
 
-/** Digest of the payload that is erased, of a record of a batch; null: the batch has no such record. */
+/** Returns the digest of the payload to erase in a batch; null: the batch has no such record. */
 export function digestOfItem(
   chunks: ReadonlyMap<Uuid, ErasedChunk>,
   { subjectId, documentSeq }: PendingErasure,
@@ -179,8 +188,10 @@ export function digestOfItem(
 }
 
 /**
- * Takes away what the entries erased, all in one transaction, each chunk rewritten once. Returns how many documents are gone that were there. Worker only: it
- * MUST have verified the entries. Throws with code 40001 where a chunk has changed since it was read.
+ * Removes the erased documents in one transaction and rewrites each chunk once. Returns how many existing documents
+ * were removed.
+ *
+ * Worker only: it MUST have verified the entries. Throws with code 40001 if a chunk has changed since it was read.
  */
 export async function eraseDocuments(
   pool: Db,
@@ -207,14 +218,14 @@ export async function eraseDocuments(
   return rows[0]!.erased
 }
 
-/** Whether another worker has rewritten a chunk since this one read it. */
+/** Whether another worker has rewritten a chunk since it was read. */
 export function isLate(error: unknown): boolean {
   return (error as pg.DatabaseError).code === SERIALIZATION_FAILURE
 }
 
 const SERIALIZATION_FAILURE = '40001'
 
-/** The chunks without the erased payloads and all that lies with them. Those that need no change are left out. */
+/** Returns the chunks without the erased payloads and their other content. */
 function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<Uuid, ErasedChunk>) {
   const seqs = new Map<Uuid, Map<number, number>>()
   for (const erasure of erasures.filter(isOfItem)) {
@@ -225,7 +236,7 @@ function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<
   return Array.from(seqs, ([id, ofChunk]) => rewriteChunk(chunks.get(id)!, ofChunk))
 }
 
-/** `erased`: seqs of the erasures, by the place of the record in the chunk. */
+/** `erased`: seqs of the erasures, by the record's index in the chunk. */
 function rewriteChunk(
   { seq, chunk, stored, encode, records }: ErasedChunk,
   erased: ReadonlyMap<number, number>,

@@ -4,12 +4,11 @@ import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { BATCH_COLUMNS, BATCH_TABLES, type BatchRow } from './read-records.ts'
 
-/** A chunk of a ledger. */
 export type ChunkKey = { readonly ledgerId: Uuid; readonly seq: number; readonly chunk: number }
 
 /**
- * The first of the chunks, as many as `bytesMax` bytes of content hold and one at least. null where there is none, as a writer of
- * the tables could have made it.
+ * Reads the first chunks, up to `bytesMax` bytes of content but at least one. null: no such chunk, which can happen
+ * if somebody wrote into the tables.
  */
 export async function readChunks(
   pool: Db,

@@ -8,12 +8,12 @@ import type { Db } from '../connect/client.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
 import { findRecords, type RecordRowRead } from './read-records.ts'
 
-/** How deep records lie, for one request: each chunk is read once, and no more than `chunksMax` of them. */
+/** Finds the depth of records for one request. Reads each chunk once and at most `chunksMax` chunks. */
 export class Depths {
   readonly #pool: Db
   readonly #ledgerId: Uuid
   readonly #chunksMax: number
-  /** By the first id of the chunk. */
+  /** By the chunk's first record id. */
   readonly #chunks = new Map<Uuid, Promise<ReadonlyMap<Uuid, Link>>>()
 
   constructor(pool: Db, ledgerId: Uuid, chunksMax: number) {
@@ -23,8 +23,8 @@ export class Depths {
   }
 
   /**
-   * How deep a record lies below the first of its ancestors: 1 without a parent. null: the ledger has no such record; `unknown`: too
-   * many chunks would have to be read.
+   * Returns the record's depth: 1 without a parent. null: no such record. `unknown`: too many chunks would have to be
+   * read.
    */
   async find(recordId: Uuid): Promise<number | 'unknown' | null> {
     const upward = await this.listUpward(recordId)
@@ -33,9 +33,10 @@ export class Depths {
   }
 
   /**
-   * The record and its ancestors, in steps: from a record of a batch to the last one that lies in the same chunk, and from another one
-   * to the last one that is none of a batch. A writer of the tables could have made a circle: the walk is no longer than a tree may be
-   * deep.
+   * Returns the record and its ancestors.
+   *
+   * Each step follows the parents within one chunk, or through records that are not in batches. The length is limited
+   * to the maximum depth, because somebody who wrote into the tables could have made a circle.
    */
   async listUpward(recordId: Uuid): Promise<Uuid[] | 'unknown'> {
     const upward: Uuid[] = []
@@ -68,14 +69,14 @@ export class Depths {
 
 type Link = { recordId: Uuid; parentId: Uuid | null }
 
-/** Links of all records of the chunk; none: there is no such chunk. */
+/** Returns the links of all records in the chunk; empty: no such chunk. */
 async function readLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<Map<Uuid, Link>> {
   const row = await findChunk(pool, ledgerId, recordId)
   const links = row === null ? [] : await recordsOfChunk(pool, row)
   return new Map(links.map(({ recordId: id, parentId }) => [id, { recordId: id, parentId }]))
 }
 
-/** The ancestors of a record, its parent first. */
+/** Returns the record's ancestors, its parent first. */
 export async function listAncestors(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead[]> {
   const upward = await new Depths(pool, ledgerId, PARENT_DEPTH_MAX + 1).listUpward(recordId)
   const ids = upward === 'unknown' ? [] : upward.slice(1)
@@ -105,23 +106,24 @@ async function listOwnLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<L
   return rows
 }
 
-/** One of a record's own entries, with the document that it digests beside the payload. */
+/** One of a record's own entries, with the document, other than the payload, whose digest it contains. */
 export type RecordStepRow = Omit<EntryRowRead, 'signer'> & {
   readonly signedBy: 'agent' | 'server'
   readonly version: number
   readonly document: DocumentName | null
   readonly subjectId: Uuid | null
   readonly digest: Buffer | null
-  /** Null once the entry at `erased_seq` says that it is erased. */
+  /** Null as soon as the entry at `erased_seq` erases it. */
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly erasedSeq: number | null
 }
 
 /**
- * The entries of one record after `afterVersion`, oldest first: as many as `bytesMax` bytes of envelopes and documents hold, at
- * most `limit`, and one at least. Along the index entries_by_record; lengths are known without reading what is stored out of
- * line.
+ * Lists the record's entries after `afterVersion`, oldest first, at most `limit`.
+ *
+ * Envelopes and documents take at most `bytesMax` bytes, but at least one entry is returned. Uses the index
+ * entries_by_record. Lengths are known without reading values that are stored out of line.
  */
 export async function listEntriesOfRecord(
   pool: Db,

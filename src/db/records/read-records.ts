@@ -21,7 +21,7 @@ import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../limits.ts'
 
-/** A record with the entry that its current state comes from. */
+/** A record with the entry of its current state. */
 export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof GatedColumns]: null })
 
 export type GatedRecordRow = RecordColumns & GatedColumns
@@ -37,7 +37,7 @@ type RecordColumns = {
   occurredAt: Date | null
   otherMembers: OtherMembers | null
   digest: Buffer
-  /** Null once the entry at `erasure_seq` says that it is erased. */
+  /** Null as soon as the entry at `erasure_seq` erases it. */
   salt: Buffer | null
   payload: Buffer | null
   metadata: Buffer | null
@@ -57,7 +57,7 @@ type RecordColumns = {
   signedBy: 'agent' | 'server'
 }
 
-/** Where a gated record stands, and on which terms. */
+/** State and terms of a gated record. */
 export type GatedColumns = {
   gate: 'principal' | 'auto'
   principalId: Uuid
@@ -67,9 +67,12 @@ export type GatedColumns = {
   revisions: number
   /** Canonical JSON. */
   tolerances: Buffer | null
-  /** `led_…/agt_…` of a performer of another ledger, for whom `performer_id` stands (src/proof/statement/remote-agents.ts). */
+  /**
+   * `led_…/agt_…` of a performer in another ledger. `performer_id` then has its local stand-in
+   * (src/proof/statement/remote-agents.ts).
+   */
   performerRemote: string | null
-  /** Sorted by peer; null: with nobody. `seq`: of the entry that says so. */
+  /** Sorted by peer; null: not shared. `seq`: the entry that shared the record. */
   share: readonly ShareColumn[] | null
 }
 
@@ -82,8 +85,14 @@ export type ShareColumn = {
 const SIGNED_BY = "case when e.signer_kid is null then 'server' else 'agent' end as signed_by"
 
 /**
- * SQL over RECORD_TABLES: a record `r`, its standing `g` if it is gated, its newest entry `e`, what its first entry says, `f`, its
- * erasure `d`, and the entry of the erasure, `x`.
+ * SQL over RECORD_TABLES. Aliases:
+ *
+ * - `r`: the record
+ * - `g`: its state, if it is gated
+ * - `e`: its newest entry
+ * - `f`: columns of its first entry
+ * - `d`: its erasure
+ * - `x`: the erasing entry
  */
 export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
   g.gate, g.principal_id, g.performer_id, g.deadline, g.max_revisions, g.revisions, g.tolerances,
@@ -112,7 +121,7 @@ const GATED = `left join lateral (
     select * from tallystick.gated_records n where n.ledger_id = r.ledger_id and n.record_id = r.record_id offset 0
   ) g on true`
 
-/** Laterals, because a plain join that is planned on empty tables, and kept, reads all entries of the ledger. */
+/** Laterals, because a cached plan of a plain join, made on empty tables, would read all entries of the ledger. */
 export const RECORD_TABLES = `tallystick.records r
   ${GATED}
   cross join lateral (
@@ -128,20 +137,24 @@ export const RECORD_TABLES = `tallystick.records r
   ) f
   ${ERASURE}`
 
-/** null: the ledger has no such record. An error: its chunk can't be read (`chunk_syntax`). */
+/** null: no such record. An error: the record's chunk cannot be read (`chunk_syntax`). */
 export type FoundRecord = RecordRowRead | LeftRecord | ProofError | null
 
-/** A record of a chunk whose content has left Postgres (docs/archive.md#content-that-leaves-postgres). */
+/** A record in a chunk whose content has left Postgres (docs/archive.md#content-that-leaves-postgres). */
 type LeftRecord = { readonly recordId: Uuid; readonly leftWith: BatchRow }
 
-/** In the order of the keys; null where the ledger has no such record. Throws ProofError `chunk_syntax`, ApiError `archive_unavailable`. */
+/**
+ * Returns the records in the order of `keys`; null: no such record. Throws ProofError `chunk_syntax` and ApiError
+ * `archive_unavailable`.
+ */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
   return readLeft(db, await findEachRecord(db, keys))
 }
 
 /**
- * Reads records that have left Postgres from the archive, each chunk once, and throws the first error in the place of one. MUST be
- * called for one caller alone: the archive of one ledger may be slow, and nobody else is to wait for it.
+ * Reads released records from the archive, each chunk once. Throws the first error among the found records.
+ *
+ * MUST be called for one caller alone. One ledger's archive may be slow, and other callers must not wait for it.
  */
 export async function readLeft(db: Db, found: readonly FoundRecord[]): Promise<(RecordRowRead | null)[]> {
   const rows: (RecordRowRead | null)[] = []
@@ -166,7 +179,10 @@ export async function readLeft(db: Db, found: readonly FoundRecord[]): Promise<(
   return rows
 }
 
-/** For several callers at once: the fault of one record is no other's, and the archive is asked for none (readLeft). */
+/**
+ * Finds records for several callers at once. An error affects only its own record, and the archive is not read (see
+ * readLeft).
+ */
 export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
   const found: FoundRecord[] = keys.map(() => null)
   const wanted = keys.map((key, i) => ({ ...key, i }))
@@ -201,8 +217,8 @@ async function findOwn(db: Db, keys: readonly Wanted[], found: FoundRecord[]): P
 }
 
 /**
- * Each chunk is read and decompressed once, however many of its records are asked for, and as many at a time as
- * LOOKUP_CHUNK_BYTES_MAX holds.
+ * Reads and decompresses each chunk once, however many of its records are wanted. Reads at most
+ * LOOKUP_CHUNK_BYTES_MAX at a time.
  */
 async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord[]): Promise<void> {
   const wanted = Map.groupBy(keys, ({ ledgerId, recordId }) => `${ledgerId} ${chunkIdOf(recordId)}`)
@@ -234,7 +250,8 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
 }
 
 /**
- * A chunk that can't be read is the fault of those who ask for its records, and of nobody who asks beside them. null: it lies in the archive.
+ * Decodes a chunk's records. An unreadable chunk is returned as an error, so that it fails only the look-ups of its
+ * own records. null: the content is in the archive.
  */
 async function tryRecordsOf(row: BatchRow): Promise<BatchRecord[] | ProofError | null> {
   try {
@@ -246,7 +263,10 @@ async function tryRecordsOf(row: BatchRow): Promise<BatchRecord[] | ProofError |
   }
 }
 
-/** In the order of the keys. null: there is no such chunk; `later`: there was no room for it beside those before. */
+/**
+ * Returns the chunks in the order of `keys`. null: no such chunk. `later`: the bytes of earlier chunks left no room
+ * for it.
+ */
 async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(BatchRow | 'later' | null)[]> {
   const { rows } = await db.query<BatchRow & { ix: number; isLate: boolean }>({
     name: 'find_records_of_batches',
@@ -277,7 +297,7 @@ async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(Ba
   })
 }
 
-/** SQL over BATCH_TABLES: a chunk `c`, its batch's entry `e`, and erasures `d` of its records. */
+/** SQL over BATCH_TABLES: a chunk `c`, its batch's entry `e`, and the erasures `d` of its records. */
 export const BATCH_COLUMNS = `${CHUNK_COLUMNS}, c.ledger_id, e.actor_id, e.key_id, e.subject_id, e.recorded_at, e.kind, e.leaf, e.chain, ${SIGNED_BY}`
 
 export const BATCH_TABLES = `tallystick.batch_chunks c
@@ -286,7 +306,6 @@ export const BATCH_TABLES = `tallystick.batch_chunks c
   ) e
   ${CHUNK_ERASURES}`
 
-/** A chunk with the entry of its batch. */
 export type BatchRow = ChunkColumns &
   Pick<
     RecordColumns,
@@ -297,7 +316,7 @@ export type BatchRow = ChunkColumns &
 
 type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord }
 
-/** Records of batches in the shape of all others, with the entries that erased some of them. */
+/** Returns records of batches in the shape of other records. Reads the entries that erased some of them. */
 export async function readBatchRecords(
   db: Db,
   records: readonly BatchRecordOfRow[],
@@ -340,7 +359,6 @@ type ErasureColumns = Pick<
   'erasureSeq' | 'erasureActorId' | 'erasureRecordedAt' | 'erasureEnvelope'
 >
 
-/** Columns of a record whose payload is there. */
 export const NOT_ERASED: ErasureColumns = {
   erasureSeq: null,
   erasureActorId: null,
@@ -348,7 +366,6 @@ export const NOT_ERASED: ErasureColumns = {
   erasureEnvelope: null,
 }
 
-/** Columns of a notarized record. */
 export const NOT_GATED = {
   gate: null,
   principalId: null,
@@ -361,7 +378,6 @@ export const NOT_GATED = {
   share: null,
 } as const
 
-/** By ledger and seq. */
 async function findErasures(
   db: Db,
   records: readonly BatchRecordOfRow[],
@@ -379,7 +395,7 @@ async function findErasures(
   return new Map(rows.map(({ ledgerId, ...erasure }) => [`${ledgerId} ${erasure.erasureSeq}`, erasure]))
 }
 
-/** The records that the entry at `seq` notarized, in their order in the batch. */
+/** Returns the records that the entry at `seq` notarized, in batch order. */
 export async function listRecordsOfEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<RecordRowRead[]> {
   const chunks = await pool.query<BatchRow>({
     name: 'list_chunks_of_entry',
@@ -395,7 +411,8 @@ export async function listRecordsOfEntry(pool: Db, ledgerId: Uuid, seq: number):
   }
   const { rows } = await pool.query<RecordRowRead>({
     name: 'list_records_of_entry',
-    // By id, whatever a session planned while the tables were empty: a record's first entry has it as its subject.
+    // Finds the record by id, because a plan made on empty tables may otherwise be bad. A record's id is the subject
+    // of its first entry.
     text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES}
       where r.ledger_id = $1 and r.first_seq = $2 and r.record_id = (
         select n.subject_id from tallystick.entries n where n.ledger_id = $1 and n.seq = $2)`,

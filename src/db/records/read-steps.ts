@@ -3,7 +3,7 @@ import type { DocumentName } from '../chain/append-entries.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
-/** A step of a gated record: its entry, with the document that it digests. */
+/** A gated record's step: its entry, and the document whose digest it contains. */
 export type StepRow = {
   recordId: Uuid
   seq: number
@@ -13,30 +13,31 @@ export type StepRow = {
   actorId: Uuid | null
   leaf: Buffer
   envelope: Buffer
-  /** How many steps the record has by its entries, up to the version asked for. */
+  /** Number of the record's steps up to the requested version, counted from its entries. */
   steps: number
   revisions: number
   document: DocumentName | null
   subjectId: Uuid | null
   digest: Buffer | null
-  /** Null once the entry at `erased_seq` says that it is erased. */
+  /** Null as soon as the entry at `erased_seq` erases it. */
   salt: Buffer | null
   content: Buffer | null
   erasedSeq: number | null
 }
 
-/** A step that is known by its leaf. */
 export type StepLeaf = Omit<StepRow, 'envelope'>
 
-/** Version above any that a record can have: all of its steps count. */
+/** Larger than any version, so that all steps count. */
 export const EVERY_VERSION = 2 ** 31 - 1
 
-/** A record, and how far it is looked at. Ids as Postgres writes uuids. */
+/** A record and the version up to which its steps count. */
 export type RecordVersion = { readonly ledgerId: Uuid; readonly recordId: Uuid; readonly version: number }
 
 /**
- * The newest step of each kind that each record had taken when it had the version, in order: at most eight a record. Along the
- * index entries_by_record, so a record with hundreds of revisions costs as many index rows, and no envelope but these.
+ * Returns the newest step of each kind up to each record's version, in order: at most eight for a record.
+ *
+ * Uses the index entries_by_record. A record with hundreds of revisions costs as many index rows, but only the
+ * returned envelopes are read.
  */
 export function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
   return listSteps(db, records, {
@@ -45,7 +46,7 @@ export function listNewestSteps(db: Db, records: readonly RecordVersion[]): Prom
   })
 }
 
-/** The same without their envelopes, which are most of what is sent. */
+/** Returns the same steps without envelopes, which are most of the bytes sent. */
 export function listNewestLeaves(db: Db, records: readonly RecordVersion[]): Promise<StepLeaf[][]> {
   return listSteps(db, records, { name: 'list_newest_leaves', envelope: '' })
 }

@@ -2,10 +2,10 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A record of the ledger; with `peerId`, one of another ledger as that peer has sent it. */
+/** A record of the ledger; with `peerId`, another ledger's record as that peer has sent it. */
 export type RecordPlace = RecordKey & { readonly peerId: Uuid | null }
 
-/** The version of each, in order; null of one that no step moves. */
+/** Returns each record's version, in order; null for records without steps. */
 export async function listVersions(db: Db, places: readonly RecordPlace[]): Promise<(number | null)[]> {
   const { rows } = await db.query<{ version: number | null }>({
     name: 'list_versions',

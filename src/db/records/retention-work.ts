@@ -9,16 +9,16 @@ import {
   RETENTION_SWEEP_EVERY_SECONDS,
 } from '../limits.ts'
 
-/** A ledger whose documents are looked through, from the entry at `nextSeq` on. */
+/** A sweep over a ledger's documents, which continues at entry `nextSeq`. */
 export type Sweep = {
   readonly ledgerId: Uuid
   readonly nextSeq: number
-  /** Newest entry by which something may have become due, when it was claimed. */
+  /** Newest entry, at the time of the claim, that may have made documents due. */
   readonly changedSeq: number
   readonly envelopeKid: Buffer
 }
 
-/** Claims a ledger whose sweep is due, for a page: no other worker looks there meanwhile. null: none is due. */
+/** Claims a ledger with a due sweep for one page. Other workers skip it meanwhile. null: none is due. */
 export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
   const { rows } = await pool.query<Sweep>({
     name: 'claim_sweep',
@@ -37,10 +37,13 @@ export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
   return rows[0] ?? null
 }
 
-/** How a page ended: the sweep goes on, behind those of other ledgers; is done, for some hours; or has failed, and comes again. */
+/**
+ * How a page ended. `nextSeq`: the sweep continues after those of other ledgers. `done`: it begins again after some
+ * hours. `failed`: the page is retried.
+ */
 type SweepEnd = { readonly nextSeq: number } | 'done' | 'failed'
 
-/** Ends the claim. If a rule or a hold has changed meanwhile, the sweep begins anew, as append_keeping has said. */
+/** Ends the claim. If a rule or a hold has changed meanwhile, the sweep starts again, as append_keeping has set it. */
 export async function releaseSweep(
   pool: pg.Pool,
   { ledgerId, nextSeq, changedSeq }: Sweep,
@@ -62,7 +65,7 @@ export async function releaseSweep(
   })
 }
 
-/** Entries by which rules were set, to be verified before anything is erased by them. */
+/** Returns the entries that set these rules. They must be verified before anything is erased by the rules. */
 export async function readRuleEntries(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -77,7 +80,7 @@ export async function readRuleEntries(
   return rows.map((row) => ({ ...toSignedLine(row), seq: row.seq }))
 }
 
-/** `due`: ledgers whose sweep is due or under way. `failing`: those whose newest page failed. */
+/** `due`: ledgers whose sweep is due or running. `failing`: ledgers whose newest page failed. */
 export async function countSweeps(
   pool: pg.Pool,
 ): Promise<{ readonly due: number; readonly failing: number }> {

@@ -15,19 +15,20 @@ import {
 import { entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
-/** Makes the streams' SQL, in a statement's own numbering of values. */
+/** Makes the SQL of streams, with placeholders of one statement. */
 type MakeStreams = (bind: Bind) => readonly Stream[]
 
-/** `makeStreams`: to records with an entry of their own; `walk`: to those of batches. null: there can't be any. */
+/** Index walks: `makeStreams` over `records`, `walk` over chunks. null: nothing can match. */
 export type Choice = { readonly makeStreams: MakeStreams | null; readonly walk: ChunkWalk | null }
 
-/** A filter's own walks; null: to no record. */
+/** Walks of the single filters; null: no record can match. */
 type Choices<T> = readonly T[] | null
 
 /**
- * For each kind of record the walk that probably looks at the fewest in vain: the one that ends first, or whose first candidates
- * reach furthest along the chain. One that ends makes the page complete, so a rare value beside a common one costs no more
- * than alone.
+ * Chooses the walk that probably reads the fewest non-matching candidates, once for `records` and once for chunks.
+ *
+ * That is the walk that ends first, or whose first candidates reach furthest along the chain. A walk that ends
+ * completes the page, so a rare value costs no more beside a common one than alone.
  */
 export async function chooseWalks(
   searches: Searches,
@@ -58,7 +59,7 @@ function furthest(reach: readonly number[]): number {
   return Math.max(0, reach.indexOf(Math.max(...reach)))
 }
 
-/** How far each gets, in the order of the search. */
+/** Returns how far each walk's first candidates reach, in search order. */
 async function probe(
   searches: Searches,
   ledger: string,
@@ -81,7 +82,7 @@ async function probe(
   })
 }
 
-/** How far the first candidates of the walks together reach; null: there are no more than these. */
+/** SQL: how far the first candidates of these walks reach together; null: there are no more. */
 function reachText(streams: readonly Stream[], search: RecordSearch, stretch: Stretch, bind: Bind): string {
   const [first, firstOf] = search.order === 'desc' ? ['max', 'greatest'] : ['min', 'least']
   const reaches = streams.map((stream) => {
@@ -92,7 +93,8 @@ function reachText(streams: readonly Stream[], search: RecordSearch, stretch: St
         order by ${orderOf(stream, search.order)} limit 1 offset ${skipped}
       ) r)`
   })
-  // All walks must have ended, or the first one that has not counts: max, min, greatest and least pass over nulls.
+  // The result is null only if all walks have ended; otherwise the first walk that has not ended counts. max, min,
+  // greatest and least ignore nulls.
   return `${firstOf}(${reaches.join(', ')})`
 }
 
@@ -143,7 +145,10 @@ async function listOfBatches(
   return lists
 }
 
-/** Keys of the days, in order, on which records of batches occurred, one more than are walked: jumps from one to the next. */
+/**
+ * Lists, in order, the keys of days with batch records, at most one more than a search walks. The query jumps from
+ * one day to the next.
+ */
 export async function listDayKeys(pool: Db, ledger: string, range: TimeRange): Promise<Buffer[]> {
   const { rows } = await pool.query<{ key: Buffer }>({
     name: 'list_day_keys',

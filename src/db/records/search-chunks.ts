@@ -14,18 +14,18 @@ import {
 import type { Bind } from './search-streams.ts'
 import { entriesOf } from './search-text.ts'
 
-/* Where a search finds records of batches: in chunks, to which walks along batch_keys lead, or one along batch_chunks. */
+/* Finds records of batches: walks along batch_keys, or one walk along batch_chunks, lead to the chunks. */
 
-/** `keys`: along these; null: along all chunks. `others`: a chunk must have one key of each of these lists as well. */
+/** `keys`: walks along these; null: along all chunks. `others`: the chunk must also have one key of each list. */
 export type ChunkWalk = {
   readonly keys: readonly Buffer[] | null
   readonly others: readonly (readonly Buffer[])[]
 }
 
-/** A chunk that may have some. `before`: how many records of the page come before it at least. */
+/** A chunk with possible matches. `before`: minimum number of the page's records that come before it. */
 export type ChunkPlace = { readonly seq: number; readonly chunk: number; readonly before: number }
 
-/** A record of a batch that all filters let through. `bytes`: of what a page shows of its documents. */
+/** A batch record that matches all filters. `bytes`: size of its documents in a page. */
 export type ChunkMatch = {
   readonly place: Place
   readonly bytes: number
@@ -33,7 +33,7 @@ export type ChunkMatch = {
   readonly record: BatchRecord
 }
 
-/** SQL: lists the keys `v.key` of a walk. */
+/** SQL: lists a walk's keys as `v.key`. */
 export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
   if (keys === null) return '(values (0)) v (key)'
   return keys.length === 1
@@ -41,7 +41,7 @@ export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
     : `unnest(${bind(keys, 'bytea[]')}) v (key)`
 }
 
-/** SQL: chunks `k` along a key `v.key`, in their order. `reach`: SQL of the last seq to look at, if it is not that of the stretch. */
+/** SQL: chunks `k` with the key `v.key`, in order. `reach`: SQL of the last seq to read; null: the end of the range. */
 export function walkText(
   keys: readonly Buffer[] | null,
   { order, after }: RecordSearch,
@@ -65,13 +65,13 @@ function orElse(reach: string | null, bound: string): string {
   return reach === null ? bound : `coalesce(${reach}, ${bound})`
 }
 
-/** The chunk of the first record beyond `after`. */
+/** SQL: the chunk of the first record beyond `after`. */
 function chunkAfter({ seq, index }: Place, order: Order, bind: Bind): string {
   const chunk = Math.floor((order === 'asc' ? index + 1 : index - 1) / CHUNK_RECORDS)
   return `(${bind(seq, 'int8')}, ${bind(chunk, 'int4')})`
 }
 
-/** SQL: condition on a chunk `k`. */
+/** SQL: condition on chunk `k` that it has a key of each of the other lists. */
 export function othersText({ others }: ChunkWalk, bind: Bind): string {
   const conditions = others.map(
     (keys) => `exists (select from tallystick.batch_keys x
@@ -80,7 +80,7 @@ export function othersText({ others }: ChunkWalk, bind: Bind): string {
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
-/** SQL: how many records of a chunk `k` lie beyond `after`. */
+/** SQL: number of records of chunk `k` beyond `after`. */
 export function countText({ order, after }: RecordSearch, bind: Bind): string {
   if (after === null) return 'k.count'
   const first = `k.chunk * ${CHUNK_RECORDS}`
@@ -92,7 +92,10 @@ export function countText({ order, after }: RecordSearch, bind: Bind): string {
   return `case when k.seq = ${bind(after.seq, 'int8')} then greatest(${count}, 0) else k.count end`
 }
 
-/** The records of a chunk that the search asks for, in its order, and the bytes of all. Throws ProofError `chunk_syntax`. */
+/**
+ * Returns the chunk's matching records, in search order, and the bytes of all records read. Throws ProofError
+ * `chunk_syntax`.
+ */
 export async function matchesOf(
   db: Db,
   row: BatchRow,
@@ -118,13 +121,13 @@ function bytesOf({ payload, metadata, references }: Bytes): number {
 
 type Bytes = { readonly [Name in 'payload' | 'metadata' | 'references']: Uint8Array | null }
 
-/** Where a search has looked that looks at this chunk next. */
+/** Returns the position reached by a search that reads this chunk next. */
 export function placeBefore({ seq, chunk }: ChunkPlace, order: Order): Place {
   if (order === 'desc') return { seq, index: (chunk + 1) * CHUNK_RECORDS }
   return chunk === 0 ? { seq: seq - 1, index: PLACE_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
 }
 
-/** Where a search has looked that has looked at this chunk. */
+/** Returns the position reached by a search that has read this chunk. */
 export function placeAfter(seq: number, chunk: number, order: Order): Place {
   return { seq, index: order === 'asc' ? (chunk + 1) * CHUNK_RECORDS - 1 : chunk * CHUNK_RECORDS }
 }

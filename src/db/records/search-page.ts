@@ -3,11 +3,12 @@ import { isBeyond, type Order, type Place } from './search.ts'
 
 type Placed = { readonly place: Place; readonly bytes: number }
 
-/** `isFull`: no more would fit. `next`: where the next one begins; null: nowhere. */
+/** `isFull`: no further record would fit. `next`: where the next page begins; null: there is none. */
 export type Page<T> = { readonly found: readonly T[]; readonly next: Place | null; readonly isFull: boolean }
 
 /**
- * The first records of all sources, of which each is in order, complete up to `end` and without what others have. null: complete.
+ * Merges the sources into one page. Each source is sorted and complete up to `end`, and no record is in two of them.
+ * `end` null: the sources are complete.
  */
 export function cutPage<T extends Placed>(
   sources: readonly (readonly T[])[],

@@ -16,21 +16,21 @@ import type { Bind, Stream } from './search-streams.ts'
 import { conditionsOf, entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
-/** A record with an entry of its own that all filters let through. `bytes`: of what a page shows of its documents. */
+/** A record with its own entry that matches all filters. `bytes`: size of its documents in a page. */
 export type OwnMatch = { readonly place: Place; readonly bytes: number; readonly own: RecordRowRead }
 
-/** Finds of the walks. `end`: how far they looked; null: to their ends, or as far as a full page reaches. */
+/** Results of the walks. `end`: how far they have read; null: to their ends, or as far as a full page reaches. */
 export type FoundPlaces = {
   readonly own: { readonly found: readonly OwnMatch[]; readonly end: Place | null }
   readonly chunks: {
     readonly found: readonly ChunkPlace[]
     readonly end: Place | null
-    /** Whether all records of the chunks match. */
+    /** True if all records of the chunks match. */
     readonly allMatch: boolean
   }
 }
 
-/** Records of a page that have an entry of their own, and chunks that may have others, in one statement. */
+/** Finds, in one statement, a page's records with their own entry and chunks with possible further matches. */
 export async function findPlaces(
   searches: Searches,
   ledger: Uuid,
@@ -64,21 +64,22 @@ type PlaceRow = RecordRowRead & {
   bytes: number
   found: number
   stopSeq: number | null
-  /** Null but in the first row. */
+  /** Null except in the first row. */
   chunks: [seq: number, chunk: number, before: number][] | null
   chunkStopSeq: number | null
   chunkStop: number | null
 }
 
-/** Without filters every record matches. */
 function hasFilters({ filters }: RecordSearch): boolean {
   return entriesOf(filters).length > 0
 }
 
 /**
- * Each walk gives what it has among its first candidates; one that has more candidates, but did not fill the page, stops
- * all of its kind where its candidates ended. The remaining ones are in order, complete, and cut to the page. Chunks are looked for
- * as far as the records reach that fill it.
+ * SQL of findPlaces.
+ *
+ * Each walk returns matches among its first candidates. A walk that has more candidates but did not fill the page
+ * stops all walks of its kind at its last candidate. The remaining matches are sorted, complete, and cut to the page.
+ * Chunks are searched as far as the records of a full page reach.
  */
 function placesText(
   search: RecordSearch,
@@ -116,15 +117,15 @@ function placesText(
     ) w on true`
 }
 
-/** `stops`: whether there is a `stop`. */
+/** `stops`: whether the text defines `stop`. */
 type Walks = { readonly text: string; readonly stops: boolean }
 
-/** SQL: one record more than the page has, `own`, and where the walks stopped. */
+/** SQL: `own`, with one record more than the page has, and where the walks stopped. */
 function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Stream[], bind: Bind): Walks {
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind(search.limit + 1, 'int8')
-  // Without filters every candidate is found, so that no walk stops before it has enough.
+  // Without filters every candidate matches, so no walk stops before it has enough.
   const stops = hasFilters(search) && streams.length > 0
   const conditions = streams.length === 0 ? '' : conditionsOf(filters, bind)
   const parts = streams.map((stream, i) => {
@@ -169,7 +170,7 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
 
 const NO_RECORDS = 'select null::uuid as record_id, null::int8 as first_seq, null::int4 as bytes where false'
 
-/** SQL: bytes that a record shows beside its own row: the documents of the newest step of each kind. Few records have any. */
+/** SQL: bytes that a record shows beyond its own row, from the newest step of each kind. Few records have any. */
 const STEP_BYTES = `case when (
     select g.version from tallystick.gated_records g where g.ledger_id = q.ledger_id and g.record_id = f.record_id
   ) > 1 then (
@@ -182,7 +183,10 @@ const STEP_BYTES = `case when (
     ) d
   ) else 0 end`
 
-/** SQL: `chunk`s, one more than may be read, and where the walk stopped. `records`: how many of them match at least. */
+/**
+ * SQL: `chunk`, with one chunk more than may be read, and where the walk stopped. `records`: minimum number of
+ * matches in the chunk.
+ */
 function chunksText(
   search: RecordSearch,
   stretch: Stretch,
@@ -195,16 +199,16 @@ function chunksText(
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind((hasFilters(search) ? chunksMax : limit) + 1, 'int8')
   const stops = walk.others.length > 0
-  // All chunks of one list of keys are found.
+  // With one list of keys every chunk matches.
   const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
-  // Apart, so that no value of `q` is in it: Postgres asks once, and goes by index.
+  // A separate CTE without values of `q`: Postgres evaluates it once and uses the index.
   const reach = `reach as materialized (
       select coalesce((select o.first_seq from own o where o.place = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
     )`
   const walked = walkText(keys, search, stretch, bind, '(select reach.seq from reach)')
   const list = keysText(keys, bind)
   const records = hasFilters(search) ? '0' : countText(search, bind)
-  // The chunks of one key are in order, and differ.
+  // The chunks of one key are sorted and distinct.
   if (!stops && (keys === null || keys.length === 1)) {
     const text = `${reach}, chunk as materialized (
       select k.seq, k.chunk, ${records} as records from ${list} cross join lateral (${walked} limit ${more}) k
@@ -234,7 +238,7 @@ function chunksText(
 
 const NO_CHUNKS = 'chunk as (select null::int8 as seq, null::int4 as chunk, 0 as records where false)'
 
-/** Each of many walks gets at least a tenth of the candidates: most fill the page long before. */
+/** Each of many walks gets at least a tenth of the candidates. Most fill the page much earlier. */
 function budgetOf(candidatesMax: number, walks: number): number {
   return Math.ceil(candidatesMax / Math.min(walks, SHARES_MAX))
 }

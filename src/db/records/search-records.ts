@@ -12,13 +12,18 @@ import { type FoundPlaces, findPlaces, type OwnMatch } from './search-places.ts'
 import { listStretch } from './search-stretch.ts'
 import type { Searches } from './searches.ts'
 
-/** `next`: how far was looked; null at the end. A page may hold fewer records than asked for, or none, and not be the last. */
+/**
+ * `next`: how far the search has read; null at the end. A page may have fewer records than requested, or none,
+ * without being the last.
+ */
 type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
 
 /**
- * One page of the records that all filters let through, in the order of the chain. They come from two sources: `records`, where
- * Postgres holds each to the filters, and chunks of batches, which are decompressed here. A request looks at
- * SEARCH_CANDIDATES_MAX rows and keys of either, and into SEARCH_CHUNKS_MAX chunks; the page ends at the last of them.
+ * Returns one page of the records that match all filters, in chain order.
+ *
+ * There are two sources: `records`, which Postgres filters, and chunks of batches, which are decompressed and
+ * filtered here. A request reads at most SEARCH_CANDIDATES_MAX rows and keys of each source and SEARCH_CHUNKS_MAX
+ * chunks. The page ends at the last of them.
  */
 export async function searchRecords(
   searches: Searches,
@@ -39,8 +44,8 @@ const NOTHING: RecordPage = { rows: [], next: null }
 type Match = OwnMatch | ChunkMatch
 
 /**
- * The page, of both sources. Chunks are read while it is not full, first as many as fill it if all of their records match, then four
- * times as many each time.
+ * Fills the page from both sources. Reads chunks until the page is full: at first as many as would fill it if all
+ * records matched, then four times as many each time.
  */
 async function fillPage(
   searches: Searches,
@@ -65,7 +70,7 @@ async function fillPage(
     const rows = await searches.readChunks(ledger, wanted, SEARCH_CHUNK_BYTES_MAX - bytes)
     for (const row of rows) {
       if (bytes >= SEARCH_CHUNK_BYTES_MAX || ofBatches.length > limit) break
-      // Others have their turn between two chunks.
+      // Yields to the event loop after each chunk.
       if (read > 0) await setImmediate()
       read++
       if (row === null) continue
@@ -76,7 +81,7 @@ async function fillPage(
   }
 }
 
-/** In the order of the page. */
+/** Returns the rows in page order. */
 async function readRows(pool: Db, found: readonly Match[]): Promise<RecordRowRead[]> {
   const ofBatches = found.filter((match) => 'record' in match)
   const read = (await readBatchRecords(pool, ofBatches)).values()

@@ -4,12 +4,13 @@ import { mapSearched, type SearchedName } from '../../proof/statement/record-mem
 import { SEARCH_DAYS_MAX } from '../limits.ts'
 
 /*
- * Where a search finds its candidates among records with an entry of their own: walks along indexes (migrations/0004-records.sql
- * and 0005-gated-records.sql), each in the order of the chain.
- * Texts are SQL of this file; a caller's values are bound, never put into them.
+ * Walks along indexes that find candidates among records with their own entry (migrations/0004-records.sql,
+ * 0005-gated-records.sql).
+ *
+ * Each walk is in chain order. All SQL text is in this file; a caller's values are only bound.
  */
 
-/** Filters of a search; all of them hold. Ids as Postgres writes uuids. */
+/** Filters of a search. A record must match all of them. */
 export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   readonly reference?: string
   readonly parent?: Uuid
@@ -17,9 +18,11 @@ export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   readonly onBehalfOf?: Uuid
   readonly actor?: Uuid
   readonly performer?: Uuid
-  /** Principal of a gated record: the actor of its creation, or the agent that it acted for. */
+  /** Principal of a gated record: the actor that created it, or the agent for which that actor acted. */
   readonly principal?: Uuid
-  /** The actor, the agent that it acts for, or the performer: for a key that sees its own agent's records only. */
+  /**
+   * The actor, the agent for which it acts, or the performer. For keys that may only see records of their own agent.
+   */
   readonly ownAgent?: Uuid
   readonly occurred?: TimeRange
   readonly recorded?: TimeRange
@@ -27,34 +30,36 @@ export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   readonly state?: string
 }
 
-/** From the first moment on, up to the second and not including it; milliseconds. One of them at most is null: no bound. */
+/** From `fromMs` to before `beforeMs`, in milliseconds. At most one of them is null: no bound. */
 export type TimeRange = { readonly fromMs: number | null; readonly beforeMs: number | null }
 
-/** Binds a value and answers its placeholder. */
+/** Binds a value and returns its placeholder. */
 export type Bind = (value: unknown, type: string) => string
 
-/** A walk over records `r` of the ledger q.ledger_id. */
+/** A walk over records `r` of ledger q.ledger_id. */
 export type Stream = {
-  /** Days `v.day`, for each of which the walk is taken. */
+  /** Days `v.day`; the walk runs once for each. */
   readonly days?: { readonly list: string; readonly count: number }
-  /** From clause and condition. No budget counts the rows that they leave out: the index MUST lead past those. */
+  /** From clause and condition. The index MUST skip rows that the condition excludes, because no budget counts them. */
   readonly from: string
-  /** Condition on candidates that leaves out those of another walk. */
+  /** Condition that excludes candidates of another walk. */
   readonly besides?: string
-  /** The column that gives the order. */
   readonly seq: string
-  /** Whether the index that is meant has its nulls first. */
+  /** Whether the intended index puts nulls first. */
   readonly nullsFirst: boolean
 }
 
 type Filter<T> = {
-  /** Condition on a record `r`. Nothing that the planner could turn into a join, which would change the order of a walk. */
+  /**
+   * Returns the condition on a record `r`. The planner must not be able to turn it into a join, which would change a
+   * walk's order.
+   */
   condition(value: T, bind: Bind): string
-  /** Walks that together meet every record that fulfils it, each once; absent: no index serves it. */
+  /** Returns walks that together reach every matching record exactly once; absent: no index serves the filter. */
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
 }
 
-/** Exact texts of members without a column, by the index of each. */
+/** Matches exact texts of members without a column, by the index of each member. */
 const OF_OTHERS = mapSearched((name) => {
   const value = `r.other_members ->> '${name}'`
   return byColumn<string>(
@@ -62,14 +67,14 @@ const OF_OTHERS = mapSearched((name) => {
   )
 })
 
-/** The filters that are there, from the one that is likely to leave the fewest records to the one that leaves the most. */
+/** All filters, from the one that probably leaves the fewest records to the one that leaves the most. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
   {
     reference: {
       condition: (reference, bind) => `exists (select from tallystick.record_references x
       where x.ledger_id = q.ledger_id and x.reference = ${bind(reference, 'text')} and x.first_seq = r.first_seq
         and x.record_id = r.record_id offset 0)
-      -- What was erased finds nothing, though it is there for a moment.
+      -- Erased references find nothing, though they may still be stored for a moment.
       and not exists (select from tallystick.erasures d
       where d.ledger_id = q.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
         and d.document_seq = r.first_seq offset 0)`,
@@ -111,9 +116,9 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
         return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), besides }]
       },
     },
-    // Its walks are by day, and which days there are must be asked first: search-records.ts.
+    // Its walks are by day, and the existing days must be found first (search-choice.ts).
     occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
-    // Nearly in the order of the chain: search-records.ts narrows every walk to the stretch of it.
+    // Almost in chain order: search-stretch.ts narrows every walk to a range of entries.
     recorded: {
       condition: (range, bind) => `exists (select from tallystick.entries x
       where x.ledger_id = q.ledger_id and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
@@ -137,7 +142,7 @@ const NOTARIZED = `not ${whereGated('true')}`
 
 const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
 
-/** A walk for each of the days: by array, because 31 walks one by one take 20 ms to plan. */
+/** Returns one walk for all days, by array. Planning 31 separate walks takes 20 ms. */
 export function walkDays(days: readonly string[], bind: Bind): Stream {
   const list = `unnest(${bind(days, 'timestamp[]')}) v (day)`
   return {
@@ -146,7 +151,10 @@ export function walkDays(days: readonly string[], bind: Bind): Stream {
   }
 }
 
-/** The days, in order, on which records of the ledger occurred, one more than are walked: jumps from one to the next. */
+/**
+ * SQL: the days, in order, with records of the ledger, at most one more than a search walks. Jumps from one day to
+ * the next.
+ */
 export function daysText(range: TimeRange, bind: Bind): string {
   const from = range.fromMs === null ? '' : `and ${DAY} >= date_trunc('day', ${bindTime(range.fromMs, bind)})`
   const before = range.beforeMs === null ? '' : `and ${DAY} < ${bindTime(range.beforeMs, bind)}`
@@ -168,7 +176,7 @@ function byColumn<T>(condition: Filter<T>['condition']): Filter<T> {
   return { condition, streams: (value, bind) => [walkRecords(condition(value, bind))] }
 }
 
-/** By what the row of a gated record `x` says. */
+/** Makes a filter by a column of the gated record's row `x`. */
 function byGated<T>(condition: Filter<T>['condition']): Filter<T> {
   return {
     condition: (value, bind) => whereGated(condition(value, bind)),
@@ -177,7 +185,8 @@ function byGated<T>(condition: Filter<T>['condition']): Filter<T> {
 }
 
 function whereGated(condition: string): string {
-  // By the primary key first: a plan made while the table is empty would take the index of the condition, and read all that it has.
+  // Finds the row by primary key first. A plan made on an empty table would otherwise use the condition's index and
+  // read all matching rows.
   return `exists (select from (
         select * from tallystick.gated_records n where n.ledger_id = q.ledger_id and n.record_id = r.record_id offset 0
       ) x where ${condition} offset 0)`
@@ -194,12 +203,15 @@ function walkGated(condition: string): Stream {
   }
 }
 
-/** Walk over the records that have ended so, or over all that are open: what every step changes is in no index. */
+/**
+ * Returns a walk over records that ended in `state`, or over all open records. No index contains a state that steps
+ * still change.
+ */
 function walkState(state: string, bind: Bind): Stream {
   return walkGated(`x.ended_as collate "C" = ${bind(OPEN_STATES.includes(state) ? '' : state, 'text')}`)
 }
 
-/** Walks over records that the agent made, or that were made in its name. */
+/** Returns walks over records that the agent made, or that were made on its behalf. */
 function walksOfMaker(agent: string): Stream[] {
   const inItsName = { ...walkRecords(`r.on_behalf_of = ${agent}`), besides: `r.actor_id <> ${agent}` }
   return [walkActor(agent), inItsName]
@@ -215,7 +227,7 @@ function walkRecords(condition: string): Stream {
 
 function walkActor(agent: string): Stream {
   return {
-    // By id, for the same reason: a record's first entry has it as its subject.
+    // Finds the record by id, for the same reason as in whereGated. A record's id is the subject of its first entry.
     from: `tallystick.entries x cross join lateral (
         select * from tallystick.records c where c.ledger_id = q.ledger_id and c.record_id = x.subject_id offset 0
       ) r

@@ -3,12 +3,13 @@ import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../limits.ts'
 import type { RecordSearch, Stretch } from './search.ts'
 
 /**
- * The part of the chain that a search has to look at; null: none of it. Without a range of `recordedAt` that is all.
+ * Returns the range of entries that a search has to read; null: an empty one. Without a `recordedAt` range it is the
+ * whole chain.
  *
- * `recordedAt` is a claim, but append_entries takes none that is more than 30 s off the database's clock, which goes on
- * with `seq`. So an entry that lies more than twice that before the range has none of it before itself, and halving the
- * chain finds such an entry in 24 steps of 10 million. The rest of the margin is skipped entry by entry, as far as one
- * request may; the next request goes on there.
+ * `recordedAt` is a claim, but append_entries refuses one that is more than 30 s off the database's clock, which
+ * advances with `seq`. So if an entry is more than twice that before the range, all earlier entries are before it
+ * too. Bisection finds such an entry in 24 steps of 10 million. The rest of the margin is skipped entry by entry, up
+ * to a request's limit, and the next request continues there.
  */
 export async function listStretch(
   pool: Db,

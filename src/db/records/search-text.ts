@@ -4,9 +4,9 @@ import type { Order, RecordSearch, Stretch } from './search.ts'
 import { type Bind, FILTERS, type RecordFilters, type Stream } from './search-streams.ts'
 import type { Searches, Sharing } from './searches.ts'
 
-/* Pieces of SQL that all statements of a search are made of. */
+/* SQL fragments that all search statements share. */
 
-/** One walk, where it is not taken for several days. */
+/** Returns the list of days; a list of one if the walk is not by day. */
 export function walksOf({ days }: Stream) {
   return days ?? { list: '(values (0)) v (day)', count: 1 }
 }
@@ -16,13 +16,13 @@ export function conditionsOf(filters: RecordFilters, bind: Bind): string {
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
-/** In the order of FILTERS. */
+/** Returns the filters that are set, in the order of FILTERS. */
 export function entriesOf(filters: RecordFilters) {
   const names = Object.keys(FILTERS) as (keyof RecordFilters)[]
   return names.flatMap((name) => (filters[name] === undefined ? [] : [[name, filters[name]] as const]))
 }
 
-/** `after` is the place of one such record, or of one of a batch. */
+/** SQL: restricts a stream to the range and to records beyond `after`, which may be a position within a batch. */
 export function within({ seq }: Stream, { order, after }: RecordSearch, { from, end }: Stretch, bind: Bind) {
   const first = after && order === 'asc' ? Math.max(from, after.seq + 1) : from
   const last = after && order === 'desc' ? Math.min(end, after.seq) : end
@@ -35,8 +35,8 @@ export function orderOf({ seq, nullsFirst }: Stream, order: Order): string {
 }
 
 /**
- * Asks what `makeText` says of the ledger `q.ledger_id`. The values of several who ask the same are bound in one statement, as rows
- * of `q`.
+ * Runs the SQL of `makeText` for ledger `q.ledger_id`. Concurrent callers with the same text share a statement, and
+ * their values are the rows of `q`.
  */
 export function query<Row extends pg.QueryResultRow>(
   searches: Searches,
@@ -48,7 +48,7 @@ export function query<Row extends pg.QueryResultRow>(
   const types = ['uuid']
   const page = makeText((value, type) => {
     const isList = type.endsWith('[]')
-    // Postgres takes one-dimensional arrays apart: a list within one is a text.
+    // unnest flattens arrays of arrays, so that a list within a list is sent as text.
     values.push(isList ? listText(value as readonly (string | Buffer)[]) : value)
     types.push(isList ? 'text' : type)
     return isList ? `q.v${values.length}::${type}` : `q.v${values.length}`
@@ -64,8 +64,10 @@ function listText(list: readonly (string | Buffer)[]): string {
 }
 
 /**
- * Searches by one filter at most are prepared: these are few texts, and planning one takes longer than the rest of it. Those of which
- * every candidate matches are asked together: none makes the others wait for more than a page.
+ * Returns how a search's statement is shared.
+ *
+ * Searches by at most one filter are prepared: there are few texts, and planning takes longer than the rest. Those
+ * whose candidates all match are shared too, because none delays the others by more than a page.
  */
 function sharingOf(filters: RecordFilters): Sharing {
   const [first, second] = entriesOf(filters)

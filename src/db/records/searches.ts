@@ -12,14 +12,19 @@ import {
 import { type ChunkKey, readChunks } from './read-chunk-keys.ts'
 import type { BatchRow } from './read-records.ts'
 
-/** `none`: a text that may never come again. `prepared`: one of few. `shared`: several pages of it may be asked for at once. */
+/**
+ * How a text may be shared. `none`: it may never recur. `prepared`: one of few texts. `shared`: one statement may
+ * serve several pages.
+ */
 export type Sharing = 'none' | 'prepared' | 'shared'
 
 type Asked = {
-  /** SQL, whose parameters are lists: one value for each page. Its rows say of which page they are: `ix`, from 1 on. */
+  /**
+   * SQL whose parameters are lists with one value for each page. Column `ix` of a row is the number of its page, from
+   * 1.
+   */
   readonly text: string
   readonly values: readonly unknown[]
-  /** Rows that the page has at most. */
   readonly rowsMax: number
   readonly sharing: Sharing
 }
@@ -29,12 +34,14 @@ type Page = Pick<Asked, 'values' | 'rowsMax'>
 type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
 
 /**
- * Statements of searches, on a search pool (pools.ts). Pages that are asked for while others are under way share one: starting the
- * plan of a page of ten takes Postgres as long as the rest of it, and each round trip costs the server a system call and a wake-up.
+ * Runs statements of searches on a search pool (pools.ts).
+ *
+ * Pages that are requested while others are running share a statement. Starting the plan of a ten-record page takes
+ * Postgres as long as the rest, and each round trip costs the server a system call and a wake-up.
  */
 export class Searches {
   readonly pool: Db
-  /** By text. There are few: each has its place in the code (search-text.ts). */
+  /** By text. There are few texts (search-text.ts). */
   readonly #texts = new Map<string, Text>()
 
   readonly #chunks: Coalescer<ChunkKey, BatchRow | null>
@@ -52,7 +59,6 @@ export class Searches {
     )
   }
 
-  /** Rows of one page. */
   async ask<T extends Row>({ text, values, rowsMax, sharing }: Asked): Promise<T[]> {
     if (sharing === 'none') return (await this.#query(text, [{ values, rowsMax }])).rows as T[]
     const known = this.#texts.get(text) ?? this.#prepare(text)
@@ -61,8 +67,8 @@ export class Searches {
   }
 
   /**
-   * The first of the chunks, as many as `bytesMax` bytes of content hold and one at least; null where there is none. A page that needs
-   * one shares the statement, as most do.
+   * Reads the first chunks, up to `bytesMax` bytes of content but at least one; null: no such chunk. Pages with a
+   * single chunk, which are the most, share a statement.
    */
   async readChunks(
     ledgerId: Uuid,
@@ -74,7 +80,7 @@ export class Searches {
   }
 
   #prepare(text: string): Text {
-    // A name says its text, so that no two have one.
+    // The name is a hash of the text, so that different texts get different names.
     const name = `search_${hash('sha256', text, 'hex').slice(0, 16)}`
     const pages = new Coalescer<Page, Row[]>(
       async (asked) => {

@@ -4,14 +4,14 @@ import { recordIdAt } from '../../proof/statement/batch-ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import { chunkKey } from '../chunks/chunk-keys.ts'
 
-/** A record of a person. `index`: its place in its batch; 0 of a record with an entry of its own. */
+/** A record of a data subject. `index`: its index in its batch; 0 for a record with its own entry. */
 export type SubjectRecord = { readonly recordId: Uuid; readonly seq: number; readonly index: number }
 
 type Place = Pick<SubjectRecord, 'seq' | 'index'>
 
 /**
- * Records that have the label, in the order of the chain, behind the place `after`. Those that an entry has erased are among them until the
- * worker has taken them away.
+ * Lists the records with this label, in chain order, after position `after`. Includes erased records until the worker
+ * has removed their labels.
  */
 export async function listSubjectRecords(
   pool: pg.Pool,

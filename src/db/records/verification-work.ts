@@ -14,30 +14,32 @@ import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
 import type { GatedName } from './gated-cases.ts'
 
-/* Which completions wait for the worker: rows of waiting_completions, which holds nothing else. */
+/* Finds completions that wait for the worker: the rows of waiting_completions, which has no others. */
 
 /**
- * No job of pg-boss has this id. A completion has it while it waits for its ledger to be opened again, or for a fault
- * to be cleared, so that nobody passes over it all the time.
+ * Job id that no pg-boss job has. Completions get it while their ledger is closed or has an open fault, so that polls
+ * skip them.
  */
 const HELD_JOB = '00000000-0000-0000-0000-000000000000'
 
 const QUEUE: QueueName = 'verify-completion'
 
-/** A ledger with completions that no job carries. */
+/** A ledger with completions that have no job. */
 export type WaitingLedger = {
   readonly ledgerId: Uuid
-  /** Seq of the newest entry of the completion that waits longest. */
+  /** Seq of the newest entry of the longest waiting completion. */
   readonly firstSeq: number
   readonly floor: number
-  /** The ledger takes no entries, or has an open fault. */
+  /** True if the ledger takes no entries, or has an open fault. */
   readonly stands: boolean
 }
 
 /**
- * Ledgers in which completions wait that no job carries, but for those that are moved to another database, where their completions are
- * verified: asked all the time, without a transaction. From ledger to ledger it is one
- * look at the index waiting_completions_free, however many completions wait in between.
+ * Lists the ledgers with completions that have no job, without ledgers of another database. Polled continuously,
+ * without a transaction.
+ *
+ * Each step from one ledger to the next is one access to the index waiting_completions_free, however many completions
+ * wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
   const { rows } = await db.query<FloorColumns & { ledgerId: Uuid; firstSeq: number; stands: boolean }>({
@@ -68,12 +70,12 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
   })
 }
 
-/** Whether it has one that may be verified, or must be put aside because the ledger stands. */
+/** Whether a completion can be verified, or must be put aside because its ledger takes no entries or is faulty. */
 export function isReady({ firstSeq, floor, stands }: WaitingLedger): boolean {
   return stands || firstSeq < floor
 }
 
-/** Number of jobs that could be taken at once, counted to `most`, without those that wait for another attempt. */
+/** Counts the jobs that could start now, up to `most`. Jobs that wait for a retry do not count. */
 export async function countReadyJobs(client: pg.ClientBase, most: number): Promise<number> {
   const { rows } = await client.query<{ ready: number }>({
     name: 'count_ready_jobs',
@@ -86,12 +88,14 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
   return rows[0]!.ready
 }
 
-/** One that no job carries; `stands`: as its ledger. */
+/** A completion without a job. `stands`: see WaitingLedger. */
 type WaitingCompletion = GatedName & { readonly stands: boolean }
 
 /**
- * Each ledger's oldest below its floor, as many of one ledger as of another while they have as many: anybody who floods the worker waits
- * for himself. Other workers skip what is locked until the transaction ends.
+ * Locks each ledger's oldest waiting completions below its floor, in equal shares, so that a flood delays only its
+ * own ledger.
+ *
+ * Other workers skip locked rows until the transaction ends.
  */
 export async function lockWaitingCompletions(
   client: pg.ClientBase,
@@ -113,7 +117,10 @@ export async function lockWaitingCompletions(
   return rows.map((row) => ({ ...toName(row), stands: row.stands }))
 }
 
-/** The ledgers, up to where their completions are taken, and how many of each. A ledger that stands has all of its completions put aside. */
+/**
+ * SQL: the ledgers with the seq up to which completions are taken, and the number for each ledger. All completions of
+ * a standing ledger are put aside.
+ */
 const WAITING_SHARES = `with ledgers as materialized (
     select l.ledger_id, l.stands, case when l.stands then 9223372036854775807 else l.floor end as until
     from unnest($2::uuid[], $3::bigint[], $4::boolean[]) l (ledger_id, floor, stands)
@@ -136,10 +143,12 @@ function toName({ ledgerId, recordId }: NameColumns): GatedName {
 }
 
 /**
- * As lockWaitingCompletions, but without a lock on the rows, because append_entries moves them in another transaction.
- * No other worker claims a claimed completion until this transaction ends. Claims are advisory locks, and a claim is no
- * evidence of anything: if two workers verify one completion, the chain takes the word of one. A worker that says
- * nothing for `claimMsMax` (the machine is gone) loses it.
+ * Claims completions as lockWaitingCompletions does, but without row locks, because append_entries changes the rows
+ * in another transaction.
+ *
+ * Claims are advisory locks until this transaction ends. They prove nothing: if two workers verify one completion,
+ * the chain accepts one result. A worker that sends nothing for `claimMsMax`, for example because its machine is
+ * gone, loses its claims.
  */
 export async function claimWaitingCompletions(
   client: pg.ClientBase,
@@ -165,7 +174,10 @@ export async function claimWaitingCompletions(
   return rows.map(toName)
 }
 
-/** Passes over those of a ledger that is moved to another database: its rows stay as they were copied. */
+/**
+ * Stores the job of each completion. Skips ledgers that were or are being moved to another database: their rows must
+ * stay as copied.
+ */
 export async function setVerificationJobs(
   db: Db,
   jobs: readonly (GatedName & { readonly jobId: string })[],
@@ -183,7 +195,7 @@ export async function setVerificationJobs(
   })
 }
 
-/** Until `releaseLostCompletions` finds that their ledger is open, and without a fault. */
+/** Puts completions aside until `releaseLostCompletions` finds their ledger open and without a fault. */
 export function holdCompletions(db: Db, names: readonly GatedName[]): Promise<void> {
   return setVerificationJobs(
     db,
@@ -192,9 +204,11 @@ export function holdCompletions(db: Db, names: readonly GatedName[]): Promise<vo
 }
 
 /**
- * Lets completions go whose job is nowhere (deleted, or done without them) or has been at work for longer than `jobMsMax`, and
- * those that were held in ledgers that go on; how many, at most `limit`. A completion that was put aside as a dead
- * letter stays its job's. So does one that an operator put back: it has a new job, with the old one as its root.
+ * Frees completions whose job is lost, and those that were put aside in ledgers that continue. Returns how many, at
+ * most `limit`.
+ *
+ * A job is lost if it was deleted, ended without them, or has run for longer than `jobMsMax`. A dead-letter job keeps
+ * its completion. So does a job that an operator has retried: it is a new job with the old one as its root.
  */
 export async function releaseLostCompletions(
   db: Db,
@@ -202,7 +216,8 @@ export async function releaseLostCompletions(
 ): Promise<number> {
   const { rowCount } = await db.query({
     name: 'release_lost_completions',
-    // Each look goes by its own index, whatever the planner believes of the tables: pg-boss keeps what is done for minutes.
+    // Each look-up uses its own index, whatever the planner's statistics are. pg-boss stores finished jobs for
+    // minutes.
     text: `update tallystick.waiting_completions u set verification_job = null
       from (
         select w.ledger_id, w.seq, w.verification_job
@@ -234,7 +249,10 @@ export async function releaseLostCompletions(
 
 type WaitingFigures = { readonly count: number; readonly oldestSeconds: number }
 
-/** Completions that are not verified yet, in ledgers that take entries; those that wait for a fault to be cleared are among them. */
+/**
+ * Counts unverified completions in ledgers that take entries, and the age of the oldest. Includes those that wait for
+ * a fault to be cleared.
+ */
 export async function readWaitingFigures(db: Db): Promise<WaitingFigures> {
   const { rows } = await db.query<{ count: number; seconds: number }>(
     `select count(*) as count, coalesce(extract(epoch from now() - min(e.recorded_at)), 0)::float8 as seconds

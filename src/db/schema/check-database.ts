@@ -13,11 +13,12 @@ type StartLog = {
 }
 
 /**
- * Checks, as the process's own login and before anything else, that it can connect, that each of its connections is a session
- * of Postgres, and that the schema is this version's. Throws, saying what to do.
+ * Checks that the process can connect, that each connection is a Postgres session, and that the schema has this
+ * version. Throws, saying what to do.
  *
- * Connections opened until then may have proven nothing: there was no schema, or Postgres knows the other of two master keys.
- * The caller MUST renew them after it has read the deployment's keys, which say which master key is in use.
+ * Runs first, with the process's own login. Connections opened until then may be unproven, because there was no
+ * schema, or Postgres knows the other of two master keys. The caller MUST renew them after it has read the
+ * deployment's keys, which determine the master key in use.
  */
 export async function checkDatabase(
   database: Database,
@@ -37,8 +38,10 @@ export async function checkDatabase(
 }
 
 /**
- * In a cluster everything starts at once: for `migrate`, which makes the schema and the logins too, and for a database that is
- * not there yet, `look` is repeated until it passes or `waitMs` are over.
+ * Repeats `look` until it passes or `waitMs` are over.
+ *
+ * In a cluster everything starts at once, so the database may not be there yet, nor the schema and logins that
+ * `migrate` creates.
  */
 export async function untilMigrated<T>(look: () => Promise<T>, log: StartLog, waitMs: number): Promise<T> {
   const giveUpAt = performance.now() + waitMs

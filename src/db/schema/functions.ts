@@ -4,14 +4,16 @@ import type pg from 'pg'
 
 const FUNCTIONS_DIR = new URL('../../../migrations/functions/', import.meta.url)
 
-/** The row of schema_migrations that holds the digest of all functions; migrations are numbered from 1. */
+/** Version of the row of schema_migrations with the digest of all functions. Migrations are numbered from 1. */
 export const FUNCTIONS_VERSION = 0
 
 /**
- * Brings every function to the text in migrations/functions, whatever became of it since: somebody may have dropped or changed one.
- * Functions are there before the first migration, because its triggers call them; so their bodies are not checked until they
- * run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes its `comment on`. Returns whether
- * anything was not so before.
+ * Replaces all functions by their text in migrations/functions, also those that somebody dropped or changed. Returns
+ * whether anything changed.
+ *
+ * Functions must exist before the first migration, because its triggers call them. So their bodies are checked only
+ * when they run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes its
+ * `comment on`.
  */
 export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
   const files = readFunctionFiles()
@@ -21,7 +23,7 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     [FUNCTIONS_VERSION, sha256],
   )
   const before = await describeFunctions(client)
-  // Put back below: the migrations of this transaction must not depend on whether a function has changed.
+  // Restored below, because the migrations of this transaction must not depend on whether a function has changed.
   const { rows } = await client.query<{ path: string; check: string }>(
     `select current_setting('search_path') as path, current_setting('check_function_bodies') as check`,
   )
@@ -43,7 +45,7 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
   return true
 }
 
-/** Digest of all that `create or replace` may change. */
+/** Returns a digest of all that `create or replace` may change. */
 async function describeFunctions(client: pg.ClientBase): Promise<string | null> {
   const { rows } = await client.query<{ digest: string | null }>(
     `select md5(string_agg(pg_get_functiondef(oid), '' order by oid)) as digest

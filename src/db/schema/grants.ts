@@ -7,9 +7,11 @@ const GRANTS_FILE = new URL('../../../migrations/grants.sql', import.meta.url)
 const OUR_SCHEMAS = ['tallystick', JOBS_SCHEMA]
 
 /**
- * Grants the two logins the privileges in migrations/grants.sql. Revokes all from PUBLIC and from earlier logins, so that a copy
- * of another deployment's database is open to its own logins alone. Runs as the owner, after the migrations. Returns the logins
- * that lost their privileges. Throws if one of them has a session in this database: a deployment runs with it.
+ * Grants the two logins their privileges (migrations/grants.sql) and revokes all from PUBLIC and from earlier logins.
+ * Returns the earlier logins.
+ *
+ * A copy of another deployment's database is then open only to its own logins. Runs as the owner, after the
+ * migrations. Throws if an earlier login has a session in this database, because a deployment uses it.
  */
 export async function applyGrants(client: pg.ClientBase, logins: LoginNames): Promise<string[]> {
   const { api, worker } = await findLogins(client)
@@ -56,8 +58,10 @@ async function revokeAll(client: pg.ClientBase, login: string): Promise<void> {
 }
 
 /**
- * Throws unless the schemas of our names are missing, or were made by `migrate` as this login or a role that it is a member of.
- * Our logins get privileges on their content, and their triggers run as this login. Runs as the owner, before anything is made.
+ * Throws unless our schemas are missing, or were made by `migrate` as this login or a role of which it is a member.
+ *
+ * Our logins get privileges on the schemas' content, and triggers there run as this login. Runs as the owner, before
+ * anything is created.
  */
 export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void> {
   await refuseOtherOwner(client)
@@ -77,7 +81,7 @@ export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void>
   )
 }
 
-/** A schema with a table `schema_migrations` may be a restored one, or look like one. */
+/** A schema with a table `schema_migrations` may be a restored one, or imitate one. */
 async function refuseOtherOwner(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ owner: string; me: string }>(
     `select pg_get_userbyid(o.owner)::text as owner, session_user::text as me

@@ -3,9 +3,11 @@ import { makeFollowingRows } from '../chain/mend-head.ts'
 import { describeGuards, refusalOf } from '../connect/session.ts'
 
 /**
- * Lists the triggers of this schema in the table `guards`, turns on those that are off, and redoes what they would have done
- * meanwhile. Runs as the owner, in the transaction of `migrate`. Returns how many were off. Throws if a trigger is missing, or
- * is off and the owner may not turn it on.
+ * Stores the schema's triggers in the table `guards`, turns on those that are off, and redoes their missed work.
+ * Returns how many were off.
+ *
+ * Runs as the owner, in the transaction of `migrate`. Throws if a trigger is missing, or if the owner may not turn it
+ * on.
  */
 export async function turnOnGuards(client: pg.ClientBase): Promise<number> {
   await client.query(`
@@ -20,7 +22,7 @@ export async function turnOnGuards(client: pg.ClientBase): Promise<number> {
       on t.tgrelid = to_regclass(format('tallystick.%I', g.relation)) and t.tgname = g.name and not t.tgisinternal
     where t.tgenabled <> case when g.always then 'A' else 'O' end`)
   for (const { statement } of rows) await client.query(statement)
-  // Turning a trigger of gated_records on has locked that table, so that no step comes between.
+  // Turning on a trigger of gated_records has locked that table, so no step can be taken in between.
   if (rows.some(({ relation }) => relation === 'gated_records')) await makeFollowingRows(client, null)
   const found = await client.query<{ missing: string[] }>('select tallystick.missing_guards() as missing')
   const { missing } = found.rows[0]!

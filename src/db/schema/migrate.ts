@@ -29,20 +29,25 @@ type Migration = {
   readonly name: string
   readonly sql: string
   readonly sha256: string
-  /** Code that knows the migrations up to this one works with the schema as well. null: only code that knows this very one. */
+  /**
+   * Code that knows the migrations up to this version also works with this schema. null: only code that knows this
+   * migration does.
+   */
   readonly servesFrom: number | null
 }
 
 const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
 
-/** Any number; the same for every process that migrates this database. */
+/** Arbitrary number, the same for all processes that migrate this database. */
 const MIGRATION_LOCK = 7_411_957
 
 /**
- * Brings the database to this version of the code, as its owner: logins, schema, the deployment's first keys; then the job
- * queues. One transaction under a lock, so several processes may call it at once and a failure leaves nothing behind
- * (of the queues it may: the next call finishes them). Privileges are made anew each time. Returns the names of what it applied:
- * `functions`, migrations. `tell` is given a line for each change that the operator has to know of.
+ * Upgrades the database to this version of the code, as its owner: logins, schema, the deployment's first keys, then
+ * the job queues. Returns the names of what it applied: `functions` and migrations.
+ *
+ * Runs in one transaction under a lock. Several processes may call it at once, and a failure leaves nothing behind,
+ * except perhaps unfinished queues, which the next call completes. Privileges are granted again each time. `tell`
+ * gets a line for each change that the operator must know about.
  */
 export async function migrate(options: {
   ownerUrl: DatabaseOrUrl
@@ -81,12 +86,12 @@ export async function migrate(options: {
   })
 }
 
-/** Until the end of the transaction: migrations, and whatever else the owner does one at a time. */
+/** Takes a lock until the end of the transaction, for migrations and other exclusive work of the owner. */
 export async function lockMigrations(client: pg.ClientBase): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
 }
 
-/** Every migration of this version of the code, in order. */
+/** Lists all migrations of this version of the code, in order. */
 export function listMigrations(): Migration[] {
   return readdirSync(MIGRATIONS_DIR)
     .filter((name) => /^\d{4}-.+\.sql$/.test(name))
@@ -103,15 +108,16 @@ export function listMigrations(): Migration[] {
     })
 }
 
-/** `-- serves: 0007` in the first line of a migration (docs/upgrading.md). */
+/** Parses `-- serves: 0007` in a migration's first line (docs/upgrading.md). */
 function parseServes(sql: string): number | null {
   const found = /^-- serves: (\d{4})\n/.exec(sql)
   return found && Number(found[1])
 }
 
 /**
- * Throws, saying what to do, unless the database's schema is the one that this code was written for, or a newer one that says that
- * it serves this code too: while a version is rolled out, the one before it goes on and may have to start again.
+ * Throws, saying what to do, unless the schema is the one of this code, or a newer one that serves this code too.
+ *
+ * During a rollout the previous version keeps running and may have to start again.
  */
 export async function checkSchema(db: Db): Promise<void> {
   const exists = await db.query("select to_regclass('tallystick.schema_migrations') is not null as migrated")
@@ -126,8 +132,9 @@ export async function checkSchema(db: Db): Promise<void> {
 }
 
 /**
- * Reads one row of a migrated database. Returns null, or why that failed or took longer than `timeoutMs`; never throws. After a
- * timeout the pool's other connections stay: to renew them all would add load to a slow database.
+ * Reads one row of a migrated database. Returns null, or the error, also after `timeoutMs`; never throws.
+ *
+ * A timeout leaves the pool's other connections open: renewing them all would add load to a slow database.
  */
 export async function probeRead(pool: pg.Pool, timeoutMs: number): Promise<Error | null> {
   const query = { text: 'select from tallystick.schema_migrations limit 1', query_timeout: timeoutMs }
@@ -158,7 +165,7 @@ async function applyPending(
   const known = listMigrations()
   const applied = await readApplied(client)
   await refuseUnknown(client, applied, known)
-  // A newer version that serves this one has brought its own functions, and its own grants.
+  // A newer version that serves this code has its own functions and grants.
   const isOurs = !isNewer(applied, known)
   const functions = isOurs && (await applyFunctions(client)) ? ['functions'] : []
   const pending = known.filter((migration) => !applied.has(migration.version))
@@ -180,8 +187,8 @@ async function applyPending(
 }
 
 /**
- * A lock that is waited for has every later caller wait behind it, appends too; and an audit of a large ledger reads for an
- * hour.
+ * Explains a lock timeout. All later callers, also appends, wait behind a waiting lock, and an audit of a large
+ * ledger reads for an hour.
  */
 function throwExplained(error: Error & { code?: string }, { name }: Migration): never {
   if (error.code !== '55P03') throw error
@@ -212,8 +219,8 @@ async function readServes(db: Db): Promise<Map<number, number>> {
 }
 
 /**
- * A newer schema that does not serve this code, or a migration that was edited after it landed: both mean that this code is the
- * wrong one.
+ * Refuses a newer schema that does not serve this code, and a migration that was edited after it was applied. In both
+ * cases this is the wrong version of the code.
  */
 async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migration[]): Promise<void> {
   const newest = known.at(-1)!.version

@@ -4,9 +4,9 @@ import { type DatabaseOrUrl, NOT_MIGRATED } from '../connect/connection.ts'
 import { DEFAULT_LOGINS, findLogins, type LoginNames } from '../connect/logins.ts'
 import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
 
-/* Questions of `tallystick preflight`. Any login may ask them, and none writes a table. */
+/* Queries of `tallystick preflight`. Any login may run them, and none writes a table. */
 
-/** With settings of the session, as the pools have, so that a pooler treats these as it treats theirs. */
+/** Opens a connection with session settings, as the pools have, so that a pooler treats it in the same way. */
 export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
   return openClient(database, {
     application_name: 'tallystick preflight',
@@ -19,15 +19,16 @@ export async function roundTrip(client: pg.ClientBase): Promise<void> {
   await client.query('select 1')
 }
 
-/** As large as an entry's envelope, so that a commit writes about as much log as that of one record. */
+/** Size of an entry's envelope, so that a commit writes about as much log as that of one record. */
 const MESSAGE_BYTES = 600
 
 /**
- * A commit that writes no table: a message in the log, which a transaction of its own carries and nobody reads. Without
- * `flushed` it waits for no flush and no standby, and is otherwise the same; with it, for what the login's settings say.
+ * Commits a transaction that writes no table, only a message in the log that nobody reads.
  *
- * One statement, and the setting is the transaction's own: with `set` a pooler would hand the session to somebody else,
- * who then waits for no flush either.
+ * With `flushed` it waits as the login's settings demand. Without, it waits for no flush and no standby.
+ *
+ * It is one statement with a transaction-local setting. After a `set`, a pooler could hand the session to another
+ * client, which would then not wait for a flush either.
  */
 export async function commitMessage(client: pg.ClientBase, flushed: boolean): Promise<void> {
   await client.query(
@@ -44,7 +45,7 @@ export type ServerFacts = {
   readonly login: string
   readonly database: string
   readonly inRecovery: boolean
-  /** By name, as `show` prints them; those that this login may not see are missing. */
+  /** By name, as `show` prints them. Settings that this login may not see are missing. */
   readonly settings: Readonly<Record<string, string>>
   readonly maxWalBytes: number
   readonly sharedBuffersBytes: number
@@ -60,7 +61,7 @@ export async function readServerFacts(
        session_user as login, current_database() as database, pg_is_in_recovery() as "inRecovery",
        pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
        pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
-       -- What this session has set itself says nothing of others.
+       -- Settings of this session alone do not apply to other sessions.
        (select jsonb_object_agg(name, case source when 'session' then reset_val else current_setting(name) end)
         from pg_settings where name = any($1)) as settings`,
     [settings],
@@ -68,7 +69,7 @@ export async function readServerFacts(
   return rows[0]!
 }
 
-/** As the SQL function says; null: there is no schema here, or this login may not ask. */
+/** Returns the result of the SQL function; null: no schema here, or this login may not call it. */
 export async function readMissingGuards(client: pg.ClientBase): Promise<readonly string[] | null> {
   try {
     const { rows } = await client.query<{ missing: string[] }>(
@@ -81,7 +82,7 @@ export async function readMissingGuards(client: pg.ClientBase): Promise<readonly
   }
 }
 
-/** Identifier of the cluster, as its control file has it too. null: this login may not ask. */
+/** Returns the cluster's identifier, which is also in its control file; null: this login may not read it. */
 export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigint | null> {
   const { rows } = await client.query<{ id: string | null }>(
     `select case when has_function_privilege('pg_control_system()', 'execute')
@@ -90,7 +91,7 @@ export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigin
   return rows[0]!.id === null ? null : BigInt(rows[0]!.id!)
 }
 
-/** Logins of servers and workers; before the first migration those that it makes by itself. */
+/** Returns the logins of servers and workers; before the first migration, the default ones. */
 async function readLoginNames(client: pg.ClientBase): Promise<LoginNames> {
   const { api, worker } = await findLogins(client)
   return { api: api[0] ?? DEFAULT_LOGINS.api, worker: worker[0] ?? DEFAULT_LOGINS.worker }
@@ -98,7 +99,7 @@ async function readLoginNames(client: pg.ClientBase): Promise<LoginNames> {
 
 export type LoginSetting = { readonly login: string | null; readonly name: string; readonly value: string }
 
-/** Settings, among these, that `alter role` and `alter database` set for the logins of servers and workers. */
+/** Lists those of the settings that `alter role` and `alter database` set for the logins of servers and workers. */
 export async function listLoginSettings(
   client: pg.ClientBase,
   names: readonly string[],
@@ -116,18 +117,18 @@ export async function listLoginSettings(
   return rows
 }
 
-/** -1: no limit. */
+/** Connection limits and counts. A limit of -1: none. */
 export type ConnectionFacts = {
   readonly max: number
   readonly reserved: number
-  /** Connections to all databases, this one's own included. */
+  /** Connections to all databases, including this one. */
   readonly inUse: number
   readonly databaseMax: number
   readonly databaseInUse: number
-  /** Connections of servers and workers of this database that already run. */
+  /** Connections of running servers and workers of this database. */
   readonly ours: number
   readonly names: LoginNames
-  /** The connected login, and those of servers and workers where there are any. */
+  /** The connected login, and the logins of servers and workers if they exist. */
   readonly logins: readonly {
     readonly login: string
     readonly max: number
@@ -156,13 +157,13 @@ export async function readConnectionFacts(client: pg.ClientBase): Promise<Connec
   return { ...rows[0]!, names }
 }
 
-/** A server that TALLYSTICK_REPLICA_URL leads to. */
+/** The server at TALLYSTICK_REPLICA_URL. */
 export type ReplicaFacts = {
   readonly isStandby: boolean
   readonly isPaused: boolean
-  /** Identifier of its cluster; null: this login may not ask. */
+  /** Identifier of its cluster; null: this login may not read it. */
   readonly system: bigint | null
-  /** `denied`: this login may not read ledgers; `none`: the database has none. */
+  /** `denied`: this login may not read ledgers. `none`: the database has none. */
   readonly ledgers: 'readable' | 'denied' | 'none'
 }
 
@@ -186,7 +187,7 @@ async function readLedgers(client: pg.ClientBase): Promise<ReplicaFacts['ledgers
   }
 }
 
-/** End of the primary's log that standbys are sent, in bytes. */
+/** Returns the end of the primary's flushed log, which is sent to standbys, in bytes. */
 export async function readFlushedLog(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ bytes: number }>(
     "select pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') as bytes",
@@ -194,7 +195,7 @@ export async function readFlushedLog(client: pg.ClientBase): Promise<number> {
   return rows[0]!.bytes
 }
 
-/** End of the log that a standby has replayed, in bytes; null: it does not say. */
+/** Returns the end of the log that a standby has replayed, in bytes; null: unknown. */
 export async function readReplayedLog(client: pg.ClientBase): Promise<number | null> {
   const { rows } = await client.query<{ bytes: number | null }>(
     "select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') as bytes",

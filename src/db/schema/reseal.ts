@@ -4,7 +4,7 @@ import type { listAuditCursors } from '../audit/audit-cursors.ts'
 import type { ArchiveKeyPlace, ArchiveKeyRow } from '../chain/archives.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 
-/* Everything that depends on the master key, in pages, and its replacement; as the owner. */
+/* Lists and replaces all data that depends on the master key, in pages; as the owner. */
 
 type SealedServerKey = {
   readonly use: 'envelope' | 'note'
@@ -29,8 +29,8 @@ export async function replaceSealedServerKey(
 }
 
 /**
- * One of two secrets of an endpoint may end while this goes on, and a key's may be replaced: only the value that was
- * read is replaced.
+ * A row as read, and its new value. It is replaced only if it is unchanged, because a secret may expire or be
+ * replaced meanwhile.
  */
 export type Replaced<Row> = { readonly row: Row; readonly replacement: Buffer }
 
@@ -55,7 +55,7 @@ export async function listSealedWebhookSecrets(
   return rows
 }
 
-/** How many. */
+/** Returns how many were replaced. */
 export async function replaceWebhookSecrets(
   client: pg.ClientBase,
   replaced: readonly Replaced<SealedWebhookSecret>[],
@@ -116,7 +116,7 @@ export async function listGrantedSecrets(
   }))
 }
 
-/** How many. */
+/** Returns how many were replaced. */
 export async function replaceKeyMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<GrantedSecret>[],
@@ -135,10 +135,9 @@ export async function replaceKeyMacs(
   return rowCount ?? 0
 }
 
-/** As it is stored, with its ledger. */
 export type CursorRow = Awaited<ReturnType<typeof listAuditCursors>>[number]
 
-/** How many. A cursor that has moved meanwhile stays: its worker knows both keys. */
+/** Returns how many were replaced. A cursor that has moved meanwhile is skipped: its worker knows both keys. */
 export async function replaceCursorMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<CursorRow>[],
@@ -156,7 +155,10 @@ export async function replaceCursorMacs(
   return rowCount ?? 0
 }
 
-/** A document may be erased while this goes on: only secrets that are as they were read are replaced. */
+/**
+ * Replaces only secrets that are unchanged since they were read, because a document may be erased meanwhile. Returns
+ * how many.
+ */
 export async function replaceSealedArchiveKeys(
   client: pg.ClientBase,
   replaced: readonly Replaced<ArchiveKeyRow & ArchiveKeyPlace>[],

@@ -15,8 +15,10 @@ export type StartedRotation = {
 }
 
 /**
- * Makes a new envelope key, as the owner: new ledgers begin with it, and the worker moves the others to it. `compromisedAt`
- * marks the keys that sign now. Throws where an earlier rotation is not finished, unless `force`.
+ * Creates a new envelope key, as the owner. New ledgers use it, and the worker moves the others to it.
+ *
+ * `compromisedAt` marks the present signing keys as compromised. Throws if an earlier rotation is unfinished, unless
+ * `force`.
  */
 export async function startRotation(
   client: pg.ClientBase,
@@ -26,7 +28,7 @@ export async function startRotation(
   return withTransaction(client, async () => {
     await lockMigrations(client)
     await checkSchema(client)
-    // A key sealed under another master key would keep every server and worker from starting again.
+    // Checks the master key: a key sealed under another one would stop every server and worker from starting again.
     await getNoteKeySecret(client, masterKey)
     const old = await listSigningKeys(client)
     if (old.length > 1 && !options.force) {
@@ -41,7 +43,7 @@ export async function startRotation(
   })
 }
 
-/** The earliest time that was ever given stays: a later run never takes a mark away. */
+/** The earliest time remains: a later run never removes a mark. */
 async function markCompromised(client: pg.ClientBase, at: Date): Promise<void> {
   await client.query(
     `update tallystick.server_keys set compromised_at = least(compromised_at, $1)
@@ -50,7 +52,10 @@ async function markCompromised(client: pg.ClientBase, at: Date): Promise<void> {
   )
 }
 
-/** The public halves of the envelope keys that are not retired, oldest first: more than one while they are rotated. */
+/**
+ * Returns the public keys of all envelope keys that are not retired, oldest first. There is more than one during a
+ * rotation.
+ */
 export async function listSigningKeys(db: Db): Promise<ServerKey[]> {
   const { rows } = await db.query<{ kid: Buffer; alg: PublicKey['alg']; spki: Buffer }>(
     `select kid, alg, spki from tallystick.server_keys where use = 'envelope' and retired_at is null
@@ -59,12 +64,14 @@ export async function listSigningKeys(db: Db): Promise<ServerKey[]> {
   return rows.map(({ kid, alg, spki }) => ({ kid, key: parsePublicKey(alg, spki) }))
 }
 
-/** A ledger whose entries another key signs than the newest. */
+/** A ledger that does not sign with the newest key yet. */
 export type LedgerToRotate = { readonly ledgerId: Uuid; readonly kid: Uint8Array }
 
 /**
- * Ledgers to be moved to the newest key, at most `limit`. Not those that are closed as restored: they take nothing but their acknowledgement. In no order, so that
- * those that can't be moved never stand in front of the others.
+ * Lists at most `limit` ledgers to move to the newest key, in random order, so that ledgers that cannot be moved
+ * never block others.
+ *
+ * Leaves out ledgers that are closed as restored: they take only their acknowledgement.
  */
 export async function listLedgersToRotate(
   db: Db,
@@ -80,7 +87,7 @@ export async function listLedgersToRotate(
   return rows.map((row) => ({ ledgerId: row.ledgerId, kid: row.kid }))
 }
 
-/** Number of all those ledgers. */
+/** Counts all those ledgers. */
 export async function countLedgersToRotate(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.chain_heads
@@ -91,7 +98,7 @@ export async function countLedgersToRotate(db: Db): Promise<number> {
   return rows[0]!.count
 }
 
-/** Retires the keys that sign nowhere any more, once it is safe; how many. Worker only. */
+/** Retires keys that sign nowhere any more, once it is safe. Returns how many. Worker only. */
 export async function retireEnvelopeKeys(db: Db): Promise<number> {
   const { rows } = await db.query<{ retired: number }>('select tallystick.retire_envelope_keys() as retired')
   return rows[0]!.retired

@@ -1,4 +1,4 @@
-/** `migrate` was not run yet, or is running: a caller that can wait may find another state soon. */
+/** `migrate` has not run yet, or is running. A caller that can wait may soon find another state. */
 export class SchemaBehindError extends Error {
   constructor(found: string) {
     super(`${found}: run \`npm run op -- migrate\` first`)

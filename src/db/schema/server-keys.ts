@@ -11,7 +11,7 @@ export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
 type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
 
 /**
- * Makes the deployment's first envelope key and note key where there are none. Throws where the keys that are there are
+ * Creates the deployment's first envelope key and note key if they are missing. Throws if the existing keys are
  * sealed under another master key. Owner only.
  */
 export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
@@ -25,7 +25,7 @@ export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterK
   await getNoteKeySecret(client, masterKey)
 }
 
-/** Makes a key that is newer than all others of its use, whatever the clock says. Owner only. */
+/** Creates a key with a later activation time than all others of its use, whatever the clock says. Owner only. */
 export async function insertServerKey(
   client: pg.ClientBase,
   masterKey: MasterKey,
@@ -48,8 +48,9 @@ export async function insertServerKey(
 }
 
 /**
- * The keys of `use` that are not retired, oldest first, with their opened secrets. There is more than one envelope key
- * during a rotation. The note key's is readable by the worker's login only.
+ * Returns the keys of `use` that are not retired, oldest first, with their opened secrets.
+ *
+ * There is more than one envelope key during a rotation. Only the worker's login can read the note key's secret.
  */
 export async function listServerKeySecrets(
   db: Db,
@@ -73,15 +74,15 @@ export async function listServerKeySecrets(
 }
 
 /**
- * The current note key with its opened secret. It signs checkpoints. It is sealed once, with the first keys of the
- * deployment, so a master key that does not open it is not the deployment's.
+ * Returns the current note key, which signs checkpoints, with its opened secret. Throws if the master key is not the
+ * deployment's: the note key is sealed once, with the first keys.
  */
 export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<ServerKeySecret> {
   const keys = await listServerKeySecrets(db, masterKey, 'note')
   return keys[0]!
 }
 
-/** The kid (lower-case hex) that the ledger's next entry must be signed with; null where there is no such ledger. */
+/** Returns the kid (lower-case hex) that must sign the ledger's next entry; null: no such ledger. */
 export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uuid): Promise<string | null> {
   const { rows } = await db.query<{ kid: Buffer }>({
     name: 'find_envelope_kid',
@@ -91,7 +92,7 @@ export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uuid): Promise<stri
   return rows[0]?.kid.toString('hex') ?? null
 }
 
-/** The public half of the note key, for a new ledger's definition. */
+/** Returns the note key's public key, for a new ledger's definition. */
 export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
   const { rows } = await db.query<{ kid: Buffer; spki: Buffer }>(
     "select kid, spki from tallystick.server_keys where use = 'note' and retired_at is null",
@@ -103,7 +104,7 @@ export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
 
 const ED25519_SEED_BYTES = 32
 
-/** The last 32 bytes of an Ed25519 private key's PKCS #8 form (RFC 8410 §7). */
+/** Returns the last 32 bytes of an Ed25519 private key in PKCS #8 form (RFC 8410 §7). */
 function seedOf(privateKey: KeyObject): Uint8Array {
   return privateKey.export({ type: 'pkcs8', format: 'der' }).subarray(-ED25519_SEED_BYTES)
 }
