@@ -1129,13 +1129,13 @@ CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds te
  LANGUAGE plpgsql
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
--- A missing detail becomes nulls, which the columns refuse: no such entry without its row. An entry that ends something
--- does so once: the row that it ends must be there and not have ended.
+-- A missing detail becomes nulls, which the columns refuse: no such entry is stored without its row. An entry that
+-- ends a row must find it, not yet ended.
 declare
   expected bigint;
   changed bigint;
 begin
-  -- Nine statements that find nothing cost an offer, or a request of a peer, as much as its own.
+  -- Without this test, nine statements that find nothing would double the cost of an offer or of a peer's request.
   if not kinds && '{ledger-created,agent-registered,agent-key-registered,agent-key-revoked,key-created,type-registered,payload-erased,agent-disabled,key-revoked,server-key-rotated,ledger-restored}'
     then return; end if;
 
@@ -1152,7 +1152,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- One a call and ledger: append_entries lets nothing follow it there.
+  -- At most one for each ledger and call: append_entries lets no entry of the ledger follow it.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -1170,7 +1170,7 @@ begin
   )
   insert into api_key_secrets (ledger_id, secret_hash, key_id, mac, expires_at)
   select ledger_id, decode("secretHash", 'hex'), subject_id, decode(mac, 'hex'), "expiresAt" from made
-  -- Without one: of a ledger that comes back from its archive.
+  -- It is null when a ledger is restored from its archive.
   where "secretHash" is not null;
 
   insert into types (ledger_id, name, gated, definition, digest, registered_seq)
@@ -1213,7 +1213,7 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- the only entry of its ledger in a call, because later ones would have been decided by the key before it
+    -- Must be its ledger's only entry in a call: later ones would have been decided by the previous key.
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1
@@ -1289,9 +1289,9 @@ begin
     on conflict do nothing;
   end if;
 
-  -- The short way: notarizations of one open ledger, signed by its key, by the clock, none of which was asked for
-  -- before. The long way could append every item too; it takes those that this way is not sure of, with the head locked
-  -- already.
+  -- Short path: notarizations for one open ledger, signed by its current keys, within clock tolerance, without known
+  -- idempotency keys. The long path could append these too. It takes all items of which the short path is not sure,
+  -- with the head already locked.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
@@ -1305,7 +1305,7 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- Apart, because a query of one item would pay for the plan of this one.
+      -- Separate, because a query for one item would pay for this plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -1336,16 +1336,17 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- An agent's key begins and ends with its entry, so nothing else is decided in a call behind one.
+    -- An agent's key becomes valid or invalid with its entry, so nothing after such an entry is decided in the same
+    -- call.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
-    -- In id order, so that two calls never wait for each other in a circle.
+    -- Locked in id order, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
     signing := exists (select from agent_signing_keys s where s.ledger_id = any (ledger_ids));
     if num_nonnulls(variadic unseen_befores) > 0 then
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- Place of the other item, for each item of a pair.
+    -- For each item of a pair: index of the other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others
@@ -1402,7 +1403,8 @@ begin
         where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
         offset 0
       ) k on true
-      -- Keys of agents: whether the actor's own has signed, and which agents that sign for themselves the entry names besides.
+      -- Keys of agents: whether the actor's own key has signed, and which other agents of the entry must sign for
+      -- themselves.
       left join lateral (
         select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
         where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
@@ -1417,12 +1419,12 @@ begin
             where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
         offset 0
       ) q on true
-      -- A first event needs no look: the primary key of records refuses a second record of that id.
+      -- A first event needs no look-up: the primary key of records refuses a second record with that id.
       left join lateral (
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- A plain join that is planned on empty tables, and kept, reads all entries of the ledger for each step.
+        -- A cached plan of a plain join, made on empty tables, would read all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -1432,19 +1434,19 @@ begin
           when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
           when i.first_seq is not null then
             case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-          -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
+          -- The worker may rotate the key of a frozen ledger. Otherwise the old key could never be retired.
           when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
           when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
-          -- would be, call after call.
+          -- A step that the record has already passed is decided at once. Otherwise each call would decide only the
+          -- first of many steps for one record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
-          -- A statement is appended with the entry that registers it, right behind it, or not at all.
+          -- A statement is appended only together with the entry that registers it, which must follow it.
           when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-          -- The worker alone speaks of a record as `system`, and erases by a rule of retention.
+          -- Only the worker acts as `system` on records, and erases by a retention rule.
           when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
           when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
           when i.by_agent is false or i.unsigned is not null then 13
@@ -1455,20 +1457,20 @@ begin
             select from record_transitions t
             where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
           when i.kind = 'revision-requested' and not i.may_revise then 3
-          -- its peers know the keys of servers alone
+          -- Peers know only the keys of servers.
           when i.by_agent and i.version > 1
             and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
           when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
           when i.version > 1 and case
               when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-              -- accepted where the rules pass, rejected where they fail
+              -- accepted if the rules pass, rejected if they fail
               when i.kind = 'verdict-rendered' and i.gate = 'auto' then
                 i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
               when i.actor_id is null then false
               when i.kind = 'record-activated' then
                 i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
               when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-              -- no verdict by the performer, in any agent's name
+              -- The performer must not overturn a verdict, in any agent's name.
               when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
               when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
               else i.party_id = i.principal_id
@@ -1493,10 +1495,10 @@ begin
         || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
     into outcomes, seqs, chains, prev_seqs, signer_kids, answer
     from decided d left join appended a on a.ix = d.ix
-    -- One of a pair whose other one was not to be appended.
+    -- An item is `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
+    -- An entry without the records that it begins is a caller's mistake that only an auditor would find.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records comes with them'
@@ -1535,7 +1537,7 @@ begin
     where h.size is distinct from n.size) then
     perform refuse_unmoved();
   end if;
-  -- A ledger-created that was refused leaves nothing behind.
+  -- Removes the head of a refused ledger-created.
   if 'ledger-created' = any (kinds) then
     delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
   end if;
@@ -1551,7 +1553,7 @@ declare
   expected bigint;
   changed bigint;
 begin
-  -- Peerings begin and change by their entries, along their states, each once.
+  -- Entries create peerings and change their states, each only along an allowed transition.
   if kinds && '{peer-added,peer-suspended,peer-resumed,peer-revoked}' then
     with item as (
       select i.*, d.*
@@ -1583,7 +1585,7 @@ begin
     if changed <> expected then
       raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
-    -- The cursor is past the entries before it, which are none of the other side's business; this entry may be.
+    -- Entries before this one do not concern the other side, so the cursor starts after them. This entry may be sent.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
     select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
@@ -1593,7 +1595,7 @@ begin
     select i.ledger_id, i.peer_id
     from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
     where i.outcome = 0 and i.kind = 'peer-added';
-    -- The invited's own is the first that it sends; the inviter's went back in an answer.
+    -- The invited side's peer-added is its first entry to send. The inviter's was already sent in an answer.
     insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
     select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
@@ -1616,7 +1618,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- Shares: from the first entry of the record on, or from the one that shares it later.
+  -- Shares start at the record's first entry, or at the entry that shares it later.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -1633,7 +1635,7 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record is shared with a peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
-    -- A peer knows the keys of servers alone.
+    -- Peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
       select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
       join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id
@@ -1715,7 +1717,7 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
-  -- Each of these may have made something due.
+  -- Each of these may have made documents due.
   insert into retention_sweeps (ledger_id, changed_seq)
   select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
   where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
@@ -1749,7 +1751,7 @@ CREATE OR REPLACE FUNCTION tallystick.append_received(ledger_ids uuid[], kinds t
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 declare
-  -- Members of the detail of each entry that receives one, some 5 KB: parsed once, and not again by each statement.
+  -- Members of each receiving entry's detail, about 5 KB. Parsed once and not again by each statement.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -1770,7 +1772,7 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- The home's own step says other things beside it.
+  -- For the home's own step these members have other meanings.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -1782,7 +1784,7 @@ begin
   left join lateral json_to_record(i.received)
     r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
 
-  -- The other side's part of the handshake, or its end.
+  -- The other side completes the handshake or ends the peering.
   if expected > 0 then
     with moved as (
       update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
@@ -1799,7 +1801,8 @@ begin
     end if;
   end if;
 
-  -- Laterals: with joins, a session that calls often keeps a plan that reads all received entries (860 us an entry of 8,000).
+  -- Laterals, because with joins a session that calls often keeps a plan that reads all received entries (860 µs for
+  -- an entry, of 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -1833,7 +1836,7 @@ begin
     on conflict do nothing;
   end if;
 
-  -- The last of several steps of a record in one call tells where it stands.
+  -- Of several steps of a record in one call, the last one determines its state.
   if num_nonnulls(variadic came_standings) > 0 then
     with item as (
       select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
@@ -1852,8 +1855,9 @@ begin
       last_seq = excluded.last_seq;
   end if;
 
-  -- Decisions about offers of ours. Their seqs are known before the offers are looked up: joined to the detail directly, the plan read
-  -- all offers of the ledger for each decision (600 us of 1,500 offers). The last condition keeps it from all that are pending.
+  -- Decisions about this ledger's offers. Their seqs are computed before the offers are looked up. Joined directly to
+  -- the details, the plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last
+  -- condition prevents a plan that reads all pending offers.
   if num_nonnulls(variadic came_offers) > 0 then
     with decided as materialized (
       select i.ledger_id, i.seq as decided_seq, d.*
@@ -1865,7 +1869,7 @@ begin
     where o.ledger_id = d.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
   end if;
 
-  -- Documents that their home erased are removed here too.
+  -- Removes documents that their home has erased.
   if num_nonnulls(variadic came_erasures) > 0 then
     with erased as materialized (
       select i.seq as erased_seq, r.ledger_id, r.seq
@@ -1890,7 +1894,7 @@ begin
   ) i
   where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
 
-  -- The other ledger's new key, named by its old one.
+  -- Replaces the other ledger's key, as an entry under its old key demands.
   if 'peer-key-rotated' = any (kinds) then
     update peer_keys k set until_seq = r.seq
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
@@ -1918,7 +1922,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (issuer text, subject text, "contentType" text, kid text) on true
   where i.outcome = 0 and i.kind = 'statement-registered';
 
-  -- The policy by which the server took it may have been replaced since: the head is locked, so now it counts.
+  -- The policy that the server applied may have been replaced since. The check is final, because the head is locked.
   if exists (
     select from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
     left join lateral json_to_record(i.detail::json) d (policy text) on true
@@ -2015,7 +2019,7 @@ CREATE OR REPLACE FUNCTION tallystick.begin_peer_request(ledger uuid, peer uuid,
 AS $function$
 begin
   perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
-  -- For longer than a request may be old or early, on both sides.
+  -- Longer than the tolerated age of a request, in both directions.
   delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
   insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
   return found;
@@ -2036,9 +2040,9 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
+    if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- closed or opened: privileges decide who may
+    -- only `closed` changes: privileges decide who may do that
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -2082,7 +2086,8 @@ begin
   select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
   w = jsonb_populate_record(w, webhook_settings(settings));
   if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
-  -- All columns, because a statement that names them would have to name each new setting. The row is locked.
+  -- Updates all columns, because a statement that names them would have to be changed for each new setting. The row
+  -- is locked.
   execute (
     select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
       string_agg(quote_ident(a.attname), ', '))
@@ -2141,7 +2146,7 @@ begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The first three lines of a note (C2SP tlog-checkpoint).
+    -- The first three lines of the note (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint agrees with the chain and extends the checkpoints before it'
@@ -2193,7 +2198,7 @@ declare
     'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
-  -- One after another for each ledger: none comes between the look at the others and the new one.
+  -- Serialized for each ledger, so that no other endpoint is created between the check and the insert.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
   select o.webhook_id into twin from webhooks o
   where o.ledger_id = ledger and o.state <> 'deleted'
@@ -2269,7 +2274,7 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- One piece, and not all before it: it is asked for each entry.
+        -- Finds one piece and not all before it, because this runs for each entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -2326,7 +2331,7 @@ declare
   erased erasures[];
   changed int4;
 begin
-  -- In their order, so that two workers never wait for each other in a circle.
+  -- Locked in order, so that two workers never deadlock.
   perform from erasures e where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null order by e.seq for update;
   with done as (
     update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null
@@ -2356,7 +2361,8 @@ begin
     if changed <> cardinality(chunk_seqs) then
       raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
     end if;
-    -- Keys of references begin with `R`; those of persons with `S`, and end with the record's place in the chunk.
+    -- Keys of references begin with `R`. Keys of data subjects begin with `S` and end with the record's index in the
+    -- chunk.
     delete from batch_keys k using unnest(key_chunks, keys_gone) g (n, key)
     where k.ledger_id = ledger and k.key = g.key and get_byte(k.key, 0) = ascii('R')
       and k.seq = chunk_seqs[g.n] and k.chunk = chunk_numbers[g.n];
@@ -2370,7 +2376,7 @@ begin
       and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
 
-  -- The label of a gated record stays, because its other documents are found by it: forget_labels.
+  -- The label of a gated record stays, because it finds the record's other documents (forget_labels).
   update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
     subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
       then r.subject end
@@ -2567,7 +2573,7 @@ begin
     or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
     return false;
   end if;
-  -- Nobody can use these any more.
+  -- These have long expired.
   delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
   insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
@@ -2872,7 +2878,7 @@ begin
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- A label goes with the payload, or after it.
+      -- A label is removed with the payload or later.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record changes only by an erasure, explained by an entry'
@@ -2893,16 +2899,16 @@ declare
 begin
   if not lock_webhook(ledger, webhook) then return 'missing'; end if;
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
-  last_seq = least(end_seq, c.next_seq);  -- without nulls
+  last_seq = least(end_seq, c.next_seq);  -- least ignores nulls
   if c.recover_seq is not null then
-    -- Its beginning is not known any more, so the request must be part of the rest.
+    -- Where the running recovery began is unknown, so the request must be within its rest.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- As above: the worker that delivers to it looks anew.
+    -- Changes `xmin`, so that the delivering worker reads the endpoint again.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
   return 'recovering';
@@ -2936,7 +2942,7 @@ AS $function$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- The first held event of each record becomes due.
+  -- The first waiting event of each record becomes due.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -3090,7 +3096,7 @@ begin
   end if;
   if piece_state = 'kept' then
     update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
-    -- The ledger is being moved since (refuse_while_moving).
+    -- The move of the ledger has begun meanwhile (refuse_while_moving).
     if not found then return; end if;
   end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
@@ -3149,7 +3155,7 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
-      -- An entry about the peering itself that the other side refused is not sent again.
+      -- A refused entry about the peering itself is not sent again.
       and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
@@ -3171,7 +3177,7 @@ AS $function$
 declare
   found_id uuid;
 begin
-  -- One after another for each ledger, so that an open audit can't end between the two looks at it.
+  -- Serialized for each ledger, so that an open audit cannot end between the insert and the select.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing
@@ -3250,7 +3256,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- The worker that delivers now reads again what is due.
+  -- Makes the delivering worker read due deliveries again.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -3316,7 +3322,7 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- A write of this row has the worker that delivers read it again.
+  -- Changes `xmin`, so that the delivering worker reads the endpoint again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
 end $function$;
@@ -3467,7 +3473,7 @@ declare
   moved int4 := 0;
   changed int4;
 begin
-  -- One statement: each of its own costs a call of one item 100 us.
+  -- One statement, because each further statement costs a call of one item 100 µs.
   with new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope, signer_kid)
@@ -3516,7 +3522,7 @@ begin
     where outcomes[n.item] = 0;
   end if;
 
-  -- Notarizations make nothing else.
+  -- Notarizations create no other rows.
   if kinds <@ '{record-notarized,batch-notarized}' and cardinality(gated_items) + cardinality(document_items) = 0 then return true; end if;
 
   if 'record-created' = any (kinds) or cardinality(gated_items) > 0 then
@@ -3536,7 +3542,8 @@ begin
   if 2 <= any (versions) then
     steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
   end if;
-  -- One step of each record a turn, as its trigger wants it: a call has two of one record at most, a restore as many as were archived.
+  -- Applies one step of each record at a time, as its trigger demands. A call has at most two steps of a record; a
+  -- restore has as many as were archived.
   for nth in 1 .. steps loop
     update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
       performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
@@ -3567,7 +3574,8 @@ begin
     end if;
   end if;
 
-  -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
+  -- Rows that administrative entries (without a version) name: ledgers, agents, keys. Details have their columns as
+  -- JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -3579,7 +3587,7 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- After that: an erasure of this call may stand before the lift.
+  -- Last, because an erasure in this call may come before the lift.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
@@ -3587,7 +3595,7 @@ begin
       and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
       and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
   end if;
-  -- And entries about peers, shares of records, and offers.
+  -- Entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;
@@ -3953,17 +3961,17 @@ grant delete, select on table tallystick.webhooks to tallystick_worker;
 
 comment on aggregate tallystick.chain_extend(bytea,bytea) is 'Chain after each leaf, as a window aggregate, starting from the chain of the head.';
 
-comment on column tallystick.archive_pieces.documents_digest is 'null: the piece has no document.';
+comment on column tallystick.archive_pieces.documents_digest is 'null: the piece has no documents.';
 
-comment on column tallystick.batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
+comment on column tallystick.batch_chunks.chunk is 'Number of the chunk in its batch. All but the last chunk have 64 records.';
 
-comment on column tallystick.batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md); null: it lies in the archive alone.';
+comment on column tallystick.batch_chunks.content is 'Everything that cannot be derived from the entry, in zstd (docs/formats/chunks.md); null: only the archive has it.';
 
-comment on column tallystick.batch_chunks.erased_seq is 'Entry that erased the payload that was taken away last.';
+comment on column tallystick.batch_chunks.erased_seq is 'Entry that erased the payload that was removed last.';
 
 comment on column tallystick.batch_chunks.first_record_id is 'Id of the first record; each next one is greater by one.';
 
-comment on column tallystick.batch_chunks.metadata is 'Metadata of its records, zstd, which the archive lacks; null while the content is here, or where no record has any.';
+comment on column tallystick.batch_chunks.metadata is 'Metadata of the records in zstd, which the archive lacks; null while the content is in Postgres, or if no record has metadata.';
 
 comment on column tallystick.batch_chunks.released_bytes is 'Length of the content that has left for the archive.';
 
@@ -3973,9 +3981,9 @@ comment on column tallystick.entries.actor_id is 'Agent that acted; null: the sy
 
 comment on column tallystick.entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 
-comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md); null: it lies in the archive alone.';
+comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); for kind statement, another party''s (docs/formats/registered-statements.md); null: only the archive has it.';
 
-comment on column tallystick.entries.item_count is 'Number of records of a batch; null: no batch.';
+comment on column tallystick.entries.item_count is 'Number of records in a batch; null: not a batch.';
 
 comment on column tallystick.entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 
@@ -3987,11 +3995,11 @@ comment on column tallystick.entries.subject_id is 'Record, batch, agent, key or
 
 comment on column tallystick.entries.version is 'Version of the record after the event.';
 
-comment on column tallystick.gated_records.ended_as is 'State in which it has ended; empty while it is open. An overturning moves it from REJECTED to ACCEPTED.';
+comment on column tallystick.gated_records.ended_as is 'Final state; empty while the record is open. An overturning changes REJECTED to ACCEPTED.';
 
-comment on column tallystick.gated_records.performer_remote is 'Name (led_…/agt_…) of a performer of another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
+comment on column tallystick.gated_records.performer_remote is 'Name (led_…/agt_…) of a performer in another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
 
-comment on column tallystick.ledgers.subject_salt is 'Key of the hashes of labels by which the records of a person are found.';
+comment on column tallystick.ledgers.subject_salt is 'Key of the label hashes by which the records of a data subject are found.';
 
 comment on column tallystick.records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 
@@ -4003,426 +4011,483 @@ comment on column tallystick.records.payload is 'Canonical JSON; null once erase
 
 comment on column tallystick.records.payload_erased_seq is 'Entry that erased the payload.';
 
-comment on column tallystick.records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once the last document is erased.';
+comment on column tallystick.records.subject is 'Data subject of the record: keyed hash of the label (src/records/subjects/label.ts). Unsigned; null once the last document is erased.';
 
-comment on column tallystick.retention_rules.days is 'Time that documents of a record are kept after its end; null: for ever.';
+comment on column tallystick.retention_rules.days is 'Retention of a record''s documents after its end, in days; null: forever.';
 
-comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering that this side was invited to. false: the ledger has too many.';
+comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering to which this side was invited. false: the ledger has too many.';
 
-comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores what administrative entries say, by kind: agents, keys, types, erasures, closures, and the rows of gated records'' ends.';
+comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores the details of administrative entries, by kind: agents, keys, types, erasures, closures, and the ends of
+rows.';
 
-comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
+comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains. There is no other way to append.
 
-Arguments are arrays with one element an item, in seven groups:
-  entries      ledger_ids … envelopes: the entry as it is signed and stored
-  details      what an administrative or federation entry says besides, as JSON by kind (append_details, append_federation)
+Arguments are arrays with one element for each item, in seven groups:
+  entries      ledger_ids … envelopes: the entry as signed and stored
+  details      further content of administrative and federation entries, as JSON by kind (append_details, append_federation)
   idempotency  actor, hash of the key, salt and fingerprint
-  records      records that items make; record_items[n] is the 1-based item that makes record n
-  chunks       records of batches, 64 a chunk, and the keys by which searches find each
+  records      records that items create; record_items[n] is the 1-based item that creates record n
+  chunks       records of batches, 64 in a chunk, and the keys by which searches find each chunk
   gated        terms and steps of gated records
   documents    documents of steps
-and `mac`: key id and HMAC-SHA256 over array_send of every other argument, in their order. The binary form is what came over
-the wire, because array_send gives back what array_recv took. One MAC a call, not one an entry: it holds entries, rows and
-their order to each other, and costs one pass. A wrong one raises 28000 (constraint append_entries_mac).
 
-Decides each item as if one after another in order, but in sets; a refused item never spoils its neighbours. Answers 41 bytes
-an item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended). APPEND_OUTCOMES in
-src/db/chain/append-entries.ts names the outcomes, src/append/append-one.ts the code that a client gets for each. In order of
-precedence:
+`mac` is a key id and an HMAC-SHA256 over array_send of every other argument, in order. array_send returns the
+bytes that array_recv received over the wire. There is one MAC for a call and not one for each entry: it binds
+entries, rows and their order together, and takes one pass. A wrong MAC raises 28000 (constraint
+append_entries_mac).
+
+The items are decided as if one after another, but in sets. A refused item never affects its neighbours. Returns 41
+bytes for each item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
+
+APPEND_OUTCOMES in src/db/chain/append-entries.ts names the outcomes, and src/append/append-one.ts the client''s
+error codes. In order of precedence:
 
    5 refused_ledger     no such ledger, or a ledger-created for one that has entries
    1 replayed           known idempotency key, same request: seq is the first outcome''s
-   2 conflict           known idempotency key, another request; or the first one''s fingerprint was erased with a document of it
+   2 conflict           known idempotency key, different request; or an erasure removed the first one''s fingerprint
    9 refused_frozen     the operator has frozen the ledger
-  10 refused_closed     the ledger is an older backup of itself, and nobody has acknowledged that
-  15 refused_moving     the ledger is being moved to another database, or from one
-  16 refused_moved      the ledger lives in another database
+  10 refused_closed     the ledger is an older backup of itself, which nobody has acknowledged
+  15 refused_moving     the ledger is being moved to or from another database
+  16 refused_moved      the ledger is in another database
    3 refused_state      a ledger-restored with nothing to acknowledge
    7 again              a second item for the same record or idempotency key in this call
    8 refused_kind       unknown kind, or one that only the worker''s login may append
-   6 stale              signed by a key that is not the ledger''s current one; or a trace of a batch of spans has got others since
-                        it was looked whether they are known
-  13 refused_signature  signed by a key that is not a current one of the actor''s; or by the server, of an agent that signs for itself
-  14 refused_taken      an agent has chosen an id that the ledger has
-   3 refused_state      no such transition from the record''s state; a revision beyond the agreed number
+   6 stale              signed by a key that is not the ledger''s current one; or a trace of a batch of spans has grown since
+                        it was checked for known spans
+  13 refused_signature  signed by a key that is not a current one of the actor; or signed by the server although the agent
+                        must sign for itself
+  14 refused_taken      an agent has chosen an id that the ledger already has
+   3 refused_state      no such transition from the record''s state; or a revision beyond the agreed number
    6 stale              `previous` is not the record''s last leaf
   12 refused_party      not this agent''s step: the principal judges, the performer performs, `auto` decides by the rules
   11 refused_deadline   an activation or completion after the record''s deadline, or an expiry before it
-   4 refused_clock      recordedAt more than 30 s off the database''s clock, or 20 s where an agent has signed
+   4 refused_clock      recordedAt more than 30 s off the database''s clock, or 20 s if an agent has signed
    0 appended
 
-A call takes one step of a record, with one exception: the worker''s completion-verified and, right behind it, the `auto`
-verdict that follows from it. Both are appended or neither; the one that could have been is `again`. So it is with a statement
-of somebody else and the statement-registered right behind it. `kids` has the ledger''s key for both.
+A call takes at most one step of a record, with one exception: the worker''s completion-verified, followed by the
+resulting `auto` verdict. Both are appended or neither; the item that could have been appended is `again`. The same
+holds for another party''s statement, followed by its statement-registered. `kids` has the ledger''s key for both.
 
-A call whose entries did not move the head raises 55000: a trigger is off, and an entry behind the head
-would be in no export.
+A call whose entries did not move the head raises 55000: a trigger is off, and exports would miss an entry beyond
+the head.
 
-Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it
-made while the tables were empty: plain joins cost up to 92 ms a row after 100,000 rows. With hash joins off as well, joining
-the parts of the answer became quadratic: 87 instead of 26 us a row at 256 items. Left to itself Postgres plans a small call
-anew each time, and a call of one item costs 970 us instead of 500.
+Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans
+that it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. With hash joins off too,
+joining the parts of the answer became quadratic: 87 instead of 26 µs a row at 256 items. By default Postgres plans
+a small call anew each time, and a call of one item takes 970 µs instead of 500.
 
-Cost, Postgres'' own CPU with 600-byte envelopes on 2 shared cores of 2.5 GHz: 500 us for a call of 1 item; an item of 64
-costs 31 us (with idempotency keys 40), of 1,000 25. Steps of gated records cost a call that only notarizes nothing (1 item 910
-and 921 us before and after, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281); finding pairs by windows over all items
-cost 5 to 8 % at 64 items. The MAC costs 5 to 8 % (1 item 1,643 and 1,767 us, 64 items 6,112 and 6,415, on a busy machine).
+Cost in Postgres'' own CPU, with 600-byte envelopes on 2 shared cores of 2.5 GHz:
 
-A batch of 1,000 records costs 1,400 us; 13,400 when each record had a row. Chunks cost other calls nothing (before and after, in
-turns on a busy machine, 1 item 695 and 682 us, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694).
+- A call of 1 item takes 500 µs. Each item of 64 takes 31 µs (40 with idempotency keys), each of 1,000 takes 25.
+- Steps of gated records cost nothing for calls that only notarize. Before and after: 1 item 910 and 921 µs, 64
+  items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
+- Finding pairs by windows over all items cost 5 to 8 % at 64 items.
+- The MAC costs 5 to 8 %: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415, on a busy machine.
+- A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
+- Chunks cost nothing for other calls. Before and after, alternating on a busy machine: 1 item 695 and 682 µs, 64
+  items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 
-The short way, in turns with the long one alone on a slower machine: 1 item 750 and 490 us, 4 items 890 and 650, 16 items 1,530
-and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. The triggers take a third of the 490
-(entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22) and the MAC 31. Tried and not taken,
-because they brought nothing that stood out of the noise: entries_extend_chain in one statement instead of two (510),
-and with a way of its own for one entry (505).
+The long path alone and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4 items 890
+and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a third of
+the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
 
-This function decides, and write_entries writes. A new argument stands in both: here as argument, in the mac and in the call, there as
-argument and in its insert; and in the same order in the table of columns of src/db/chain/append-entries.ts.';
+Rejected, because the gain was within the noise: entries_extend_chain in one statement instead of two (510), and
+with a special case for one entry (505).
 
-comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores what entries say about peers, shares and offers, by kind. Called for every entry with details, as append_details is.';
+This function decides, and write_entries writes. A new argument must be added to both: here as an argument, to the
+MAC and to the call; there as an argument and to its insert. The columns in src/db/chain/append-entries.ts have the
+same order.';
 
-comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as their entries set them, and has the worker look through the ledger again.';
+comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the details of entries about peers, shares and offers, by kind. Like append_details, it is called for every
+entry with details.';
 
-comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s entry; the
-other members are what follows from it.';
+comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as set by their entries, and restarts the worker''s sweep of the ledger.';
 
-comment on function tallystick.append_statements(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores by what a registered statement is found: `seq` is the statement''s, one before the entry that registers it.';
+comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s
+entry; the other members are its consequences.';
 
-comment on function tallystick.archive_pieces_change() is 'Trigger: a piece of an archive stays what it is, and from `kept` by `leaving` comes to `left`. One that has content which is nowhere
-else stays.';
+comment on function tallystick.append_statements(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the search columns of registered statements. `seq` is the statement''s: one before the entry that registers
+it.';
 
-comment on function tallystick.batch_chunks_begin() is 'Trigger: the chunks of a batch come all at once, numbered from 0, and hold as many records as its entry says, with consecutive
-ids.';
+comment on function tallystick.archive_pieces_change() is 'Trigger: an archive piece never changes. Its state advances from `kept` through `leaving` to `left`. A piece with
+content that is nowhere else cannot be deleted.';
 
-comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure of one of its records, explained by the entry, or because its content leaves for the
-archive, which has it. An audit finds what else changed with it: the digests of all records are signed.';
+comment on function tallystick.batch_chunks_begin() is 'Trigger: a batch''s chunks are inserted together and numbered from 0. Their number of records must match the entry,
+and ids must be consecutive.';
 
-comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.';
+comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure that an entry ordered, or when its content leaves for the archive,
+which has it. An audit detects any other change, because the digests of all records are signed.';
 
-comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so. It fires always.';
+comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction and stores the nonce. Returns whether the nonce is new.';
 
-comment on function tallystick.chain_link(bytea,bytea) is 'Chain after `leaf` (docs/formats/chain-and-checkpoints.md).';
+comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. It always
+fires.';
 
-comment on function tallystick.chain_step(bytea,bytea,bytea) is 'Step of chain_extend.';
+comment on function tallystick.chain_link(bytea,bytea) is 'Returns the chain after `leaf` (docs/formats/chain-and-checkpoints.md).';
 
-comment on function tallystick.change_webhook(uuid,uuid,jsonb,boolean) is 'Changes the settings that are members of `settings`. Answers `missing`, `documents` (it would send documents, and
-`with_documents` says that this caller may not ask for that), or `changed`.';
+comment on function tallystick.chain_step(bytea,bytea,bytea) is 'State transition function of the aggregate chain_extend.';
 
-comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds to what a peer had stored today. Raises if its budget does not allow it.';
+comment on function tallystick.change_webhook(uuid,uuid,jsonb,boolean) is 'Changes the settings in `settings`. Returns `changed`, `missing`, or `documents`: it would send documents, which
+`with_documents` forbids.';
 
-comment on function tallystick.charge_peers() is 'Trigger: charges peers for what is stored for them. Counted where rows are made, so that no way in is free: an entry together
-with ours that answers it and the evidence in it, documents, types, and forks.';
+comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds stored entries and bytes to a peer''s use of today. Raises if that exceeds its budget.';
 
-comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint says what the chain says, in its note too, and never less than an earlier one.';
+comment on function tallystick.charge_peers() is 'Trigger: charges peers for stored data. It counts rows where they are inserted, so that no path is free: a received
+entry with the local entry that answers it and its evidence, documents, types and forks.';
 
-comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, what was kept outside Postgres, and answers which. Takes the locks of
-the heads: neither an entry appended meanwhile nor an acknowledgement slips through. The API''s login could append a
-ledger-restored that nobody signed, so the worker verifies it; a false one stands at `refused_seqs` and counts as none. One
-call takes 1,000 ledgers, or servers would go on building on the last ones for many seconds.';
+comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint and its note must agree with the chain. Each checkpoint is larger than all earlier ones.';
 
-comment on function tallystick.create_webhook(uuid,uuid,jsonb,uuid,uuid,bytea,bytea,integer) is 'Creates an endpoint that hears of what is appended from now on. Answers it, or one just like it, because a client without an
-answer asks again, or null if the ledger has `webhooks_max` of them.';
+comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the
+closed ones.
 
-comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint: its secrets at once; the worker removes the rest. false: no such endpoint.';
+Locks the heads, so that neither an append nor an acknowledgement can come in between. The API''s login could append
+a ledger-restored that nobody signed, so the worker verifies it. A false one, at `refused_seqs`, is ignored. A call
+takes at most 1,000 ledgers; with more, servers would continue to append to the last ones for many seconds.';
 
-comment on function tallystick.documents_keep() is 'Trigger: a document lies with the entry that digests it, and only ever becomes null, with the entry that erases it. Evidence
-that an agent offers to another ledger lies with its offer.';
+comment on function tallystick.create_webhook(uuid,uuid,jsonb,uuid,uuid,bytea,bytea,integer) is 'Creates an endpoint for events that are appended from now on and returns its id. Returns an identical endpoint if
+there is one, because a client without an answer retries. null: the ledger has `webhooks_max` endpoints.';
 
-comment on function tallystick.entries_change() is 'Trigger: an entry never changes, except that the envelope of a notarization leaves for the archive, which has it. Its leaf stays, by
-which the envelope is known again.';
+comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint and its secrets. The worker removes the other rows. false: no such endpoint.';
 
-comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
-and an entry that its head does not explain cannot be inserted. It fires always.';
+comment on function tallystick.documents_keep() is 'Trigger: a document is inserted with the entry that has its digest, and only an erasure sets it to null. Evidence
+that an agent offers to another ledger is stored with its offer.';
 
-comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents that the entries at `ats` erased, of one ledger. The caller has verified the entries; here they must only
-exist. Returns how many were removed: those that were removed before are passed over. Records of batches lie in compressed chunks,
-which the caller rewrites, each once for all of its records: `chunk_seqs` and `chunk_numbers` say which, `chunks_before` is the
-SHA-256 of the content that it read, `chunks_after` the content without the payloads, and keys_gone[n], of the chunk key_chunks[n], a
-reference that no record of that chunk has any more. In the place of a content that has left for the archive stands the metadata that is left
-here; empty: none. Metadata may be the same after an erasure, so its SHA-256 begins with `erased_seq`, as eight bytes; -1: null. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
-row nor chunk.
+comment on function tallystick.entries_change() is 'Trigger: an entry never changes. Only the envelope of a notarization is removed once the archive has it. Its leaf
+stays and identifies the envelope.';
 
-A plan for each call: a session would keep the one that it made for empty tables.';
+comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries must continue their ledger''s chain, link by link. Moves the chain''s head, which nothing
+else can move. Entries that do not continue the head are refused. It always fires.';
 
-comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Finds the first outcome of a request with this Idempotency-Key: its seq; -1 for another request; null for none. Serves requests
-that the present state would refuse although the same request may have been done before.';
+comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents of one ledger that the entries at `ats` erased. Returns how many were removed; documents that
+are already removed are skipped. The caller has verified the entries; here they only have to exist.
 
-comment on function tallystick.forget_labels(uuid,uuid,integer) is 'Takes away the labels of gated records that have ended and have no document any more, among the next `page` records behind
-`after_ledger` and `after_record` whose payload is gone and whose label is not. Returns the last of them; null: these were all.
-While a record is open it can get documents that are found by its label. Rows of a ledger that is moved stay as they were copied.';
+Records of batches are in compressed chunks, which the caller rewrites, each once for all of its records:
 
-comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it, as it says. Its principal is the party of that entry.
-Its deadline is watched from then on.';
+- `chunk_seqs` and `chunk_numbers`: which chunks.
+- `chunks_before`: SHA-256 of the content that the caller read.
+- `chunks_after`: the content without the payloads.
+- `keys_gone[n]`: a reference that no record of chunk `key_chunks[n]` has any more.
 
-comment on function tallystick.gated_records_change() is 'Trigger: a gated record moves as record_transitions says, one version at a time, each step explained by its newest entry. Its
-terms are fixed; the activation fixes the performer, and the entry that asks for a revision counts it. Work that waits for the worker
-follows the state. Its rows go one by one, by their keys: by a join the session keeps a plan that was made for few rows, and by ctid a row
-would stay that a worker has given a job meanwhile.';
+If the content has moved to the archive, the remaining metadata takes its place; empty: none. Metadata may be
+unchanged by an erasure, so its SHA-256 begins with `erased_seq` as eight bytes; -1: null.
 
-comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Holds on a record at a place of the chain: none before the newest lift, because hold_records has those that stand. Those that name
-records are found by the record, whatever else the ledger holds. hold_records only finds them: what is held, their own rows say.';
+Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither row nor chunk.
 
-comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request, but not so the fingerprint: a short request could be guessed
-from it.';
+Each call is planned anew, because a session would keep a plan made on empty tables.';
+
+comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Returns the seq of the first outcome for this Idempotency-Key; -1: it was a different request; null: none. Used for
+requests that the present state would refuse, although they may have succeeded before.';
+
+comment on function tallystick.forget_labels(uuid,uuid,integer) is 'Removes labels of ended gated records that have no document any more. Reads the next `page` records, after
+`after_ledger` and `after_record`, with a label but without a payload.
+
+Returns the last of them; null: there are no more. While a record is open, it can get documents that its label must
+find. Rows of a ledger that was or is being moved stay as copied.';
+
+comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it and must match it. The principal is the entry''s
+party. Adds the deadline to open_deadlines.';
+
+comment on function tallystick.gated_records_change() is 'Trigger: a gated record changes as record_transitions allows, one version at a time, with an entry for each step.
+Terms are fixed; the activation sets the performer, and revision-requested counts a revision.
+
+Also updates the rows of waiting work, one by one and by key. By a join, a session would keep a plan made for few
+rows. By ctid, a row would remain if a worker has given it a job meanwhile.';
+
+comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Returns the holds on a record at a given seq. None is returned for a seq before the newest lift, because
+hold_records has only standing holds.
+
+Holds that name records are found by the record, however many other holds the ledger has. hold_records only finds
+them; the rows of `holds` determine what is held.';
+
+comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request, but its fingerprint does not, because a short
+request could be guessed from it.';
 
 comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) is 'Stores an invitation. false: the ledger has too many.';
 
-comment on function tallystick.is_of_batch(uuid) is 'Whether a record with this id lies in a chunk, and has no row: a bit of the id says so (records_ids, batch_chunks_ids).';
+comment on function tallystick.is_of_batch(uuid) is 'Whether a record with this id is in a chunk and not in a row, by a bit of the id (records_ids, batch_chunks_ids).';
 
-comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Items whose traces, or groups of logs, have got records of the same agent from `unseen_befores` on: what they bring may be there already
-(docs/decisions/0030-a-span-is-one-record.md). Their other keys say nothing of that.';
+comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose traces, or groups of logs, got records of the same agent from `unseen_befores` on. Their
+spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md). Other keys of the items are
+ignored.';
 
-comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Keeps an entry that claims a place already taken. false: as many as are kept are here already.';
+comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Stores an entry whose position is already taken by another one. Does nothing if `forks_max` are stored.';
 
-comment on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) is 'Keeps what a request for a cosignature says: the other side''s key, the tree that is cosigned, another tree of a size that was. null: as
-it is. The caller holds the lock of the peering.';
+comment on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) is 'Stores the facts of a request for a cosignature: the other side''s key, the cosigned tree, and a different tree of a
+size that was seen. null: unchanged. The caller has locked the peering.';
 
-comment on function tallystick.keeping_change() is 'Trigger: a rule never changes, and a hold only by the entry that lifts it; its records go after that.';
+comment on function tallystick.keeping_change() is 'Trigger: a rule never changes. A hold changes only by the entry that lifts it, and its hold_records are deleted
+afterwards.';
 
-comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Facts by which rules and holds find a record: its type, its agents (who made it, for whom, and who performs it), the entry that
-made it, and since when nothing more happens to it: null while it is open. A record of a batch has no row: then they are those
-that the caller has read from its chunk, of the entry at `document_seq`. A record of another ledger has none either: its type is the one
-that its home says, and its agents are those that offered the evidence at `document_seq`.';
+comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Returns the facts by which rules and holds select a record: its type, its agents (maker, represented agent,
+performer), the entry that made it, and the time of its last change (null while it is open).
 
-comment on function tallystick.leaves_for_archive(text) is 'Whether envelopes of this kind may leave for the archive: reads, proofs and audits need them, and nothing that is appended.';
+A record of a batch has no row: the caller passes type and agents from its chunk, and the entry at `document_seq`
+made it. A record of another ledger has no row either: its type is the one that its home states, and its agents are
+those that offered the evidence at `document_seq`.';
 
-comment on function tallystick.ledger_ends(uuid) is 'Answers the size of the ledger, and that of its newest checkpoint.';
+comment on function tallystick.leaves_for_archive(text) is 'Whether envelopes of this kind may leave for the archive. No append needs them, only reads, proofs and audits.';
+
+comment on function tallystick.ledger_ends(uuid) is 'Returns the size of the ledger and of its newest checkpoint.';
 
 comment on function tallystick.lock_webhook(uuid,uuid) is 'Locks an endpoint until the end of the transaction. false: no such endpoint.';
 
-comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` (key id, 8 bytes; HMAC-SHA256, 32 bytes) over a message. Both sides are hashed once more under the key, so that
-the time of the comparison tells nothing about the right one.';
+comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` (key id, 8 bytes; HMAC-SHA256, 32 bytes) over a message. Both sides are hashed again under the key,
+so that the time of the comparison reveals nothing about the right MAC.';
 
-comment on function tallystick.missing_guards() is 'Guards of the tables that are off or missing, a sentence each: triggers that migrate noted, foreign keys, and the log of a table, which a
-crash would empty without it.';
+comment on function tallystick.missing_guards() is 'Returns a sentence for each guard that is off or missing: triggers that migrate has stored in `guards`, foreign
+keys, and the write-ahead log of a table. After a crash, an unlogged table would be empty.';
 
-comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'Whether each item of a ledger that its own key has not signed was signed by a current key of its actor, and chooses an id that the
-ledger does not have, within 20 s of the clock: for the short way of append_entries. The long one finds out which does not.
-20 s, so that one agent alone cannot make entries a minute apart, between which a verifier looks for a checkpoint (src/proof/ledger/tail.ts).';
+comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'For the short path of append_entries: checks all items of a ledger that its own key has not signed. Each must be
+signed by a current key of its actor, choose an id that the ledger does not have, and be within 20 s of the clock.
+The long path finds out which item fails.
 
-comment on function tallystick.owner_silences_triggers() is 'Whether it is the owner who writes where session_replication_role is replica: move-ledger copies rows as they are.';
+The limit is 20 s, so that one agent alone cannot make entries that are a minute apart, between which a verifier
+expects a checkpoint (src/proof/ledger/tail.ts).';
 
-comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.';
+comment on function tallystick.owner_silences_triggers() is 'Whether the session belongs to the owner, who may write with session_replication_role = replica: move-ledger copies
+rows unchanged.';
 
-comment on function tallystick.peer_witnesses_grow() is 'Trigger: the tree of a peer that this side has cosigned only grows, and a fork that was found stays.';
+comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an active endpoint. One that is paused or disabled stays unchanged. false: no such endpoint.';
 
-comment on function tallystick.place_in_batch(uuid) is 'Place of a record in its batch: the low 12 bits of its id.';
+comment on function tallystick.peer_witnesses_grow() is 'Trigger: the cosigned tree of a peer only grows, and a fork that was found stays.';
 
-comment on function tallystick.records_begin() is 'Trigger: a record begins with an entry about it.';
+comment on function tallystick.place_in_batch(uuid) is 'Returns a record''s index in its batch: the low 12 bits of its id.';
 
-comment on function tallystick.records_change() is 'Trigger: a record never changes, except that its documents become null with the entry that erases them.';
+comment on function tallystick.records_begin() is 'Trigger: a record must have an entry that begins it.';
 
-comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers entries from `from_seq` to before `end_seq` (null: everything that the endpoint is past) again; those already delivered
-only with `delivered`. Answers `missing`, `busy` (another recovery is under way), or `recovering`.';
+comment on function tallystick.records_change() is 'Trigger: a record never changes, except that an erasure sets its documents to null.';
 
-comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Delivers dead letters again, oldest first, from the id `first_event` on, at most `deliveries_max`. Answers how many, and
+comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers entries from `from_seq` to before `end_seq` again; null: up to the endpoint''s position. Events that were
+delivered are included only with `delivered`. Returns `missing`, `busy` (another recovery is running) or
+`recovering`.';
+
+comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns how many, and
 whether there are more. No row: no such endpoint.';
 
-comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Begins the retry schedule of deliveries anew. A lane that sees another time here reads what is due again
-(src/db/events/webhook-work.ts).';
+comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Restarts the retry schedule of deliveries. A sender that sees a different due time in the cursor reads due
+deliveries again (src/db/events/webhook-work.ts).';
 
-comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Delivers one event again. Answers `missing`, `held` (it already waits for an earlier event of its record), or `redelivered`.';
+comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Redelivers one event. Returns `missing`, `held` (it already waits for an earlier event of its record) or
+`redelivered`.';
 
 comment on function tallystick.refuse_change() is 'Trigger: refuses to change or remove rows of an append-only table.';
 
-comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of what is held, and by a rule of what is kept for longer by the database''s clock.
-The ledger''s head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.';
+comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of held documents, and erasures by a rule before the retention is over, by the database''s clock.
+The ledger''s head is locked: a hold that was committed before is seen, and a later hold finds the erasure in the
+chain.';
 
-comment on function tallystick.refuse_unmoved() is 'Raises 55000, without a constraint, because it is the database''s state and no row''s: entries were inserted, and the trigger that moves
-the head did not fire.';
+comment on function tallystick.refuse_unmoved() is 'Raises 55000 because entries were inserted but the trigger that moves the head did not fire. No constraint is
+named: it is the database''s state and no row''s fault.';
 
-comment on function tallystick.refuse_while_moving() is 'Trigger: while a ledger is moved to another database, and after that, its rows stay as they were copied. A statement of the worker may be
-about many ledgers, and passes over this one''s.';
+comment on function tallystick.refuse_while_moving() is 'Trigger: the rows of a ledger that is being moved, or was moved, to another database stay as copied. A statement of
+the worker may affect many ledgers and skips the rows of such a ledger.';
 
-comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. For sessions whose session_replication_role is replica: triggers and foreign keys are off, and
-what they would check, or complete, would not happen.';
+comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. Called in sessions with session_replication_role = replica: triggers
+and foreign keys are off, so their checks and additional writes would be missing.';
 
-comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys by which agents sign for themselves. A verifier refuses a ledger in which an agent has more current keys than these, or
-a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked
-an agent has 256 at most: the follower reads and digests all keys of a ledger, and an agent rotates its own as often as it likes.';
+comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys by which agents sign for themselves.
 
-comment on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) is 'Takes content out of Postgres, whose piece of the archive the caller has read back and compared with it. `chunks_before` has the SHA-256
-of the content of each chunk, `kept_metadata` what the archive lacks of it; `entry_leaves` has the leaf of each entry whose envelope is to
-leave, by which the envelope is known. Returns how many left: those that changed meanwhile, or left before, are passed over, and all of a ledger that is being moved.
-`is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger''s archive has no such piece below its
-position.
+A verifier refuses a ledger in which an agent has more than eight current keys, or a further key without the
+endorsement of a current one. So this function checks both, under the lock of the chain''s head. Including revoked
+keys an agent has at most 256: the follower reads and digests all keys of a ledger, and agents may rotate their own
+keys as often as they like.';
 
-A plan for each call: a session would keep the one that it made for empty tables.';
+comment on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) is 'Removes content from Postgres after the caller has read the archive piece back and compared it.
 
-comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces the secrets of a key as a whole, if they are still the `expected` ones.';
+- `chunks_before`: SHA-256 of each chunk''s content.
+- `kept_metadata`: the chunk''s metadata, which the archive lacks.
+- `entry_leaves`: leaf of each entry whose envelope is to leave.
+- `is_last`: marks the piece as `left` if none of its content remains.
 
-comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, and what waits behind them. `at`: their seqs; null: all. Answers how many there were.';
+Returns how many left. Skips content that has changed meanwhile or left before, and everything of a ledger that is
+being moved. Raises P0002 if the archive has no such piece below its position.
 
-comment on function tallystick.request_audit(uuid,uuid,uuid) is 'Answers the open audit of the ledger, or begins this one. Keeps the newest 100 ended audits of each ledger.';
+Each call is planned anew, because a session would keep a plan made on empty tables.';
 
-comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Answers `missing`, `inactive`, `full` (`open_max` are waiting), or `requested`.';
+comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces all secrets of a key. Returns false, without a change, if they are not the `expected` ones.';
 
-comment on function tallystick.require_proof() is 'Raises 28000 unless the setting tallystick.session_mac holds the MAC of the session, in hex. The setting ends with the session,
-and with `discard all`, by which poolers hand a session to another client. The owner needs none: that login can change
-everything anyway.';
+comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, with the entries that wait for them. `at`: their seqs; null: all. Returns how many there
+were.';
 
-comment on function tallystick.require_proven_session() is 'Trigger: refuses a write of a session that has not proven the master key.';
+comment on function tallystick.request_audit(uuid,uuid,uuid) is 'Returns the ledger''s open audit, or creates this one. Stores the newest 100 ended audits of each ledger.';
 
-comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint as if it had never failed; retries are due at once. `skips`: it continues with what is appended from now
-on. false: no such endpoint.';
+comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Returns `missing`, `inactive`, `full` (`open_max` are waiting) or `requested`.';
 
-comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Days for which a record is kept, and the entry that set them: the longest of all rules about it. `rule_seq` null: no rule is about
-it; days null beside one: it has no end. A rule counts for the records that come after it until another one replaces it, and,
-because a promise may be lengthened and not shortened, for all that were there before.
-It and the next two have no search path of their own, so that Postgres takes them into the query that asks.';
+comment on function tallystick.require_proof() is 'Raises 28000 unless the setting tallystick.session_mac is the MAC of the session, in hex. The setting ends with the
+session, and with `discard all`, by which poolers hand a session to another client. The owner''s login needs no
+proof: it can change everything anyway.';
 
-comment on function tallystick.retire_envelope_keys() is 'Retires every envelope key that signs for no ledger any more, except the newest, and destroys its secret. Not at once: a server
-that read the keys before there was a newer one may be making a ledger with the old one. Such an entry is at most 60 s old by
-then (30 s of clock tolerance, either way), and its call takes at most 15 s.';
+comment on function tallystick.require_proven_session() is 'Trigger: refuses writes of a session that has not proven the master key.';
 
-comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret; the others end after `overlap`, or earlier if they would have anyway. Answers `missing`, `full` (`secrets_max`
-have not ended), or `rotated`.';
+comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint and clears its failures; retries are due at once. `skips`: it continues with events that are
+appended from now on. false: no such endpoint.';
 
-comment on function tallystick.session_name() is 'Text whose MAC proves this session. It names the session, so that a MAC that somebody has seen proves no other one. The login is in
-hex, because its name may have spaces.';
+comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Returns the retention of a record in days and the entry that set it: the longest of all rules that apply.
+`rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
 
-comment on function tallystick.set_key_otlp(uuid,uuid,jsonb) is 'Sets or removes (null) which spans and logs a key takes, and what of them is kept. false: no such key.';
+A rule applies to records that come after it, until another rule replaces it. It also applies to all earlier
+records, because a promise may be lengthened but not shortened.
 
-comment on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) is 'Sets or removes (null) the rate limit of a key. false: no such key.';
+This function and the next two have no search path of their own, so that Postgres inlines them into queries.';
 
-comment on function tallystick.set_ledger_frozen(uuid,boolean) is 'Freezes a ledger or ends that. false: no such ledger.';
+comment on function tallystick.retire_envelope_keys() is 'Retires all envelope keys that sign for no ledger any more, except the newest, and destroys their secrets. Returns
+how many.
 
-comment on function tallystick.set_ledger_rate_limit(uuid,real,integer) is 'Sets or removes (null) the rate limit of a ledger. false: no such ledger.';
+It waits 90 s after a new key: a server that read the keys before may still create a ledger with the old one. Such
+an entry is at most 60 s old (30 s of clock tolerance on either side), and its call takes at most 15 s.';
 
-comment on function tallystick.set_ledger_tiles_public(uuid,boolean,integer) is 'Lets anybody read the tiles of a ledger, or only its keys. Answers ''set'', ''absent'' (no such ledger) or ''full'' (public_max are public).';
+comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret. The others end after `overlap`, or earlier if they would have ended anyway. Returns `missing`,
+`full` (`secrets_max` have not ended) or `rotated`.';
 
-comment on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) is 'Sets or removes (null: the defaults) the budget of a peering. false: no such peering.';
+comment on function tallystick.session_name() is 'Returns the text whose MAC proves this session. It names the session, so that an observed MAC is useless for any
+other. The login is in hex, because its name may contain spaces.';
 
-comment on function tallystick.tree_grows() is 'Trigger: the stored tree only grows. A frontier gets larger; a tile keeps the hashes that it has.';
+comment on function tallystick.set_key_otlp(uuid,uuid,jsonb) is 'Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. false: no such
+key.';
 
-comment on function tallystick.waits_for_worker(text,text) is 'Whether the worker has something to say about a gated record: a completion, or the verdict of an `auto` gate.';
+comment on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) is 'Sets a key''s rate limit; null: removes it. false: no such key.';
 
-comment on function tallystick.want_peer_summary(uuid,uuid) is 'Asks the worker to compare records with the other side.';
+comment on function tallystick.set_ledger_frozen(uuid,boolean) is 'Freezes or unfreezes a ledger. false: it was not in the opposite state, or there is no such ledger.';
 
-comment on function tallystick.webhook_settings(jsonb) is 'Members of `row` that are settings of an endpoint: each column of `webhooks` that a tenant gives. A new one needs no change here.';
+comment on function tallystick.set_ledger_rate_limit(uuid,real,integer) is 'Sets a ledger''s rate limit; null: removes it. false: no such ledger.';
 
-comment on function tallystick.withdraw_peer(uuid,uuid) is 'Removes a peering that has no entry yet: an invitation that nobody took, or one taken but not carried out.';
+comment on function tallystick.set_ledger_tiles_public(uuid,boolean,integer) is 'Makes a ledger''s tiles public, or readable only with its keys. Returns ''set'', ''absent'' (no such ledger) or ''full''
+(public_max others are public).';
 
-comment on function tallystick.write_entries(boolean,smallint[],bigint[],bytea[],bigint[],bytea[],uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) is 'Writes entries, and every row that they make, from what was signed and prepared: for append_entries, which has decided what may be
-appended, and for a ledger that comes back from its archive (`restores`). Arguments are those of append_entries, with one element an
-item; and before them what was decided of each item: `outcomes`, of which 0 is written, `seqs`, `chains` (chain hash after it),
-`prev_seqs` (entry of the step before it) and `signer_kids` (key of an agent that has signed).
+comment on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) is 'Sets the budget of a peering; null: the defaults. false: no such peering.';
 
-A restore has no idempotency keys, metadata, labels of persons or secrets of API keys, because no entry says them; the closure that a
-ledger-restored ends is there before it; and an erasure is not judged by rules and holds again. Everything else is the same row by row:
-test/run/restore-equals.test.ts.
+comment on function tallystick.tree_grows() is 'Trigger: the stored tree only grows. A frontier''s size increases, and a tile retains its hashes.';
 
-Returns true: what returns void is called by `perform`, which makes a plan of its own; an assignment needs none. plpgsql hands arrays on
-without a copy.';
+comment on function tallystick.waits_for_worker(text,text) is 'Whether a gated record waits for the worker: for a verification, or for the verdict of an `auto` gate.';
 
-comment on table tallystick.agent_signing_keys is 'Keys by which agents sign their entries themselves, as agent-key-registered and agent-key-revoked entries say. Whoever acts on a row verifies the entry that it names.';
+comment on function tallystick.want_peer_summary(uuid,uuid) is 'Makes the worker compare records with the other side.';
 
-comment on table tallystick.agents is 'Agents of a ledger, as agent-registered and agent-disabled entries say.';
+comment on function tallystick.webhook_settings(jsonb) is 'Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. A new setting needs no change here.';
 
-comment on table tallystick.api_key_secrets is 'Secrets of keys, as hashes: one a key, and a second one that ends soon while the key is rotated. The MAC covers everything that the secret grants, under the master key (docs/decisions/0006): a row that no server made grants nothing.';
+comment on function tallystick.withdraw_peer(uuid,uuid) is 'Ends a peering that has no entry yet: an invitation that nobody accepted, or one that was accepted but not
+completed. false: there is none.';
 
-comment on table tallystick.api_keys is 'API keys, as key-created and key-revoked entries say. Their secrets are in api_key_secrets.';
+comment on function tallystick.write_entries(boolean,smallint[],bigint[],bytea[],bigint[],bytea[],uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) is 'Writes decided entries and all rows that they make: for append_entries, and for a ledger that is restored from its
+archive (`restores`).
 
-comment on table tallystick.archive_keys is 'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';
+Arguments are those of append_entries, with one element for each item, after the decisions about each item:
+`outcomes` (items with 0 are written), `seqs`, `chains` (chain hash after the entry), `prev_seqs` (entry of the
+record''s previous step) and `signer_kids` (key of an agent that has signed).
 
-comment on table tallystick.archive_pieces is 'Pieces of archives, by the SHA-256 and the length of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
+A restore has no idempotency keys, metadata, data subjects'' labels or secrets of API keys, because no entry
+contains them. The closure that a ledger-restored ends already exists, and rules and holds are not applied to
+erasures again. All other rows are equal: test/run/restore-equals.test.ts.
 
-comment on table tallystick.archives is 'How far each ledger lies in the archive, and the SHA-256 of the newest seal there. The worker that has the claim writes the next one.';
+Returns true, so that the caller can assign it: `perform`, which calls a void function, makes a plan of its own.
+plpgsql passes arrays on without a copy.';
 
-comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
+comment on table tallystick.agent_signing_keys is 'Keys by which agents sign their entries themselves, from agent-key-registered and agent-key-revoked entries. Code that relies on a row verifies the entry that it names.';
 
-comment on table tallystick.audits is 'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; error says why a failed one could not be finished. No evidence: a reader who doubts a ledger verifies it.';
+comment on table tallystick.agents is 'Agents of a ledger, from agent-registered and agent-disabled entries.';
 
-comment on table tallystick.batch_chunks is 'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it, and that the content leaves for the archive.';
+comment on table tallystick.api_key_secrets is 'Hashes of the secrets of keys: one for each key, and a second one that ends soon while the key is rotated. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
+
+comment on table tallystick.api_keys is 'API keys, from key-created and key-revoked entries. Their secrets are in api_key_secrets.';
+
+comment on table tallystick.archive_keys is 'Secrets, sealed under the master key, from which the keys of archived documents of entries from from_seq on are derived. Removing the part from which its key is derived erases a document from the archive.';
+
+comment on table tallystick.archive_pieces is 'Pieces of archives, by the SHA-256 and length of their objects, for content that has left Postgres. kept: all of it is in Postgres too; leaving: some has left; left: all that may leave has left.';
+
+comment on table tallystick.archives is 'Number of archived entries of each ledger, and the SHA-256 of the newest seal. The worker with the claim writes the next one.';
+
+comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves only on entries below it. A row is trusted only with its MAC under the master key. No foreign key, because the ledger''s row may be the missing one.';
+
+comment on table tallystick.audits is 'Audits of whole ledgers: queued (with job_id once there is a job), running, done or failed. ok and report have the result of a done audit, error the reason of a failed one. No evidence: a reader who doubts a ledger verifies it.';
+
+comment on table tallystick.batch_chunks is 'Records of batches, 64 in a row. A row never changes, except that the erasure of a payload rewrites its content, and that its content leaves for the archive.';
 
 comment on table tallystick.batch_keys is 'Values by which searches find chunks of batches. An index: audits compare it with the chunks.';
 
-comment on table tallystick.chain_heads is 'Newest link of each chain, locked by every append to the ledger. A trigger on entries moves it; nothing else can.';
+comment on table tallystick.chain_heads is 'Newest link of each chain, locked by every append to the ledger. Only a trigger on entries moves it.';
 
 comment on table tallystick.checkpoints is 'Signed checkpoints (C2SP signed notes).';
 
-comment on table tallystick.cosignatures is 'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints, which are served behind the note. witness_kid: the thumbprint of the key of the witness.';
+comment on table tallystick.cosignatures is 'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints, which are served after the note. witness_kid: thumbprint of the witness''s key.';
 
 comment on table tallystick.documents is 'Documents of steps. The payload of a record is in its row of records.';
 
 comment on table tallystick.entries is 'The chain: signed envelopes in their order, append-only. An entry never changes, except that the envelope of a notarization leaves for the archive.';
 
-comment on table tallystick.entry_kinds is 'Kinds of entries. record_event: the kind makes or moves records, so record_transitions has a row for it. worker_only: taken from the login of the worker alone.';
+comment on table tallystick.entry_kinds is 'Kinds of entries. record_event: the kind creates or changes records, so record_transitions has a row for it. worker_only: accepted only from the login of the worker.';
 
-comment on table tallystick.envelope_key_secrets is 'Private envelope keys, sealed under the master key. A table apart from note_key_secrets, because the login of the API must not read the note key.';
+comment on table tallystick.envelope_key_secrets is 'Private envelope keys, sealed under the master key. Separate from note_key_secrets, because the login of the API must not read the note key.';
 
-comment on table tallystick.erasures is 'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry that digests the document, because a record has many reasons. The reason is free text and unsigned.';
+comment on table tallystick.erasures is 'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry with the document''s digest, because a record may have several reasons. The reason is unsigned free text.';
 
-comment on table tallystick.gated_records is 'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates: no index holds what they change.';
+comment on table tallystick.gated_records is 'State of gated records. Separate from records, because every step writes it: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates, because no index contains what they change.';
 
-comment on table tallystick.guards is 'Triggers that this schema has, as migrate noted them: missing_guards compares. A migration that drops a trigger deletes its row.';
+comment on table tallystick.guards is 'Triggers of this schema, as stored by migrate. missing_guards compares them with the catalog. A migration that drops a trigger deletes its row.';
 
-comment on table tallystick.hold_records is 'Records that a hold names, while it stands: by it the holds on a record are found. An index over the records of all holds found those of other ledgers too, and those that were lifted, for ever.';
+comment on table tallystick.hold_records is 'Records named by standing holds; finds the holds on a record. An index over the records of all holds would also find other ledgers'' holds, and lifted ones forever.';
 
-comment on table tallystick.holds is 'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
+comment on table tallystick.holds is 'Holds: while one stands, no document of its records is erased. A record must match all conditions of the hold. A hold without conditions applies to all records.';
 
-comment on table tallystick.idempotency_keys is 'Answered requests, kept for ever. key_hash is of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))): without the salt a short request could be guessed from it after its payload was erased. For that reason an erasure removes salt and fingerprint.';
+comment on table tallystick.idempotency_keys is 'Answered requests, stored forever. key_hash is the hash of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))). A short request could be guessed from it after the payload was erased, so an erasure removes salt and fingerprint.';
 
-comment on table tallystick.ledger_closures is 'Ledgers found to be shorter than, or different from, what was kept outside Postgres. The ledger-restored entry at restored_seq acknowledges it and reopens the ledger.';
+comment on table tallystick.ledger_closures is 'Ledgers found to be shorter than, or different from, a state stored outside Postgres. The ledger-restored entry at restored_seq acknowledges that and reopens the ledger.';
 
 comment on table tallystick.ledger_faults is 'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stands until the operator clears it with the login of the owner.';
 
-comment on table tallystick.ledger_rotations is 'Entries that replaced a ledger''s key. Peers hear of them before anything else; finding them along the chain would take a scan.';
+comment on table tallystick.ledger_rotations is 'Entries that replaced a ledger''s key. Peers get them before anything else. Finding them in the chain would take a scan.';
 
 comment on table tallystick.ledgers is 'Tenants. Each ledger is one chain, and the unit of isolation.';
 
 comment on table tallystick.mac_keys is 'Keys that prove a writer, one for each master key in use: the two padded blocks of HMAC-SHA256 (RFC 2104), because Postgres has sha256 but no HMAC. migrate and rotate-master-key write them as the owner; no other login may read them.';
 
-comment on table tallystick.master_key_changes is 'Runs of rotate-master-key that sealed something anew. The ids name keys and tell nothing about them.';
+comment on table tallystick.master_key_changes is 'Runs of rotate-master-key that sealed something again. The ids name keys and reveal nothing about them.';
 
 comment on table tallystick.note_key_secrets is 'Private note keys, sealed under the master key. Only the worker reads them.';
 
-comment on table tallystick.offers is 'Steps that agents of ours took in records of other ledgers, and the other side''s decision.';
+comment on table tallystick.offers is 'Steps that agents of this ledger took in records of other ledgers, with the other side''s decision.';
 
-comment on table tallystick.open_deadlines is 'Deadlines of gated records in which nothing was delivered.';
+comment on table tallystick.open_deadlines is 'Deadlines of gated records without a delivery.';
 
-comment on table tallystick.peer_backlog is 'Records to be sent again although the cursor is past them, from from_seq on.';
+comment on table tallystick.peer_backlog is 'Records to send again from from_seq on, although the cursor has passed them.';
 
-comment on table tallystick.peer_budgets is 'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day it begins anew. An append locks the row of peer_inboxes first, so nobody waits for this one.';
+comment on table tallystick.peer_budgets is 'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day the count starts again. An append locks the row of peer_inboxes first, so no transaction waits for this one.';
 
 comment on table tallystick.peer_cursors is 'Progress of sending to each peer. No evidence.';
 
 comment on table tallystick.peer_dead_letters is 'Entries that the other side refused for good. Later entries of the record wait.';
 
-comment on table tallystick.peer_forks is 'Entries that claim a place already taken: refused, and kept as evidence.';
+comment on table tallystick.peer_forks is 'Entries whose position is already taken by another one: refused, and stored as evidence.';
 
-comment on table tallystick.peer_inboxes is 'Lock of a peering: one request at a time, on any server. A row of its own, because peers is written under the chain''s head.';
+comment on table tallystick.peer_inboxes is 'Lock of a peering: one request at a time, on any server. A separate row, because peers is written under the lock of the chain''s head.';
 
-comment on table tallystick.peer_keys is 'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key: a row without it is not believed.';
+comment on table tallystick.peer_keys is 'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key. A row without it is not trusted.';
 
-comment on table tallystick.peer_nonces is 'Nonces of signed requests that were seen, against replay.';
+comment on table tallystick.peer_nonces is 'Nonces of received signed requests, against replay.';
 
-comment on table tallystick.peer_receipts is 'Signed answers of the other side to entries of ours.';
+comment on table tallystick.peer_receipts is 'Signed answers of the other side to entries of this ledger.';
 
 comment on table tallystick.peer_witnesses is 'Peers as witnesses of each other (docs/formats/witnesses.md). The seen tree only grows: this side never cosigns a smaller one.';
 
 comment on table tallystick.peers is 'Peerings with ledgers of other servers (docs/formats/federation.md).';
 
-comment on table tallystick.received_documents is 'Documents that an entry of the other ledger digests, as they were shown.';
+comment on table tallystick.received_documents is 'Documents whose digests are in entries of other ledgers, as received.';
 
-comment on table tallystick.received_entries is 'Entries of other ledgers, each beside the entry of ours that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
+comment on table tallystick.received_entries is 'Entries of other ledgers, each with the local entry that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
 
-comment on table tallystick.received_types is 'Types of other ledgers, as they were shown.';
+comment on table tallystick.received_types is 'Types of other ledgers, as received.';
 
-comment on table tallystick.record_references is 'References of records, one row each, for searches.';
+comment on table tallystick.record_references is 'References of records, one row for each, for searches.';
 
 comment on table tallystick.record_states is 'States of records. No step leaves a terminal one, except verdict-overturned.';
 
-comment on table tallystick.record_transitions is 'Steps that append_entries allows. from_state is empty for a record that does not exist yet. Made of the machine `record` in src/proof/statement/machines.ts.';
+comment on table tallystick.record_transitions is 'Steps that append_entries allows. from_state is empty for a record that does not exist yet. Generated from the machine `record` in src/proof/statement/machines.ts.';
 
-comment on table tallystick.records is 'Records with an entry of their own, as they were made; those of batches lie in batch_chunks. A row never changes, except that an erasure removes its documents.';
+comment on table tallystick.records is 'Records with an entry of their own, as they were created. Records of batches are in batch_chunks. A row never changes, except that an erasure removes its documents.';
 
-comment on table tallystick.remote_records is 'Standing of records of other ledgers, by what was received. standing is what the next step is held to (src/proof/ledger/gated-record.ts).';
+comment on table tallystick.remote_records is 'State of records of other ledgers, from received entries. The next step is checked against standing (src/proof/ledger/gated-record.ts).';
 
-comment on table tallystick.retention_rules is 'Rules of retention, as retention-set entries say: about all records, or those of a type, of an agent, or of both. The newest of the same records replaces the one before it (retention_of).';
+comment on table tallystick.retention_rules is 'Rules of retention, from retention-set entries: for all records, or those of a type, of an agent, or of both. A rule replaces the previous one for the same records (retention_of).';
 
-comment on table tallystick.retention_sweeps is 'How far the worker has looked, in ledgers with a rule, for documents whose time is over. No evidence.';
+comment on table tallystick.retention_sweeps is 'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. No evidence.';
 
 comment on table tallystick.schema_serves is 'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/upgrading.md). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
 
@@ -4430,7 +4495,7 @@ comment on table tallystick.server_keys is 'The deployment''s own keys: several 
 
 comment on table tallystick.shared_records is 'Records that a peer may read, with or without their documents.';
 
-comment on table tallystick.statements is 'Registered Signed Statements of others (RFC 9943), by what they say of themselves. The statement is the envelope of the entry at seq, and statement-registered is the entry behind it.';
+comment on table tallystick.statements is 'Registered Signed Statements of other parties (RFC 9943), with their own claims. The statement is the envelope of the entry at seq; the next entry is its statement-registered.';
 
 comment on table tallystick.tree_frontiers is 'Roots of the perfect subtrees of each Merkle tree, largest first.';
 
@@ -4438,12 +4503,12 @@ comment on table tallystick.tree_tiles is 'Hash tiles. Level l, tile n, hash i i
 
 comment on table tallystick.types is 'Registered types. definition is canonical JSON (JCS).';
 
-comment on table tallystick.waiting_completions is 'Completions that are not verified yet. They include `auto` gates that were verified without their verdict: a call was taken apart because of another item, and the worker was killed in between.';
+comment on table tallystick.waiting_completions is 'Completions that are not verified yet. They include verified records with `auto` gates that lack their verdict: a call was split because of another item, and the worker was killed in between.';
 
-comment on table tallystick.webhook_cursors is 'Progress of each endpoint, apart from webhooks because it is written all the time. Entries before next_seq and checkpoints up to checkpoint_size are dealt with: they did not match, or have a row in webhook_deliveries.';
+comment on table tallystick.webhook_cursors is 'Progress of each endpoint. Separate from webhooks, because it is written continuously. Entries before next_seq and checkpoints up to checkpoint_size are processed: they did not match, or have a row in webhook_deliveries.';
 
 comment on table tallystick.webhook_deliveries is 'Deliveries: one event for one endpoint. Events that did not match have no row.';
 
 comment on table tallystick.webhook_secrets is 'Signing secrets of endpoints: an HMAC key and the seed of an Ed25519 key, sealed under the master key. Two overlap while one is rotated.';
 
-comment on table tallystick.webhooks is 'Endpoints of webhooks, as the tenant describes them, and whether they are delivered to.';
+comment on table tallystick.webhooks is 'Endpoints of webhooks, with the tenant''s settings and their state.';
