@@ -11,11 +11,11 @@ export const WEBHOOK_OPTIONS = {
 
 type Values = { readonly [Name in keyof typeof WEBHOOK_OPTIONS]?: string | undefined }
 
-/** Settings that were given. An empty text removes a setting. */
+/** Returns the given settings. An empty text removes a setting. */
 export function webhookSettings({ url, events, types, include, description }: Values): PatchWebhooksByIdBody {
   return {
     url,
-    // Which events there are is the server's to say: it may know more of them than this tool.
+    // The server checks the event names: a newer one may have more than this tool knows.
     events: listOf(events) as PatchWebhooksByIdBody['events'],
     types: listOf(types),
     include: listOf(include) as PatchWebhooksByIdBody['include'],

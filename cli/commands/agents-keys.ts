@@ -8,7 +8,7 @@ import { listItems } from '../resource.ts'
 import { UsageError } from '../run.ts'
 import { openSigner } from '../signing-key.ts'
 
-/* Keys by which an agent signs for itself. */
+/* Commands for the keys with which agents sign for themselves. */
 
 export const agentsKeys = listItems({
   usage: 'agents signing-keys AGENT',

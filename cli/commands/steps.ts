@@ -11,7 +11,7 @@ import { showItem } from '../resource.ts'
 import { UsageError } from '../run.ts'
 import { parseShare } from '../share-option.ts'
 
-/* Steps of a gated record that take one argument. */
+/* Commands for steps of a gated record with one argument. */
 
 export const activate = showItem({
   usage: 'activate RECORD',
@@ -85,13 +85,13 @@ export const cancel = reasonedStep({
 
 type ReasonedStep = {
   readonly name: string
-  /** Description of the step, and whose it is: a line for people. */
+  /** Description of the step and its party, for the help. */
   readonly does: string
   readonly reasonExample: string
   readonly method: 'cancel' | 'requestRevision'
 }
 
-/** A step of the principal's that needs a reason, and nothing else. */
+/** Makes a command for a principal's step that needs only a reason. */
 function reasonedStep({ name, does, reasonExample, method }: ReasonedStep) {
   return showItem({
     usage: `${name} RECORD --reason TEXT`,
