@@ -1,6 +1,6 @@
 import type { Session } from '../session.ts'
 
-/** One of the ledger's agents, or none. */
+/** Selects one of the ledger's agents, or none. */
 export function AgentSelect({
   label,
   session,
