@@ -7,7 +7,6 @@ export function onlyArgument(positionals: readonly string[], usage: string): str
   return argument
 }
 
-/** Throws UsageError if there are arguments. */
 export function noArguments(positionals: readonly string[], usage: string): void {
   if (positionals.length > 0) throw new UsageError(`say: tallystick ${usage}`)
 }

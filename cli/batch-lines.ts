@@ -4,7 +4,6 @@ import type { Io } from './io.ts'
 import { decodeText, nameOf, openInput, parseObject } from './json-input.ts'
 import { InputError } from './run.ts'
 
-/** One line of the input with its place, as it was written. */
 export type Line = { readonly place: string; readonly number: number; readonly text: string }
 
 /** Lines of one request. `index`: number of the batch, from 1 on over all files. */

@@ -27,7 +27,6 @@ function holdsKey(value: string, keys: readonly string[], encodings = ENCODINGS_
   return decodings(value).some((decoded) => holdsKey(decoded, keys, encodings - 1))
 }
 
-/** Returns the texts that the value may encode. */
 function decodings(value: string): string[] {
   const percent = value.replaceAll(/%([0-9a-f]{2})/gi, (_all, hex: string) => charOf(hex))
   // base64(1) breaks lines after 76 characters, which may split a key.

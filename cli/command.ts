@@ -4,7 +4,6 @@ import { type Io, PROCESS_IO } from './io.ts'
 
 export type OptionTable = NonNullable<ParseArgsConfig['options']>
 
-/** Parsed values of these options. */
 export type ValuesOf<Options extends OptionTable> = ReturnType<
   typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true }>
 >['values']

@@ -1,7 +1,6 @@
 import type { Command } from './command.ts'
 
 type Entry = {
-  /** Line in `tallystick --help`. */
   readonly summary: string
   /** Loads the command on demand, because each has imports of its own and help needs none. */
   readonly load: () => Promise<Command>

@@ -11,7 +11,6 @@ import { openSigner } from './signing-key.ts'
 
 export const SERVER_OPTIONS = { server: { type: 'string' }, 'api-key': { type: 'string' } } as const
 
-/** Options of every command that connects to a server. */
 export const CONNECTION_OPTIONS = {
   ...SERVER_OPTIONS,
   'signing-key': { type: 'string' },

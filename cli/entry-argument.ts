@@ -1,7 +1,6 @@
 import { onlyArgument, parseCount } from './arguments.ts'
 import { UsageError } from './run.ts'
 
-/** Options of commands about one entry in a checkpoint. */
 export const ENTRY_OPTIONS = {
   seq: { type: 'string' },
   size: { type: 'string' },

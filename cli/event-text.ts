@@ -1,6 +1,5 @@
 import type { LedgerEvent } from '../sdk/generated/api.ts'
 
-/** Options that select events. */
 export const EVENT_FILTER_OPTIONS = { events: { type: 'string' }, types: { type: 'string' } } as const
 export const EVENT_FILTER_HELP = `  --events NAMES   only these, with commas between: verdict.rendered,signal.emitted (docs/events.md)
   --types TYPES    only of records of these types, name or name/version; what is of no record comes in any case`

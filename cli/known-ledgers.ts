@@ -39,7 +39,6 @@ function parseKnownLedgers(text: string): KnownLedgers | null {
   }
 }
 
-/** Pins the first key of a ledger. */
 export async function pinLedger(ledger: string, kid: string): Promise<void> {
   const known = await readKnownLedgers()
   if (known.get(ledger) === kid) return

@@ -8,7 +8,6 @@ export const LIMIT_HELP = `  --limit N        only the first N; without it ${TER
 
 type Values = { readonly limit?: string | undefined; readonly json?: boolean | undefined }
 
-/** Returns how many items are shown. */
 export function limitOf(values: Values, { stdout }: Io): number {
   const unsaid = stdout.isTTY && !values.json ? TERMINAL_LIMIT_DEFAULT : Number.POSITIVE_INFINITY
   return parseCount(values.limit, '--limit') ?? unsaid

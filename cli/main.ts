@@ -4,7 +4,6 @@ import { EXIT, type ExitCode, HELP_EXIT_CODES } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { run, UsageError } from './run.ts'
 
-/** Runs `tallystick ARGS…`. Returns the exit code. */
 export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
   const [name] = args
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {

@@ -7,7 +7,6 @@ import type { Io } from './io.ts'
 import { OUTPUT_OPTIONS, printItem } from './output.ts'
 import { InputError } from './run.ts'
 
-/** Options of every command that makes a secret. */
 export const SECRET_OPTIONS = { env: { type: 'boolean' }, ...OUTPUT_OPTIONS } as const
 export const SECRET_HELP =
   '  --env            print what an environment needs: TALLYSTICK_URL and TALLYSTICK_API_KEY'

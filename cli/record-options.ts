@@ -6,7 +6,6 @@ import { UsageError } from './run.ts'
 
 const TEXT = { type: 'string' } as const
 
-/** Options of every command that writes. */
 const WRITE_OPTIONS = {
   'on-behalf-of': { type: 'string' },
   'occurred-at': { type: 'string' },
@@ -58,7 +57,6 @@ export function parseType(text: string): `${string}/${number}` {
   throw new UsageError('--type takes NAME/VERSION, such as generic/1: `tallystick types list` shows them')
 }
 
-/** Returns the body members of every write. */
 export function writeMembers(values: WriteValues) {
   return { onBehalfOf: values['on-behalf-of'], occurredAt: values['occurred-at'] }
 }
@@ -82,7 +80,6 @@ export function recordMembers(
   }
 }
 
-/** Returns the call options of a step. */
 export function stepOptions(values: WriteValues & { readonly 'if-version'?: string | undefined }) {
   return {
     idempotencyKey: values['idempotency-key'],

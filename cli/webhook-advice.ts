@@ -26,7 +26,6 @@ const OF_STATUS: Readonly<Record<number, string>> = {
   429: 'the receiver asks for fewer requests: it is left alone for as long as it says',
 }
 
-/** Returns advice about a failed attempt. */
 export function adviceOn({ status, error }: DeliveryAttempt): string {
   const known = status === null ? of(OF_ERROR, error ?? '') : of(OF_STATUS, status)
   if (known !== undefined) return known

@@ -1,6 +1,5 @@
 import type { PatchWebhooksByIdBody } from '../sdk/generated/api.ts'
 
-/** Options of `webhooks create` and `webhooks update`. */
 export const WEBHOOK_OPTIONS = {
   url: { type: 'string' },
   events: { type: 'string' },

@@ -4,7 +4,6 @@ import { loadProviders } from '../src/verify/providers.ts'
 import { parseCount } from './arguments.ts'
 import { UsageError } from './run.ts'
 
-/** Options of commands that require cosignatures. */
 export const WITNESS_OPTIONS = {
   witness: { type: 'string', multiple: true },
   'witnesses-min': { type: 'string' },

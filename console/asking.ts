@@ -5,7 +5,6 @@ export type Asked<T> = {
   readonly data: T | null
   readonly error: Error | null
   readonly isAsking: boolean
-  /** Repeats the request. */
   reload(): void
 }
 

@@ -7,7 +7,6 @@ const STORED = 'tallystick.apiKey'
 const OTHER_KEY = 'This link brings another API key than the one that this tab has. Use the key of the link?'
 const FRAGMENT = /^#key=(tly_[\x21-\x7e]{1,256})$/
 
-/** The client and the ledger of the reader's key. */
 export type Session = {
   readonly client: Tallystick
   readonly ledger: GetLedgerAnswer

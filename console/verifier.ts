@@ -363,7 +363,6 @@ export type Decoded = {
   readonly alg: string
   readonly kid: string
   readonly issuer: string
-  /** The signed statement. */
   readonly statement: unknown
   readonly parts: readonly Part[]
 }

@@ -43,7 +43,6 @@ export function recordCalls(
   return { ...options, transports: options.transports.map((factory) => recorder.around(factory)) }
 }
 
-/** A message with its action, ready to be sent. */
 type Begun = {
   readonly action: Action
   readonly sent: SendMessageRequest

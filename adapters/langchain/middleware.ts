@@ -13,7 +13,6 @@ export type MiddlewareOptions = {
   readonly agent?: string | undefined
 }
 
-/** An agent's run. */
 type Run = {
   readonly action: Action
   readonly runtime: Runtime

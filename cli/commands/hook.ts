@@ -76,7 +76,6 @@ export const hook = defineCommand({
   },
 })
 
-/** Returns the hook command for the settings, with the same options. */
 function commandOf(values: Values): string {
   const flags = (['content', 'fail-closed'] as const)
     .filter((name) => values[name])

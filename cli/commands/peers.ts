@@ -171,7 +171,6 @@ mended: otherwise it is refused again. Needs a key with the scope peers:manage.`
 
 type Change = {
   readonly name: 'suspend' | 'resume' | 'revoke'
-  /** Description of the change, for the help. */
   readonly does: string
   readonly codeExample: string
   readonly isFinal?: boolean

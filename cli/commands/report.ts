@@ -61,7 +61,6 @@ export const report = defineCommand({
   },
 })
 
-/** Yields the text of a report. */
 export async function* formatRows(
   { report, rows }: VerifiedRows,
   map: ControlMap,

@@ -11,8 +11,6 @@ import { showItem } from '../resource.ts'
 import { UsageError } from '../run.ts'
 import { parseShare } from '../share-option.ts'
 
-/* Commands for steps of a gated record with one argument. */
-
 export const activate = showItem({
   usage: 'activate RECORD',
   flags: '[--if-version N]',
@@ -85,7 +83,6 @@ export const cancel = reasonedStep({
 
 type ReasonedStep = {
   readonly name: string
-  /** Description of the step and its party, for the help. */
   readonly does: string
   readonly reasonExample: string
   readonly method: 'cancel' | 'requestRevision'

@@ -10,7 +10,6 @@ import { utf8Encode } from '../../src/proof/bytes.ts'
 import { contentAt, errorAt, type Message, valueAt } from '../calls/message.ts'
 import { statusOfEnd, statusOfFailure, statusOfResponse } from './statuses.ts'
 
-/** The record of one hook event. */
 export type HookRecord = {
   readonly type: string
   readonly payload: Readonly<Record<string, unknown>>

@@ -33,7 +33,6 @@ export function openHttp(options: HttpOptions): Upstream {
   return new HttpUpstream(options)
 }
 
-/** A request without an answer yet. */
 type OpenRequest = {
   readonly id: RequestId
   readonly closed: AbortController

@@ -230,7 +230,7 @@ export class McpProxy {
   }
 }
 
-/** Returns the ids of requests whose answer the client expects. null: a request with an unknown id. */
+/** Returns the ids of requests whose answer the client expects. null stands for a request with an unknown id. */
 function askedBy({ value, inexact }: Message): unknown[] {
   const id = valueAt(value, ['id'])
   if (keyOf(id) !== null && answeredIdOf(value) === undefined) return [id]

@@ -32,7 +32,6 @@ export class Tasks<Call> {
     return this.#calls.size
   }
 
-  /** Handles a message of the client. */
   fromClient(value: unknown): void {
     const method = valueAt(value, ['method'])
     const isForResult = method === ASK_RESULT

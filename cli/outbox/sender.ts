@@ -86,8 +86,8 @@ export async function sendWhileItWorks(
   const onRecorded = () => void timer.refresh()
   try {
     let left: string | null
-    // A hook that saw this sender alive started no other one. Records that came while it released the outbox are
-    // still its job.
+    // A hook that saw this sender alive started no other one. So this sender also sends records that came while it
+    // released the outbox.
     do left = (await sendOnce(options, { idleMs, signal, onRecorded })).left
     while (left === null && hasWork(options.directory) && !signal.aborted)
     return left

@@ -4,7 +4,6 @@ import { CONNECT_TIMEOUT_MS } from '../../src/db/limits.ts'
 import { type LatencySummary, summarizeMs } from './latencies.ts'
 import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 
-/** Public answers of an API process. */
 export type ServerAnswers = {
   /** null: not a Tallystick server. */
   readonly version: string | null

@@ -21,7 +21,6 @@ import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 import { ago } from '../times.ts'
 
-/** State of the ledger, live events and newest records. */
 export function OverviewPage({ session }: { session: Session }) {
   const { client } = session
   const newest = useAsked(

@@ -55,7 +55,6 @@ export function RecordPage({ session, id, query }: { session: Session; id: strin
   )
 }
 
-/** Verifies the record as it is shown. */
 function VerdictOfRecord({ session, record }: { session: Session; record: LedgerRecord }) {
   const { client, ledger } = session
   const [verdict, setVerdict] = useState<RecordVerdict | null>(null)
@@ -203,7 +202,6 @@ function Payload({ record: { payload, digest, salt, metadata, gated } }: { recor
   )
 }
 
-/** The delivery, shown beside the payload. */
 function Delivered({ session: { names }, record: { gated } }: { session: Session; record: LedgerRecord }) {
   const { completion } = gated!
   if (completion === null) {

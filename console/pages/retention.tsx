@@ -22,7 +22,6 @@ import {
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
-/** Retention rules, holds, and erased documents. */
 export function RetentionPage({ session }: { session: Session }) {
   const { client } = session
   const rules = useAsked((signal) => client.retention.rules({ signal }), [])

@@ -247,7 +247,6 @@ export function Table<T>({
   )
 }
 
-/** Shows an error. */
 export function Failure({ error }: { error: Error }) {
   const scope = error instanceof ApiError && error.code === 'forbidden' ? error.problem.scope : undefined
   if (scope !== undefined) return <Lacking scope={scope} />

@@ -96,7 +96,6 @@ export class Actions implements Writer {
   readonly #content: ContentOptions
   readonly #holdMsMax: number
   readonly #onError: ((error: unknown) => unknown) | undefined
-  /** Open actions, oldest first. */
   readonly #open = new Set<Action>()
   readonly #ended = new WeakSet<Action>()
   /** Actions that have not begun, because they wait for their record. */

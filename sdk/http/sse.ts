@@ -17,7 +17,6 @@ export class SseParser {
   readonly #charsMax: number
   /** Not fatal, and drops a byte order mark at the beginning. */
   readonly #decoder = new TextDecoder()
-  /** Pieces of the unfinished line. */
   #begun: string[] = []
   #begunChars = 0
   /** The last character was CR, so that a following LF belongs to it. */

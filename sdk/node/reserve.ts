@@ -82,7 +82,6 @@ export class Reserve {
     }
   }
 
-  /** Frees the reserve. */
   giveUp(): void {
     this.#bytes = 0
     for (const path of this.#paths()) rmSync(path, { force: true })

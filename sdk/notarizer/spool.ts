@@ -53,7 +53,6 @@ export type Spool = {
    * it never can.
    */
   claim?(owner: SpoolOwner): Promise<void>
-  /** Creates a batch with its first item. */
   begin(idempotencyKey: string, item: Item, bytes: number): SpooledBatch
   /** Stores refused records for people. After a crash they may be stored twice. */
   refuse(refused: readonly Refused[]): Promise<void>

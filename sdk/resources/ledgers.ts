@@ -68,10 +68,7 @@ export class Ledgers {
     return this.#http.json(operations.postLedgersByIdKeys, { params: { id }, body: request, options })
   }
 
-  /**
-   * Sets who may read the ledger's tiles, which contain all entries: `PUT /v1/ledgers/{id}/tiles`. `public`: anybody.
-   * `key`: callers with one of its API keys.
-   */
+  /** Sets or removes (null) the limit for all keys of the ledger together: `PUT /v1/ledgers/{id}/rate-limit`. */
   setRateLimit(
     id: string,
     rateLimit: api.RateLimit | null,
@@ -85,8 +82,8 @@ export class Ledgers {
   }
 
   /**
-   * Sets what anybody may read without a key: `PUT /v1/ledgers/{id}/tiles`. `public`: its tiles with all entries.
-   * `key`: nothing, tiles need a key.
+   * Sets who may read the ledger's tiles, which contain all entries: `PUT /v1/ledgers/{id}/tiles`. `public`: anybody.
+   * `key`: callers with one of its API keys.
    */
   setTiles(
     id: string,

@@ -96,11 +96,9 @@ type LedgerTrust = {
   readonly pinnedAgents: PinnedAgents | undefined
 }
 
-/** State of a verification. */
 type Verification = {
   readonly head: ExportHead
   readonly verifier: LedgerVerifier
-  /** Erasures verified so far. */
   readonly erasures: Erasure[]
   /** Verifies the next block of lines. */
   readonly verify: (lines: Uint8Array) => Promise<VerifiedLines>

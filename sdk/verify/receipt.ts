@@ -29,7 +29,6 @@ export type ReceiptOptions = {
 }
 
 export type ReceiptReport = {
-  /** Contents of the entry. */
   readonly entry: VerifiedEnvelope
   /** Position in the ledger. */
   readonly seq: number
