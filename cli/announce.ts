@@ -1,7 +1,7 @@
 import { announceExport } from '../sdk/announce.ts'
 import type { Io } from './io.ts'
 
-/** `announceExport`, which tells people where the ledger takes no entries. */
+/** Like `announceExport`, but also warns on stderr if the ledger accepts no entries. */
 export async function announce(
   client: Parameters<typeof announceExport>[0],
   request: Parameters<typeof announceExport>[1],

@@ -1,18 +1,17 @@
 import { UsageError } from './run.ts'
 
-/** The one argument of a command that takes just one. */
+/** Returns the only argument. Throws UsageError if there is none, or more than one. */
 export function onlyArgument(positionals: readonly string[], usage: string): string {
   const [argument] = positionals
   if (argument === undefined || positionals.length > 1) throw new UsageError(`say: tallystick ${usage}`)
   return argument
 }
 
-/** Refuses arguments of a command that takes none. */
 export function noArguments(positionals: readonly string[], usage: string): void {
   if (positionals.length > 0) throw new UsageError(`say: tallystick ${usage}`)
 }
 
-/** A whole number, from `min` to `max`. */
+/** Parses a whole number from `min` to `max`. Returns undefined for undefined. Throws UsageError otherwise. */
 export function parseCount(
   text: string | undefined,
   option: string,
@@ -25,7 +24,7 @@ export function parseCount(
   throw new UsageError(`${option} takes a whole number, ${range}`)
 }
 
-/** Parses one of the choices. */
+/** Returns the choice that equals `text`. Throws UsageError if there is none. */
 export function parseChoice<T extends string>(text: string, choices: readonly T[], option: string): T {
   const choice = choices.find((each) => each === text)
   if (choice !== undefined) return choice

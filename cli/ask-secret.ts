@@ -7,11 +7,14 @@ const SECRET_CHARS_MAX = 4_096
 
 type Asked = {
   readonly what: string
-  /** Advice in the error if no secret is entered. */
+  /** Advice for the error if no secret is entered. */
   readonly remedy: string
 }
 
-/** A line that is not shown as it is typed; from a pipe, the first line of it. */
+/**
+ * Reads a secret: a line that the terminal does not show, or the first line of a pipe. Throws UsageError if it is
+ * empty or too long.
+ */
 export async function askSecret(
   question: string,
   { stdin, stderr }: Io,

@@ -4,20 +4,19 @@ import type { Io } from './io.ts'
 import { decodeText, nameOf, openInput, parseObject } from './json-input.ts'
 import { InputError } from './run.ts'
 
-/** One line of the input: from where, and what it says, as it was written. */
 export type Line = { readonly place: string; readonly number: number; readonly text: string }
 
-/** Lines sent at once. `index`: from 1 on, over all files. */
+/** Lines of one request. `index`: number of the batch, from 1 on over all files. */
 export type LineBatch = {
   readonly index: number
   readonly lines: readonly Line[]
-  /** Items of `POST /v1/records/batch`, one a line. */
+  /** Items of `POST /v1/records/batch`, one per line. */
   readonly items: readonly string[]
 }
 
 export type BatchLimits = {
   readonly linesMax: number
-  /** An item of a batch, as JSON, from a line that is an object. */
+  /** Makes the JSON of a batch item from a line with a JSON object. */
   readonly toItem: (line: string) => string
 }
 
@@ -27,9 +26,9 @@ export const BATCH_LINES_MAX = BATCH_ITEMS_MAX
 const ITEMS_BYTES_MAX = BATCH_BODY_BYTES_MAX - '{"records":[]}'.length
 
 /**
- * The lines of the files in batches. Where a batch ends depends on the lines alone, never on the time, so the same
- * command sends the same batches again. No more than one of them is held. Throws InputError that names the line that is
- * no JSON object.
+ * Yields the lines of the files in batches. The boundaries depend only on the lines, never on time, so that the same
+ * command sends the same batches again. Stores one batch at a time. Throws InputError that names a line which is not
+ * a JSON object.
  */
 export async function* batchLines(
   files: readonly string[],
@@ -50,7 +49,7 @@ export async function* batchLines(
   for (const file of files) {
     for await (const line of readLines(file, io)) {
       const item = toItem(line.text)
-      const itemBytes = Buffer.byteLength(item) + 1 // and its comma
+      const itemBytes = Buffer.byteLength(item) + 1 // with its comma
       if (lines.length === linesMax || (lines.length > 0 && bytes + itemBytes > ITEMS_BYTES_MAX)) yield take()
       lines.push(line)
       items.push(item)
@@ -60,7 +59,7 @@ export async function* batchLines(
   if (lines.length > 0) yield take()
 }
 
-/** Empty lines say nothing, and are passed over; they count. */
+/** Yields the lines that are not empty. Empty lines count for line numbers. */
 async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, undefined> {
   let number = 0
   for await (const bytes of splitLines(file, io)) {
@@ -68,7 +67,7 @@ async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, unde
     const place = `line ${number} of ${nameOf(file)}`
     const text = decodeText(bytes, place)
     if (text.trim() === '') continue
-    // The text is sent as it was written: here it must only be an object.
+    // Only a check: the text is sent as it was written.
     parseObject(text, place)
     yield { place, number, text }
   }

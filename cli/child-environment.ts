@@ -1,19 +1,19 @@
-/** A key of this product, wherever it stands: `tly_…` of an agent, `tlo_…` of the operator. */
+/** Matches a Tallystick key anywhere: `tly_…` of an agent, `tlo_…` of the operator. */
 const ANY_KEY = /tl[yo]_[0-9A-Za-z]{32}/
 const OWN = 'TALLYSTICK_'
-/** Encodings within each other, such as Base64 in a URL. */
+/** Limit of nested encodings, such as Base64 in a URL. */
 const ENCODINGS_MAX = 3
 
 export type ChildEnvironment = {
   readonly env: NodeJS.ProcessEnv
-  /** Names of removed variables that contain a key and are not our own. */
+  /** Names of the removed variables that contain a key and are not Tallystick's own. */
   readonly dropped: readonly string[]
 }
 
 /**
- * Returns the environment for another vendor's program: without our own variables, and without variables whose value contains one of the
- * keys, or text that looks like a key: plain, percent-encoded, in Base64 or in hex, also if its
- * lines are cut.
+ * Returns the environment for another vendor's program. It lacks Tallystick's own variables, and variables whose
+ * value contains one of the keys, or text that looks like a key: plain, percent-encoded, in Base64 or in hex, also
+ * with line breaks.
  */
 export function childEnvironment(env: NodeJS.ProcessEnv, keys: readonly string[]): ChildEnvironment {
   const others = Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(OWN))
@@ -27,19 +27,18 @@ function holdsKey(value: string, keys: readonly string[], encodings = ENCODINGS_
   return decodings(value).some((decoded) => holdsKey(decoded, keys, encodings - 1))
 }
 
-/** Texts that a value stands for. */
 function decodings(value: string): string[] {
   const percent = value.replaceAll(/%([0-9a-f]{2})/gi, (_all, hex: string) => charOf(hex))
-  // base64(1) cuts lines after 76 characters, and a key may stand in two of them.
+  // base64(1) breaks lines after 76 characters, which may split a key.
   const joined = value.replaceAll(/\\+[nrt]|\s/g, '')
   const base64 = [...joined.matchAll(/[\w+/-]{24,}/g)].flatMap(([run]) =>
-    // A run may begin with letters of something else: `Basic/…`, a path.
+    // A run may begin with other letters: `Basic/…`, a path.
     [0, 1, 2, 3].map((at) => Buffer.from(run.slice(at), 'base64').toString('latin1')),
   )
   const hex = [...joined.matchAll(/[0-9a-f]{24,}/gi)].flatMap(([run]) =>
     [0, 1].map((at) => Buffer.from(run.slice(at), 'hex').toString('latin1')),
   )
-  // UTF-16 has a zero behind each character.
+  // UTF-16 has a zero byte after each ASCII character.
   const decoded = [...base64, ...hex].map((text) => text.replaceAll('\0', ''))
   return [...(percent === value ? [] : [percent]), ...decoded]
 }

@@ -4,17 +4,16 @@ import { type Io, PROCESS_IO } from './io.ts'
 
 export type OptionTable = NonNullable<ParseArgsConfig['options']>
 
-/** Values given for these options. */
 export type ValuesOf<Options extends OptionTable> = ReturnType<
   typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true }>
 >['values']
 
-/** A command of `tallystick`. Its options are data, so that help cannot tell another story. */
+/** A command of `tallystick`. Its options are data, so that the help always matches them. */
 export type Command = {
-  /** All of what `--help` prints; its first line is the usage. */
+  /** Output of `--help`. The first line is the usage. */
   readonly help: string
   readonly options: OptionTable
-  /** Throws UsageError, SourceError or TallystickError: cli/run.ts says so, and ends with the exit code that belongs to it. */
+  /** Throws UsageError, SourceError or TallystickError. cli/run.ts prints the error and chooses the exit code. */
   run(args: readonly string[], io?: Io): Promise<ExitCode>
 }
 

@@ -1,13 +1,12 @@
 import type { Command } from './command.ts'
 
 type Entry = {
-  /** A line of `tallystick --help`. */
   readonly summary: string
-  /** Loaded when it is called: a command brings what it needs, and help needs nothing. */
+  /** Loads the command on demand, because each has imports of its own and help needs none. */
   readonly load: () => Promise<Command>
 }
 
-/** Every command, by its whole name, in the order of `tallystick --help`. */
+/** All commands by full name, in the order of `tallystick --help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   init: {
     summary: 'save a server and key for this user, and check them',
@@ -405,7 +404,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
 
 export type Found = { readonly name: string; readonly entry: Entry; readonly rest: readonly string[] }
 
-/** The command that the arguments begin with; null where there is none of that name. */
+/** Returns the command at the beginning of the arguments. null: there is no such command. */
 export function findCommand([first = '', second = '', ...others]: readonly string[]): Found | null {
   const both = `${first} ${second}`
   if (Object.hasOwn(COMMANDS, both)) return { name: both, entry: COMMANDS[both]!, rest: others }

@@ -11,7 +11,6 @@ import { openSigner } from './signing-key.ts'
 
 export const SERVER_OPTIONS = { server: { type: 'string' }, 'api-key': { type: 'string' } } as const
 
-/** Options of every command that talks to a server. */
 export const CONNECTION_OPTIONS = {
   ...SERVER_OPTIONS,
   'signing-key': { type: 'string' },
@@ -30,11 +29,10 @@ export type ConnectionValues = {
 export type Connection = {
   readonly url: string
   readonly apiKey: string
-  /** Where they come from, for people. */
+  /** Source of the address and the key, for people. */
   readonly origin: string
 }
 
-/** Contents of a credentials file. */
 export type Kept = {
   readonly url: string
   readonly key: string
@@ -45,15 +43,16 @@ export type Kept = {
 export const URL_DEFAULT = 'http://localhost:3000'
 
 /**
- * A client for the server and key of the options, the environment or a credentials file; throws UsageError without one. A command
- * ends before the next one could know what it wrote, so it reads the newest state, unless it is one that stays (`fresh: false`).
+ * Returns a client for the server and key of the options, the environment or a credentials file. Throws UsageError if
+ * there is no key. By default reads come from the newest state, because the next command does not know what this one
+ * wrote. Long-running commands pass `fresh: false`.
  */
 export async function connect(values: ConnectionValues, { fresh = true } = {}): Promise<Tallystick> {
   const { url, apiKey } = await findConnection(values)
   return new Tallystick({ baseUrl: url, apiKey, signer: await findSigner(values), fresh })
 }
 
-/** The same below the client, for what no method of it does. */
+/** Like `connect`, but returns the transport, for calls without a client method. */
 export async function openTransport(values: ConnectionValues): Promise<Transport> {
   const { url, apiKey } = await findConnection(values)
   return new Transport({ baseUrl: url, apiKey, signer: await findSigner(values), fresh: true })
@@ -65,8 +64,8 @@ async function findSigner(values: ConnectionValues): Promise<AgentSigner | undef
 }
 
 /**
- * Options come before the environment, and that before files. A key that was kept is for the server that it was kept with:
- * it is never sent to another one.
+ * Returns the server and the key. Options come before the environment, and the environment before files. A stored key
+ * is sent only to the server that it was stored with.
  */
 export async function findConnection(values: ConnectionValues): Promise<Connection> {
   const url = values.server ?? environment.serverUrl()
@@ -84,8 +83,8 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
 }
 
 /**
- * The kept address for a key that comes from elsewhere. Throws UsageError for one of another machine that only a folder names: anybody who
- * unpacks an archive and enters it would send the key to its author.
+ * Returns the stored address for a key from elsewhere. Throws UsageError for an address of another machine from a
+ * folder's file: whoever unpacks an archive and enters it would send the key to the author of the archive.
  */
 function urlFor({ url, file }: Kept): string {
   const parsed = parseUrl(url)
@@ -95,17 +94,17 @@ function urlFor({ url, file }: Kept): string {
   )
 }
 
-/** Where `tallystick init` keeps a server and key. */
+/** File in which `tallystick init` stores a server and a key. */
 export function ownCredentialsFile(): string {
   return join(environment.configDirectory(), 'credentials.json')
 }
 
-/** Credentials that `tallystick init` kept, or else those that `npm start` wrote. null: neither is there. */
+/** Returns the credentials of `tallystick init`, or else those of `npm start`. null: there are none. */
 async function findKept(): Promise<Kept | null> {
   return (await readKept(ownCredentialsFile())) ?? (await findServersOwn())
 }
 
-/** Credentials that `npm start` wrote, in its data directory of this folder or one above. */
+/** Returns the credentials that `npm start` wrote to its data directory in this folder or one above. */
 export async function findServersOwn(): Promise<Kept | null> {
   const data = environment.dataDirectory()
   if (data !== undefined) return readKept(join(data, 'credentials.json'))
@@ -118,8 +117,8 @@ export async function findServersOwn(): Promise<Kept | null> {
 const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EACCES']
 
 /**
- * null: there is no such file. One that others may read or write is refused, because its writer chooses where records
- * go.
+ * Reads a credentials file. null: it does not exist. Throws SourceError if others may read or write it, because its
+ * writer chooses where records go.
  */
 export async function readKept(file: string): Promise<Kept | null> {
   let text: string

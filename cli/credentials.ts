@@ -2,7 +2,7 @@ import { ownCredentialsFile, readKept } from './connection.ts'
 import { writeFileWhole } from './output-file.ts'
 import { RefusedError } from './run.ts'
 
-/** As `npm start` writes them. */
+/** The format that `npm start` writes. */
 export type Credentials = {
   readonly url: string
   readonly ledger: string
@@ -10,7 +10,10 @@ export type Credentials = {
   readonly key: string
 }
 
-/** A key is shown once: another ledger's key would be lost if it were written over. */
+/**
+ * Throws RefusedError if a key of another ledger is stored. Overwriting would lose it, since a key is shown only
+ * once.
+ */
 export async function refuseOtherLedger(ledger: string): Promise<void> {
   const file = ownCredentialsFile()
   const kept = await readKept(file)
@@ -20,7 +23,7 @@ export async function refuseOtherLedger(ledger: string): Promise<void> {
     )
 }
 
-/** Answers the file. */
+/** Writes the credentials. Returns the path of the file. */
 export async function keepCredentials(credentials: Credentials): Promise<string> {
   const file = ownCredentialsFile()
   await writeFileWhole(file, `${JSON.stringify(credentials, null, 2)}\n`, { isPrivate: true })

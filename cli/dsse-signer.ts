@@ -4,8 +4,8 @@ import { PEM_BYTES_MAX, readText } from '../src/verify/read-text.ts'
 import { UsageError } from './run.ts'
 
 /**
- * A private key of the user in a PEM file, Ed25519 or P-256, that signs DSSE. Without `keyid` the name is that of securesystemslib, by
- * which in-toto finds keys.
+ * Returns a DSSE signer with the user's private key from a PEM file, Ed25519 or P-256. Throws UsageError for another
+ * key. The default `keyid` is that of securesystemslib, by which in-toto finds keys.
  */
 export async function readDsseSigner(path: string, keyid: string | undefined): Promise<DsseSigner> {
   const key = parsePrivateKey(await readText(path, PEM_BYTES_MAX), path)
@@ -22,12 +22,15 @@ function parsePrivateKey(pem: string, path: string): KeyObject {
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
     if (type === 'ed25519' || (type === 'ec' && details?.namedCurve === 'prime256v1')) return key
   } catch {
-    // as below
+    // reported below
   }
   throw new UsageError(`${path} is no private key of Ed25519 or P-256 in PEM, without a passphrase`)
 }
 
-/** SHA-256 over the public key in the canonical JSON of securesystemslib, which escapes only quotes and backslashes. */
+/**
+ * Returns the SHA-256 of the public key in the canonical JSON of securesystemslib, which escapes only quotes and
+ * backslashes.
+ */
 function keyidOf(key: KeyObject, isEd25519: boolean): string {
   const text = isEd25519
     ? `{"keytype":"ed25519","keyval":{"public":"${rawOf(key)}"},"scheme":"ed25519"}`
@@ -35,14 +38,16 @@ function keyidOf(key: KeyObject, isEd25519: boolean): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** A P-256 key in the form of securesystemslib: named curve, uncompressed point. The file itself may spell out the curve, or compress the point. */
+/**
+ * Returns a P-256 key in the form of securesystemslib: named curve, uncompressed point. The file itself may spell out
+ * the curve, or compress the point.
+ */
 function usualPem(key: KeyObject): string {
   const { x, y } = key.export({ format: 'jwk' }) as { x: string; y: string }
   const usual = createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y } })
   return usual.export({ format: 'pem', type: 'spki' }) as string
 }
 
-/** Hex. */
 function rawOf(key: KeyObject): string {
   return Buffer.from(key.export({ format: 'jwk' }).x!, 'base64url').toString('hex')
 }

@@ -1,7 +1,6 @@
 import { onlyArgument, parseCount } from './arguments.ts'
 import { UsageError } from './run.ts'
 
-/** Options of a command that is about an entry in a checkpoint. */
 export const ENTRY_OPTIONS = {
   seq: { type: 'string' },
   size: { type: 'string' },
@@ -9,10 +8,10 @@ export const ENTRY_OPTIONS = {
   out: { type: 'string', short: 'o' },
 } as const
 
-/** Witnesses that a deployment has at most. */
+/** Limit of witnesses of a deployment. */
 const COSIGNATURES_MAX = 16
 
-/** Until a checkpoint covers the entry: doubling from 0.1 s to 5 s, that is about half a minute. */
+/** Retries until a checkpoint covers the entry. The delay doubles from 0.1 s to 5 s, in total about half a minute. */
 export const UNTIL_COVERED = { retriesMax: 10 }
 
 type EntryArgument = { readonly size: number | undefined; readonly cosignatures: number | undefined } & (
@@ -20,7 +19,7 @@ type EntryArgument = { readonly size: number | undefined; readonly cosignatures:
   | { readonly record: null; readonly seq: number }
 )
 
-/** `RECORD [--seq SEQ]`, or `SEQ` of any entry. */
+/** Parses `RECORD [--seq SEQ]`, or `SEQ`. Throws UsageError. */
 export function parseEntryArgument(
   command: string,
   positionals: readonly string[],

@@ -1,11 +1,10 @@
 import type { LedgerEvent } from '../sdk/generated/api.ts'
 
-/** Which events: of every command that shows some. */
 export const EVENT_FILTER_OPTIONS = { events: { type: 'string' }, types: { type: 'string' } } as const
 export const EVENT_FILTER_HELP = `  --events NAMES   only these, with commas between: verdict.rendered,signal.emitted (docs/events.md)
   --types TYPES    only of records of these types, name or name/version; what is of no record comes in any case`
 
-/** For an address: the server says which names it knows. */
+/** Returns the filter for a query. The server checks the names. */
 export function eventFilterOf({
   events,
   types,
@@ -16,7 +15,10 @@ export function eventFilterOf({
   return { events: events?.split(',') as LedgerEvent['type'][] | undefined, types: types?.split(',') }
 }
 
-/** Subject of an event, in some words. A newer server has events that are unknown here: their record is shown, if they have one. */
+/**
+ * Describes the subject of an event in some words. For an unknown event of a newer server it shows the record, if
+ * there is one.
+ */
 export function whatOf({ type, data }: LedgerEvent): string {
   switch (type) {
     case 'checkpoint.published':
@@ -43,7 +45,7 @@ export function whatOf({ type, data }: LedgerEvent): string {
     case 'record.expired':
       return recordText(data.record)
     default:
-      // The compiler refuses an event that has no case above.
+      // The compiler rejects an event without a case above.
       return unknownText(data satisfies never)
   }
 }

@@ -1,4 +1,4 @@
-/** Exit codes; those from 64 on are the ones of BSD's sysexits. Documented in docs/cli.md. */
+/** Exit codes. Those from 64 on follow BSD's sysexits. Documented in docs/cli.md. */
 export const EXIT = {
   ok: 0,
   refused: 1,

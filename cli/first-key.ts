@@ -7,8 +7,9 @@ import { loadProviders } from '../src/verify/providers.ts'
 import { RefusedError } from './run.ts'
 
 /**
- * The kid (hex) that signed the ledger's first entry, verified with the key that the server publishes under that thumbprint. Only
- * the first look is on trust: a pinned key finds every other ledger of that name. Needs audit:read.
+ * Returns the kid (hex) that signed the ledger's first entry, verified with the key that the server publishes under
+ * that thumbprint. Only the first read relies on the server: once pinned, the key detects every other ledger of that
+ * name. Throws RefusedError. Needs audit:read.
  */
 export async function findFirstKid(client: Tallystick, ledger: string): Promise<string> {
   const [{ keys }, providers] = await Promise.all([client.keyDocument(), loadProviders()])

@@ -3,13 +3,13 @@ import { TallystickError } from '../sdk/errors.ts'
 import { plain } from '../sdk/plain.ts'
 import { type Io, write } from './io.ts'
 
-/** Besides the seconds for which the client tries by itself. */
+/** Wait before the next attempt, in addition to the client's own retries. */
 const AWAY_MS = 1_000
 const ENDS = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * Shows what `read` reads, behind the item that it is given (null: from where it began), and reads on behind the last one when the server
- * is away for a while, which is said once. Ctrl-C ends it; any other failure is thrown.
+ * Prints what `read` yields, until Ctrl-C. `read` gets the last item (null: none yet) and continues behind it. While
+ * the server is away, follow reports that once and tries again. Throws every other error.
  */
 export async function follow<Item>(
   io: Io,

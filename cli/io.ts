@@ -1,7 +1,6 @@
-/** Output of a command. */
 export type Out = NodeJS.WritableStream & { readonly isTTY?: boolean }
 
-/** Where a command reads and writes: results to stdout, everything else to stderr. */
+/** Streams of a command. Results go to stdout, everything else to stderr. */
 export type Io = {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly stdout: Out
@@ -10,7 +9,7 @@ export type Io = {
 
 export const PROCESS_IO: Io = process
 
-/** Waits if the reader is slower: a long answer must not pile up in memory. */
+/** Writes, and waits for a slow reader, so that a long answer does not fill the memory. */
 export async function write(out: Out, text: string): Promise<void> {
   if (out.write(text)) return
   await new Promise<void>((resolve) => out.once('drain', resolve))

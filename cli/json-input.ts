@@ -8,8 +8,9 @@ import type { Io } from './io.ts'
 import { InputError } from './run.ts'
 
 /**
- * The object of a JSON text. Throws InputError, as the server would refuse it: doubled names, numbers that a double changes,
- * half pairs. JSON.parse would hide them, and then something else is sent than was written.
+ * Parses a JSON object. Throws InputError where the server would refuse the text: duplicate names, numbers that a
+ * double changes, lone surrogates. JSON.parse would hide these, and something else than the written text would be
+ * sent.
  */
 export function parseObject(text: string, name: string): JsonObject {
   let value: unknown
@@ -23,22 +24,22 @@ export function parseObject(text: string, name: string): JsonObject {
   throw new InputError(`${name} is no JSON object`)
 }
 
-/** The object of an option whose text is JSON. */
+/** Parses the JSON object of an option. undefined: the option is absent. */
 export function optionObject(text: string | undefined, option: string): JsonObject | undefined {
   return text === undefined ? undefined : parseObject(text, option)
 }
 
-/** The object of an option that takes JSON, a file with it, or `-`. */
+/** Returns the JSON object of an option that takes JSON, a file, or `-`. */
 export async function readGiven(given: string, option: string, io: Io): Promise<JsonObject> {
   return given.trimStart().startsWith('{') ? parseObject(given, option) : readObject(given, io)
 }
 
-/** The object in a file, or in standard input where it is `-`. */
+/** Reads a JSON object from a file, or from standard input for `-`. */
 export async function readObject(file: string, io: Io): Promise<JsonObject> {
   return parseObject(await readInput(file, io), nameOf(file))
 }
 
-/** The bytes of a file, or of standard input where it is `-`, as they come. Throws SourceError where it can't be read. */
+/** Yields the bytes of a file, or of standard input for `-`. Throws SourceError if it cannot be read. */
 export async function* openInput(file: string, io: Io): AsyncGenerator<Uint8Array, void, undefined> {
   if (file === '-' && io.stdin.isTTY)
     io.stderr.write('tallystick: reads JSON from the terminal; Ctrl-D ends it\n')
@@ -54,7 +55,7 @@ export function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file
 }
 
-/** Refuses bytes that are not UTF-8, instead of mending them. */
+/** Decodes UTF-8. Throws InputError for other bytes, instead of replacing them. */
 export function decodeText(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

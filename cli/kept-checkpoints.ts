@@ -15,16 +15,16 @@ import { lineNotes, readNotes } from '../src/verify/checkpoint-file.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { RefusedError } from './run.ts'
 
-/** A note, and what it says. */
+/** A verified note with its checkpoint. */
 type Shown = { readonly note: string; readonly checkpoint: Checkpoint }
 
-/** Asks the ledger's server to prove that the ledger of `to` entries begins with that of `from`. */
+/** Reads a consistency proof from the ledger's server: the ledger of `to` entries begins with that of `from`. */
 export type Prove = (from: number, to: number) => Promise<object>
 
 /**
- * A file that a ledger's checkpoints are appended to as they are published: each one proved to continue the one before. Two signed
- * notes that contradict each other are evidence against their signer, so both are kept beside the file, and nothing is
- * appended until somebody has looked at them, and moved them away.
+ * A file to which a ledger's published checkpoints are appended. Each is proved to continue the one before. Two
+ * signed notes that contradict each other are evidence against their signer. Both are stored beside the file, and
+ * nothing is appended until a person has moved them away.
  */
 export class CheckpointFile {
   readonly #path: string
@@ -40,8 +40,8 @@ export class CheckpointFile {
   }
 
   /**
-   * Reads what the file holds already. Throws SourceError if that is of another ledger or under another note key: a
-   * ledger keeps its note key, so another one is another ledger of that name. Throws RefusedError where evidence lies beside it.
+   * Opens the file and reads its checkpoints. Throws SourceError if they are from another ledger or note key: a
+   * ledger never changes its note key. Throws RefusedError if there is evidence beside the file.
    */
   static async open(
     path: string,
@@ -55,7 +55,7 @@ export class CheckpointFile {
       if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return ''
       throw error
     })
-    // A crash may have left half a line, which would swallow the next one.
+    // A crash may have left half a line, which would corrupt the next one.
     file.#isCut = text !== '' && !text.endsWith('\n')
     for (const note of lineNotes(text)) {
       const shown = file.#read(note)
@@ -67,7 +67,10 @@ export class CheckpointFile {
     return file
   }
 
-  /** Appends the note if it is new. Returns why it contradicts what was kept, or null. Throws what `prove` throws. */
+  /**
+   * Appends the note if it is new. Returns the reason if it contradicts a stored note, otherwise null. Throws what
+   * `prove` throws.
+   */
   async keep(note: string, prove: Prove): Promise<string | null> {
     const shown = this.#read(note)
     if (typeof shown === 'string') return shown
@@ -81,7 +84,10 @@ export class CheckpointFile {
     return null
   }
 
-  /** Or why it is no checkpoint of the ledger's note key, which is no evidence against anybody. */
+  /**
+   * Verifies a note. Returns the reason if the ledger's note key did not sign it, which is no evidence against
+   * anybody.
+   */
   #read(note: string): Shown | string {
     const { sha256, verifySignature } = this.#providers
     try {
@@ -92,7 +98,7 @@ export class CheckpointFile {
     }
   }
 
-  /** Sizes alone say nothing of a larger ledger: it could be another one altogether. */
+  /** Returns the reason if the larger ledger does not continue the stored one. The size alone proves nothing. */
   async #forkOf(newest: Shown | null, { checkpoint }: Shown, prove: Prove): Promise<string | null> {
     const earlier = newest?.checkpoint
     if (!earlier || earlier.size === checkpoint.size) return null
@@ -120,7 +126,7 @@ export class CheckpointFile {
   }
 }
 
-/** Follows the file's own name in the names of evidence. */
+/** Suffix of evidence files, after the file's own name. */
 const EVIDENCE = '.contradiction-'
 
 async function refuseEvidence(path: string): Promise<void> {

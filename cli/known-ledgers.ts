@@ -4,14 +4,17 @@ import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
 import { writeFileWhole } from './output-file.ts'
 
-/** ledger id → kid (hex) of its first entry, as it was when the ledger was pinned. */
+/** Kid (hex) of each pinned ledger's first entry, by ledger id. */
 type KnownLedgers = Map<string, string>
 
 function knownLedgersFile(): string {
   return join(environment.configDirectory(), 'known-ledgers.json')
 }
 
-/** Empty where nothing was pinned yet. A file that cannot be understood is an error: it is somebody's trust. */
+/**
+ * Returns the pinned ledgers. Empty if none is pinned. Throws SourceError if the file is unreadable or damaged, since
+ * the user's trust is based on it.
+ */
 export async function readKnownLedgers(): Promise<KnownLedgers> {
   const path = knownLedgersFile()
   let text: string
@@ -36,7 +39,6 @@ function parseKnownLedgers(text: string): KnownLedgers | null {
   }
 }
 
-/** Remembers the first key of a ledger. */
 export async function pinLedger(ledger: string, kid: string): Promise<void> {
   const known = await readKnownLedgers()
   if (known.get(ledger) === kid) return

@@ -4,7 +4,6 @@ import { EXIT, type ExitCode, HELP_EXIT_CODES } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { run, UsageError } from './run.ts'
 
-/** `tallystick ARGS…`. */
 export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
   const [name] = args
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
@@ -35,7 +34,7 @@ ${lines.join('\n')}
 ${HELP_EXIT_CODES}`
 }
 
-/** Says what there is instead: the commands of the group, or all. */
+/** Describes an unknown command: the commands of its group, or all commands. */
 function unknown([first = '']: readonly string[]): string {
   const names = Object.keys(COMMANDS)
   const group = names.filter((each) => each.startsWith(`${first} `))

@@ -25,19 +25,19 @@ import { openCounter } from './progress.ts'
 
 type LinesOptions = BatchLimits & {
   readonly files: readonly string[]
-  /** Begins the key of each batch: `KEY/1`, `KEY/2`, … */
+  /** Prefix of the batches' keys: `KEY/1`, `KEY/2`, … */
   readonly idempotencyKey: string | undefined
-  /** A line for each record, with its id, instead of one for each batch. */
+  /** Print one line per record, with its id, instead of one per batch. */
   readonly ids: boolean
 }
 
-/** Between attempts at a line that something before the server refuses. */
+/** Pause between attempts with a line that something before the server refuses. */
 const PAUSE_MS = 100
 
 /**
- * Notarizes the lines batch after batch, in their order: how many lines were set aside, because something before the server refuses them.
- * A batch that the server does not write ends it: those before it are written, those after it are not sent, and the message says so,
- * because the user must know it before repeating the command.
+ * Notarizes the lines in order, batch after batch. Returns how many lines were set aside because something before the
+ * server refuses them. Throws at a batch that the server does not write. The batches before it are written, those
+ * after it are not sent, and stderr says so: the user must know it before repeating the command.
  */
 export async function notarizeLines(transport: Transport, io: Io, options: LinesOptions): Promise<number> {
   const counter = openCounter(io.stderr)
@@ -75,7 +75,7 @@ async function notarizeBatch(run: Run, { index, lines, items }: LineBatch): Prom
     (text): Item => ({ text, tag: undefined, handle: undefined, parentHandle: undefined }),
   )
   const lineOf = new Map(all.map((item, i) => [item, lines[i]!]))
-  // The same lines get the same keys again, whichever of them are refused.
+  // The same lines get the same keys again, whichever are refused.
   const makeKey = ({ items: [first] }: Segment) =>
     key === undefined ? makeIdempotencyKey() : `${key}/${index}/${all.indexOf(first!)}`
   let segments: readonly Segment[] = [
@@ -117,7 +117,7 @@ function senderOf(transport: Transport, segment: Segment) {
   }
 }
 
-/** A parent that is named by its place in the batch would be another one in a half. */
+/** A half would break a parent that is named by its position in the batch. */
 function maySplit({ items }: Segment): boolean {
   return !items.some(({ text }) => typeof (JSON.parse(text) as { parent?: unknown }).parent === 'number')
 }

@@ -15,25 +15,26 @@ import { UsageError } from './run.ts'
 
 type Pieces = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>
 
-/** Where the result of a command goes (`-o`). */
+/** Destination of a command's result (`-o`). */
 export type Output = {
-  /** Standard output or standard error; null: a file, pipe or device. */
+  /** Standard output or standard error. null: a file, pipe or device. */
   readonly stream: Out | null
   readonly isTTY: boolean
   /**
-   * Writes the pieces, once. `verify` checks a file before it gets its name. It is not called for other outputs, because what
-   * was written to them cannot be taken back. Throws SourceError, and what `pieces` and `verify` throw.
+   * Writes the pieces. Call it once. `verify` checks a file before it gets its name. It is not called for other
+   * outputs, because what was written to them cannot be taken back. Throws SourceError, and what `pieces` and
+   * `verify` throw.
    */
   save(pieces: Pieces, verify?: (path: string) => Promise<void>): Promise<void>
 }
 
-/** How often a pipe without a reader is tried again. */
+/** Interval of attempts to open a pipe without a reader. */
 const PIPE_READER_POLL_MS = 50
 
 /**
- * Opens an output, calls `work` with it, and closes it. `out`: a path; undefined or -: standard output. Refuses a path that
- * takes no output before it calls `work`. `isPrivate`: only this user may read the file. Throws UsageError, SourceError, and
- * what `work` throws.
+ * Opens an output, calls `work` with it, and closes it. `out`: a path, or undefined or - for standard output. A path
+ * that cannot be written is refused before `work` is called. `isPrivate`: only this user may read the file. Throws
+ * UsageError, SourceError, and what `work` throws.
  */
 export async function withOutput<T>(
   out: string | undefined,
@@ -45,7 +46,7 @@ export async function withOutput<T>(
   const place = await findOutputPlace(out, { isPrivate })
   if (place.kind === 'file') {
     const result = await withFile(place, { isPrivate }, work)
-    // On a terminal only: scripts need no message.
+    // Only on a terminal: scripts need no message.
     if (io.stderr.isTTY) io.stderr.write(`tallystick: wrote ${plain(out)}\n`)
     return result
   }
@@ -66,8 +67,8 @@ export async function withOutput<T>(
 }
 
 /**
- * Writes a file beside the final one and renames it, so that after a crash the old file is whole. Follows links.
- * `isPrivate`: only this user may read the file, and a missing folder is made. Throws SourceError.
+ * Writes a file beside the final one and renames it, so that after a crash the old file is intact. Follows links.
+ * `isPrivate`: only this user may read the file, and a missing folder is created. Throws SourceError.
  */
 export async function writeFileWhole(
   path: string,
@@ -81,8 +82,8 @@ export async function writeFileWhole(
 }
 
 /**
- * Throws UsageError for a terminal: payloads are text of others, and may control it. Here they cannot be escaped, because an
- * export with other bytes is another export.
+ * Throws UsageError for a terminal: payloads are foreign text, which may control it. They cannot be escaped, because
+ * that would change the export's bytes.
  */
 export function refuseTerminal(what: string, { isTTY }: Output): void {
   if (!isTTY) return
@@ -121,14 +122,16 @@ async function withFile<T>(
   try {
     return await work({ stream: null, isTTY: false, save })
   } finally {
-    // Otherwise a stream that failed keeps the handle from closing.
+    // Otherwise a failed stream keeps the handle from closing.
     to.destroy()
     await handle.close()
     await rm(part, { force: true })
   }
 }
 
-/** A mount of its own (in containers) cannot be replaced by a rename: the content is copied into it. */
+/**
+ * Renames the file. A mount of its own (in containers) cannot be replaced by a rename, so its content is overwritten.
+ */
 async function replace(part: string, path: string): Promise<void> {
   try {
     await rename(part, path)
@@ -146,7 +149,7 @@ async function openSpecial({ kind, path }: OutputPlace & { path: string }, name:
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY, O_APPEND } = constants
   for (let isTold = false; ; isTold = true) {
     try {
-      // A pipe without a reader is waited for here: in the kernel no signal handler would run.
+      // The wait for a pipe's reader happens here, because a wait in the kernel would block signal handlers.
       return openSync(path, O_WRONLY | O_NOCTTY | (kind === 'pipe' ? O_NONBLOCK : O_APPEND))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
@@ -157,7 +160,7 @@ async function openSpecial({ kind, path }: OutputPlace & { path: string }, name:
   }
 }
 
-/** A slow reader of a pipe keeps no thread of this process waiting. */
+/** Opens a stream. A slow reader of a pipe must not block a thread of this process. */
 function openStream(fd: number): Writable {
   const stat = fstatSync(fd)
   if (stat.isFIFO() || stat.isSocket()) return new Socket({ fd, readable: false, writable: true })

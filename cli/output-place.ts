@@ -3,24 +3,24 @@ import { lstat, readlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
-/** Target of an output, after links. */
+/** Target of an output, with links resolved. */
 export type OutputPlace =
-  /** A regular file, or nothing yet: written beside it and renamed. */
+  /** A regular file, or nothing yet. Written beside it and renamed. */
   | { readonly kind: 'file'; readonly path: string; readonly exists: boolean }
   /** A descriptor that this process inherited: /dev/stdout, /dev/fd/63 of `>(…)`. */
   | { readonly kind: 'descriptor'; readonly fd: number }
   | { readonly kind: 'pipe'; readonly path: string }
   | { readonly kind: 'device'; readonly path: string }
 
-/** As many as Linux follows. */
+/** Limit of links, the same as in Linux. */
 const LINKS_MAX = 40
-/** A descriptor: on Linux, where /dev/fd leads to /proc, and elsewhere. */
+/** Matches the path of a descriptor: on Linux, where /dev/fd leads to /proc, and elsewhere. */
 const DESCRIPTOR = /^(?:\/proc\/(?<pid>\d+)(?:\/task\/\d+)?|\/dev)\/fd\/(?<fd>\d+)$/
 
 /**
- * Finds what an output's path means. Only a regular file, or nothing, may be replaced: everything else is written to. Throws SourceError
- * for what takes no output: a folder, a socket, a descriptor that is not open; and for a link or a pipe that another user may have put
- * there. `isPrivate`: a pipe has to be this user's own.
+ * Finds what an output's path names. Only a regular file, or nothing, is replaced. Everything else is written to.
+ * Throws SourceError for a folder, a socket or a closed descriptor, and for a link or a pipe that another user may
+ * have put there. `isPrivate`: a pipe must belong to this user.
  */
 export async function findOutputPlace(
   given: string,
@@ -62,7 +62,7 @@ async function follow(given: string, isPrivate: boolean): Promise<OutputPlace> {
     const { pid, fd } = (isLast && DESCRIPTOR.exec(path)?.groups) || {}
     if (fd !== undefined && (pid === undefined || Number(pid) === process.pid))
       return descriptor(given, Number(fd))
-    // A descriptor of another process: the name that its link shows may be none of the file system.
+    // A descriptor of another process: the name that its link shows may not exist in the file system.
     if (fd !== undefined) return { kind: 'device', path }
     const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       if (isLast && error.code === 'ENOENT') return null
@@ -91,7 +91,7 @@ async function follow(given: string, isPrivate: boolean): Promise<OutputPlace> {
   throw cannotWrite(given, '(a folder)')
 }
 
-/** Names of a path, from its root on; `..` is found later, because the folder before it may be a link. */
+/** Returns the names of a path below its root. `..` is resolved later, because the folder before it may be a link. */
 function namesOf(path: string): string[] {
   return path
     .slice(parse(path).root.length)
@@ -99,27 +99,28 @@ function namesOf(path: string): string[] {
     .filter((name) => name !== '' && name !== '.')
 }
 
-/** Sticky bit: who owns neither the folder nor an entry cannot remove that. */
+/** Sticky bit: only the owner of the folder or of an entry can remove the entry. */
 const S_ISVTX = 0o1000
 const PLANTED = 'in a folder that everybody writes to'
 
 /**
- * Whether a link or a pipe in a folder like /tmp may have been put there for others to write to. The kernel would refuse it
- * (fs.protected_symlinks, fs.protected_fifos), but it is not asked: links are read here, and pipes opened without O_CREAT.
+ * Returns whether a link or a pipe in a folder like /tmp may have been put there by an attacker. The kernel would
+ * refuse it (fs.protected_symlinks, fs.protected_fifos), but its check does not apply: links are read here, and pipes
+ * opened without O_CREAT.
  */
 function isPlanted(found: Stats, folder: Stats): boolean {
   const isShared = (folder.mode & S_ISVTX) !== 0 && (folder.mode & constants.S_IWOTH) !== 0
   return isShared && !isOwn(found) && found.uid !== folder.uid
 }
 
-/** Where there are no users, everything is. */
+/** True on platforms without users. */
 function isOwn({ uid }: Stats): boolean {
   return process.geteuid === undefined || uid === process.geteuid()
 }
 
 function descriptor(given: string, fd: number): OutputPlace {
   const stat = statOf(fd)
-  // Descriptors that Node has opened for itself (epoll, eventfd) have no type.
+  // Descriptors that Node opened for itself (epoll, eventfd) have no type.
   const takesOutput = stat?.isFile() || stat?.isFIFO() || stat?.isCharacterDevice() || stat?.isSocket()
   if (!takesOutput) throw cannotWrite(given, `(descriptor ${fd} is not open)`)
   return { kind: 'descriptor', fd }

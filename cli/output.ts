@@ -2,19 +2,18 @@ import { plain } from '../sdk/plain.ts'
 import { escapeHidden } from '../src/proof/quoted.ts'
 import { type Out, write } from './io.ts'
 
-/** Options of every command that shows things. */
 export const OUTPUT_OPTIONS = { json: { type: 'boolean' } } as const
 export const OUTPUT_HELP =
   '  --json           JSON, one object a line, also on a terminal; what is piped is JSON in any case'
 
-/** A column of a table: its heading, and what an item shows in it. */
+/** A table column: its heading, and a function that returns the cell of an item. */
 export type Column<T> = readonly [heading: string, show: (item: T) => string | number | null]
 
 const ROWS_A_TABLE = 100
 const CELL_CHARS_MAX = 60
 const JSON_CHARS_MAX = 100
 
-/** Prints an object: on a terminal one line for each field that is not empty, otherwise one line of JSON. */
+/** Prints an object: on a terminal one line per non-empty field, otherwise one line of JSON. */
 export function printItem(item: object, json: boolean | undefined, out: Out): void {
   if (json || !out.isTTY) {
     out.write(jsonLine(item, out))
@@ -25,7 +24,7 @@ export function printItem(item: object, json: boolean | undefined, out: Out): vo
   for (const [name, text] of rows) out.write(`${plain(name.padEnd(width))}  ${plain(text)}\n`)
 }
 
-/** Rows of an object for a terminal. A member whose JSON is long gets a row for each of its own members. */
+/** Returns the rows of an object for a terminal. A member with long JSON gets a row for each of its own members. */
 function rowsOf(item: object, before = ''): (readonly [name: string, text: string])[] {
   return Object.entries(item).flatMap(([member, value]) => {
     const name = `${before}${member}`
@@ -37,7 +36,7 @@ function rowsOf(item: object, before = ''): (readonly [name: string, text: strin
   })
 }
 
-/** Many: a table on a terminal, otherwise a line of JSON each, as they come. */
+/** Prints items as they come: a table on a terminal, otherwise one line of JSON each. */
 export async function printItems<T extends object>(
   items: AsyncIterable<T>,
   columns: readonly Column<T>[],
@@ -79,7 +78,7 @@ export function jsonLine(item: unknown, out: Pick<Out, 'isTTY'>): string {
   return `${out.isTTY ? escapeHidden(json) : json}\n`
 }
 
-/** A line that scripts read as it is; for a terminal with nothing in it that could drive it. */
+/** Returns a line of text for scripts. For a terminal, control characters are replaced. */
 export function textLine(text: string, out: Pick<Out, 'isTTY'>): string {
   return `${out.isTTY ? plain(text) : text}\n`
 }

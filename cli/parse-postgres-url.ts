@@ -1,7 +1,7 @@
 import { parseUrl } from './parse-url.ts'
 import { UsageError } from './run.ts'
 
-/** The address of a Postgres. `who`: what takes it, for the error. Throws UsageError. */
+/** Returns the URL if it is a Postgres address. Throws UsageError otherwise. `who`: subject of the error message. */
 export function parsePostgresUrl(url: string, who: string): string {
   const protocol = parseUrl(url)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url

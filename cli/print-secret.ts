@@ -7,7 +7,6 @@ import type { Io } from './io.ts'
 import { OUTPUT_OPTIONS, printItem } from './output.ts'
 import { InputError } from './run.ts'
 
-/** Options of every command that makes a secret. */
 export const SECRET_OPTIONS = { env: { type: 'boolean' }, ...OUTPUT_OPTIONS } as const
 export const SECRET_HELP =
   '  --env            print what an environment needs: TALLYSTICK_URL and TALLYSTICK_API_KEY'
@@ -16,15 +15,16 @@ export const WEBHOOK_SECRET_HELP =
 
 type Values = ConnectionValues & { readonly env?: boolean | undefined; readonly json?: boolean | undefined }
 
-/** Nothing that a shell would do something with. */
+/** Contains nothing that a shell would interpret. */
 const SECRET = /^[A-Za-z0-9_-]+$/
 const INVITATION = /^tlp_[A-Za-z0-9_-]+$/
 const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]+=*$/
 const WEBHOOK_PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]+=*$/
 
 /**
- * The one time that a secret is shown. Throws InputError for what is none: it is written into files that a shell reads, and a server
- * that chose another text would choose what that executes.
+ * Prints a key with its secret, the only time that it is shown. Throws InputError unless the secret has the form of
+ * one: it is written into files that a shell reads, and a hostile server could otherwise choose what that shell
+ * executes.
  */
 export async function printSecret(made: KeyWithSecret, values: Values, io: Io): Promise<ExitCode> {
   requireSecret(made.key, SECRET, 'no secret of an API key')
@@ -35,7 +35,7 @@ export async function printSecret(made: KeyWithSecret, values: Values, io: Io): 
   return keepIt(io)
 }
 
-/** The same of a webhook, whose environment is its receiver's. */
+/** Like `printSecret`, for a webhook. Its environment is that of the receiver. */
 export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: Io): ExitCode {
   const { secret, publicKey } = made
   requireSecret(secret, WEBHOOK_SECRET, 'no secret of a webhook')
@@ -45,7 +45,7 @@ export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: 
   return keepIt(io)
 }
 
-/** The same of an invitation, which goes to the other side as it is. */
+/** Like `printSecret`, for an invitation, which is given to the other side unchanged. */
 export function printInvitation(
   made: PeerInvitation,
   values: { readonly bare?: boolean | undefined; readonly json?: boolean | undefined },

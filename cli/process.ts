@@ -4,15 +4,15 @@ import { EXIT } from './exit-codes.ts'
 import { PROCESS_IO } from './io.ts'
 import { main } from './main.ts'
 
-/** `tallystick ARGS…` as this process: its standard streams, its exit code. */
+/** Runs `tallystick ARGS…` as this process, with its streams and exit code. */
 export async function runAsProcess(args: readonly string[]): Promise<void> {
-  // The reader of the output has seen enough (`| head`): there is nobody left to write to.
+  // The reader closed the output (`| head`), so there is nothing left to do.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE')
       process.stderr.write(`tallystick: the output cannot be written (${error.code})\n`)
     process.exit(EXIT.io)
   })
-  // The work goes on, whether somebody reads about it or not.
+  // The work continues without a reader of stderr.
   process.stderr.on('error', () => {})
   for (const line of environment.warnings()) process.stderr.write(`${line}\n`)
   if (isHangupIgnored()) process.on('SIGHUP', () => {})

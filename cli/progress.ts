@@ -6,7 +6,7 @@ const BAR_WIDTH = 24
 
 type Progress = { readonly entries: number; readonly done: number; readonly total: number }
 
-/** One line on a terminal's stderr, redrawn; nothing where stderr is a file or a pipe. */
+/** Opens a line on a terminal's stderr that is redrawn. Prints nothing if stderr is a file or a pipe. */
 function openLine<T>(out: Out, draw: (value: T, seconds: number) => string) {
   if (!out.isTTY) return { update: (_value: T) => {}, close: () => {} }
   const startedAt = performance.now()
@@ -16,7 +16,7 @@ function openLine<T>(out: Out, draw: (value: T, seconds: number) => string) {
       const now = performance.now()
       if (now - drawnAt < REDRAW_EVERY_MS) return
       drawnAt = now
-      // Its numbers are what a server answered.
+      // A server chose the numbers.
       out.write(`\r${plain(draw(value, (now - startedAt) / 1000))}\x1b[K`)
     },
     close(): void {
@@ -29,7 +29,7 @@ export function openProgressBar(out: Out) {
   return openLine(out, drawBar)
 }
 
-/** `1234 records  567/s`: for what has no known end. */
+/** `1234 records  567/s`: for work without a known end. */
 export function openCounter(out: Out) {
   return openLine(out, (records: number, seconds) => counted(records, 'records', seconds))
 }
@@ -38,7 +38,7 @@ function counted(count: number, what: string, seconds: number): string {
   return `${count} ${what}  ${Math.round(count / Math.max(seconds, 0.001))}/s`
 }
 
-/** `[#####---] 21 %  1234 entries  5678/s`. */
+/** Draws `[#####---] 21 %  1234 entries  5678/s`. */
 export function drawBar({ entries, done, total }: Progress, seconds: number): string {
   const part = total === 0 ? 1 : Math.min(1, Math.max(0, done / total))
   const filled = Math.round(part * BAR_WIDTH)

@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises'
 import { SourceError } from '../src/verify/source.ts'
 
 /**
- * A file that others may not read or write: throws SourceError for one that they may. Looked at and read by one handle: nobody can put
- * another file there in between.
+ * Reads a file that only this user may read or write. Throws SourceError if others may. Checks and reads through one
+ * handle, so that nobody can swap the file in between.
  */
 export async function readPrivate(file: string): Promise<string> {
   const handle = await open(file, 'r')

@@ -6,7 +6,6 @@ import { UsageError } from './run.ts'
 
 const TEXT = { type: 'string' } as const
 
-/** Options of every command that writes. */
 const WRITE_OPTIONS = {
   'on-behalf-of': { type: 'string' },
   'occurred-at': { type: 'string' },
@@ -16,10 +15,10 @@ export const WRITE_HELP = `  --on-behalf-of AGENT   for another agent (agt_…);
   --occurred-at TIME     when it happened: RFC 3339, UTC
   --idempotency-key KEY  the same key again never does it twice; one is made where none is given`
 
-/** Members without a column, each an option of its name (src/proof/statement/record-members.ts). */
+/** Members without a column. Each is an option of the same name (src/proof/statement/record-members.ts). */
 const OTHER_OPTIONS = mapOthers(() => TEXT)
 
-/** Options of the commands that make records: notarize and create. */
+/** Options of notarize and create. */
 export const RECORD_OPTIONS = {
   payload: { type: 'string' },
   type: { type: 'string' },
@@ -36,7 +35,7 @@ export const RECORD_HELP = `  --parent RECORD        a record that this one foll
   --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
 ${OTHER_MEMBERS.map(([name, { says }]) => `${`  --${name} TEXT`.padEnd(24)} ${says}\n`).join('')}${WRITE_HELP}`
 
-/** Options of commands that take a record which a peer may have sent. */
+/** Option of commands about a record that a peer may have sent. */
 export const PEER_OPTIONS = { peer: { type: 'string' } } as const
 export const PEER_HELP = `  --peer PEER            as this peer has sent it: two may each have sent a record of one id. Without it your own, or
                          the one that was sent first`
@@ -52,18 +51,17 @@ type WriteValues = {
   readonly 'idempotency-key'?: string | undefined
 }
 
-/** `--type`. Throws UsageError: the server could only say that a body does not fit a pattern. */
+/** Parses `--type`. Throws UsageError, since the server could only report that a pattern does not match. */
 export function parseType(text: string): `${string}/${number}` {
   if (TYPE_NAME.test(text)) return text as `${string}/${number}`
   throw new UsageError('--type takes NAME/VERSION, such as generic/1: `tallystick types list` shows them')
 }
 
-/** Members of the body of every write. */
 export function writeMembers(values: WriteValues) {
   return { onBehalfOf: values['on-behalf-of'], occurredAt: values['occurred-at'] }
 }
 
-/** Members of the body of a record, beside its payload and type. */
+/** Returns the body members of a record, except payload and type. */
 export function recordMembers(
   values: WriteValues & {
     readonly parent?: string | undefined
@@ -82,7 +80,6 @@ export function recordMembers(
   }
 }
 
-/** Options of the call of a step. */
 export function stepOptions(values: WriteValues & { readonly 'if-version'?: string | undefined }) {
   return {
     idempotencyKey: values['idempotency-key'],

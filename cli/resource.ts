@@ -6,25 +6,31 @@ import type { Io } from './io.ts'
 import { LIMIT_HELP, LIMIT_OPTIONS, limited } from './limited.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem, printItems } from './output.ts'
 
-/* Commands that ask the server one thing and print it, as data. A resource's are one table: cli/commands/<resource>.ts. */
+/*
+ * Makes commands that send one request and print the answer. The commands of a resource are data in
+ * cli/commands/<resource>.ts.
+ */
 
 type Client = Awaited<ReturnType<typeof connect>>
 
 type Described<Options extends OptionTable> = {
-  /** Words of the command, and the argument that it needs: `keys get KEY`. */
+  /** Words of the command, and its argument: `keys get KEY`. */
   readonly usage: string
   /** Optional part of the usage line. */
   readonly flags?: string
-  /** Its effect, and the scope that it needs. */
+  /** What the command does, and the scope that it needs. */
   readonly about: string
   readonly options?: Options
-  /** Help of `options`: a line each. */
+  /** Help of `options`, one line each. */
   readonly optionsHelp?: string
-  /** Without the word `tallystick`; one that begins with `$ ` as it is. */
+  /** Examples without the word `tallystick`. One that begins with `$ ` is shown without that prefix. */
   readonly examples: readonly string[]
 }
 
-/** Prints one object. `parse` makes the request of the options, or throws UsageError, before anything is asked. */
+/**
+ * Makes a command that prints one object. `parse` makes the request from the options, or throws UsageError, before
+ * anything is sent.
+ */
 export function showItem<
   const Options extends OptionTable = Record<never, never>,
   Request = ValuesOf<Options>,
@@ -48,7 +54,7 @@ export function showItem<
   })
 }
 
-/** Prints many objects: a table on a terminal, otherwise a line of JSON each. */
+/** Makes a command that prints many objects: a table on a terminal, otherwise one line of JSON each. */
 export function listItems<T extends object, const Options extends OptionTable = Record<never, never>>(
   command: Described<Options> & {
     readonly columns: readonly Column<T>[]
@@ -73,7 +79,7 @@ export function listItems<T extends object, const Options extends OptionTable = 
   })
 }
 
-/** The argument that `usage` names in capitals; empty where it names none. */
+/** Returns the argument that `usage` names in capitals. Empty if it names none. Throws UsageError. */
 function argumentOf(usage: string, positionals: readonly string[]): string {
   if (/ [A-Z]/.test(usage)) return onlyArgument(positionals, usage)
   noArguments(positionals, usage)

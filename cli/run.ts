@@ -15,10 +15,10 @@ import { SourceError } from '../src/verify/source.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import type { Out } from './io.ts'
 
-/** The arguments cannot mean anything: says what to do instead. */
+/** The arguments are invalid. The message tells what to do instead. */
 export class UsageError extends Error {}
 
-/** Runs `make`; a fault is that of the arguments, or of the environment. */
+/** Runs `make`. Converts its error to UsageError, since arguments or environment caused it. */
 export function asUsage<T>(make: () => T): T {
   try {
     return make()
@@ -27,10 +27,10 @@ export function asUsage<T>(make: () => T): T {
   }
 }
 
-/** Input that is not what it should be: no JSON, or no such JSON. */
+/** The input is not JSON, or not the expected JSON. */
 export class InputError extends Error {}
 
-/** Something is not so, or was refused, and no server said it. */
+/** The tool itself refused something, not a server. */
 export class RefusedError extends Error {}
 
 const EXIT_OF_SOURCE = {
@@ -53,9 +53,9 @@ export async function run(command: () => Promise<ExitCode>, stderr: Out): Promis
 }
 
 function describe(error: unknown, code: ExitCode): string {
-  // A line that a server began could pass for one of ours, such as the last line of `verify`.
+  // A line break in a server's text could imitate a line of this tool, such as the last line of `verify`.
   if (code !== EXIT.software) return plain((error as Error).message)
-  // A fault of this program: only its own developers can do something about it, with the place.
+  // A bug of this program: its developers need the stack.
   const stack = (error as Error).stack ?? String(error)
   return stack.split('\n').map(plain).join('\n')
 }
@@ -70,10 +70,13 @@ function exitOf(error: unknown): ExitCode {
   return isLocalFault(error) ? EXIT.io : EXIT.software
 }
 
-/** Codes of this machine's files, disks and limits: no server causes them. */
+/** Codes of local files, disks and limits. Servers do not cause them. */
 const LOCAL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'])
 
-/** A system call on a local file, not on a socket: those have no path, or connect to it. */
+/**
+ * Returns whether a local file operation failed, not a socket. Socket errors have no path, or are about connecting to
+ * it.
+ */
 function isLocalFault(error: unknown): boolean {
   const { code, syscall, path } = error as NodeJS.ErrnoException
   if (syscall === undefined) return false
@@ -86,7 +89,7 @@ function exitOfClient(error: TallystickError): ExitCode {
   if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
   if (error instanceof RateLimitError || error instanceof SecretLostError) return EXIT.unavailable
   if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
-  // A retryable outcome can still come; the others never will.
+  // A retryable error may still succeed. The others never will.
   return error.retryable || error instanceof UnknownOutcomeError ? EXIT.unavailable : EXIT.refused
 }
 

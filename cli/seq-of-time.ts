@@ -6,12 +6,10 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 const TIME = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/
 const MS_PER_DAY = 86_400_000
 
-/** The end of a period as it was typed. `ms`: since 1970; of `--to` the first moment behind it. */
+/** One end of a period. `ms`: since 1970. For `--to`, the first millisecond after the period. */
 export type End = { readonly seq: number } | { readonly ms: number }
 
-/**
- * `--from` or `--to`: a seq, a day in UTC (the whole day), or a time of RFC 3339. Throws UsageError.
- */
+/** Parses `--from` or `--to`: a seq, a day in UTC (the whole day), or a time of RFC 3339. Throws UsageError. */
 export function parseEnd(text: string, option: '--from' | '--to'): End {
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return { seq: Number(text) }
   const ms = Date.parse(DAY.test(text) ? `${text}T00:00:00Z` : text)
@@ -23,7 +21,9 @@ export function parseEnd(text: string, option: '--from' | '--to'): End {
 }
 
 /**
- * First and last seq of a period, among the first `size` entries: they say which ones are meant, for at its edges an entry may stand on either side. Throws UsageError for a period without an entry.
+ * Returns the first and last seq of a period among the first `size` entries. The seqs are reported to the user,
+ * because clocks differ and an entry at an edge may be on either side. Throws UsageError for a period without
+ * entries.
  */
 export async function seqsOfPeriod(
   { entries }: Pick<Tallystick, 'entries'>,

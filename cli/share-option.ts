@@ -2,7 +2,7 @@ import { UsageError } from './run.ts'
 
 type Share = { readonly peer: string; readonly documents: 'whole' | 'digests' }
 
-/** `PEER`, or `PEER:digests`; in the order that is signed. */
+/** Parses `PEER` or `PEER:digests`. Sorts by peer, which is the signed order. Throws UsageError. */
 export function parseShare(texts: readonly string[], option: string): Share[] {
   const share = texts.map((text) => {
     const [, peer, documents = 'whole'] = /^(peer_[0-9a-z]{26})(?::(whole|digests))?$/.exec(text) ?? []

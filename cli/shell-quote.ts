@@ -1,4 +1,4 @@
-/** One word of a command line, whatever is in it: for a POSIX shell, and fish. */
+/** Quotes any text as one word for a POSIX shell or fish. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

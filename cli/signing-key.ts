@@ -2,7 +2,10 @@ import { type AgentSigner, agentSigner } from '../sdk/signing/index.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { readPrivate } from './read-private.ts'
 
-/** The signer of a file that `tallystick agents keygen` wrote, or of any PKCS #8 in PEM that is this user's alone. Throws SourceError. */
+/**
+ * Returns the signer of a key file by `tallystick agents keygen`, or of any PKCS #8 in PEM that only this user may
+ * read. Throws SourceError.
+ */
 export async function openSigner(file: string): Promise<AgentSigner> {
   let pkcs8: string
   try {

@@ -19,11 +19,12 @@ type Values = {
   readonly json?: boolean | undefined
 }
 
-/** Entries of the chain, as they are signed. */
+/** Prints the entries of the chain, as signed, and follows new ones. */
 export async function tailEntries(client: Tallystick, values: Values, io: Io): Promise<void> {
   const lines = parseCount(values.lines, '-n', { min: 0 }) ?? ENTRIES_DEFAULT
   const afterSeq = parseCount(values.after, '--after', { min: 0 })
-  // Asked in any case: a server that was never there is no server that is away for a while.
+  // Read in any case: it fails if the server was never reachable, while `follow` tolerates a server that is away for
+  // a while.
   const { size } = await client.ledger.get()
   const begin = afterSeq ?? size - lines - 1
   const isTable = io.stdout.isTTY && !values.json

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// A coding agent waits for each of its hooks: what other commands need, the standard streams included, is not loaded for it.
+// A coding agent waits for each of its hooks. The hook therefore loads nothing that other commands need, not even the
+// standard streams.
 const [name, ...rest] = process.argv.slice(2)
 if (name === 'hook') {
   const { runHook } = await import('./commands/hook.ts')

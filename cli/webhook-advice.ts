@@ -1,6 +1,6 @@
 import type { DeliveryAttempt } from '../sdk/resources/webhooks.ts'
 
-/** Advice for an endpoint that could not be asked, by the error's code. */
+/** Advice by error code, for endpoints that could not be reached. */
 const OF_ERROR: Readonly<Record<string, string>> = {
   url_refused: 'give it a URL that can be delivered to: tallystick webhooks update',
   address_refused:
@@ -26,7 +26,6 @@ const OF_STATUS: Readonly<Record<number, string>> = {
   429: 'the receiver asks for fewer requests: it is left alone for as long as it says',
 }
 
-/** Advice about an attempt that failed. */
 export function adviceOn({ status, error }: DeliveryAttempt): string {
   const known = status === null ? of(OF_ERROR, error ?? '') : of(OF_STATUS, status)
   if (known !== undefined) return known
@@ -35,7 +34,7 @@ export function adviceOn({ status, error }: DeliveryAttempt): string {
   return 'look at the log of the receiver: it must answer 2xx'
 }
 
-/** Looks up a name that a server answered, which must not find an inherited member. */
+/** Looks up a name that a server sent, without finding inherited members. */
 function of<T>(table: Readonly<Record<PropertyKey, T>>, name: PropertyKey): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

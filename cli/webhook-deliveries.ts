@@ -11,7 +11,7 @@ const ATTEMPTS: readonly Column<DeliveryAttempt>[] = [
   ['ANSWER', ({ excerpt }) => excerpt],
 ]
 
-/** The two arguments of a command that is about one delivery. */
+/** Returns the two arguments of a command about one delivery. Throws UsageError. */
 export function deliveryArguments(
   [webhook, event, ...more]: readonly string[],
   usage: string,
@@ -21,7 +21,7 @@ export function deliveryArguments(
   return [webhook, event]
 }
 
-/** On a terminal its fields, and under them a table of its attempts. */
+/** Prints a delivery. On a terminal its fields, followed by a table of its attempts. */
 export async function printDelivery(delivery: Delivery, json: boolean | undefined, out: Out): Promise<void> {
   if (json || !out.isTTY) return printItem(delivery, json, out)
   const { attemptLog, ...fields } = delivery

@@ -3,7 +3,6 @@ import type { PatchWebhooksByIdBody } from '../sdk/generated/api.ts'
 /** All settings of a webhook. The compiler refuses an option or a value that is left out below. */
 type Settings = { readonly [Name in keyof Required<PatchWebhooksByIdBody>]: PatchWebhooksByIdBody[Name] }
 
-/** Options of `webhooks create` and `webhooks update`. */
 export const WEBHOOK_OPTIONS = {
   url: { type: 'string' },
   events: { type: 'string' },
@@ -14,11 +13,11 @@ export const WEBHOOK_OPTIONS = {
 
 type Values = { readonly [Name in keyof typeof WEBHOOK_OPTIONS]?: string | undefined }
 
-/** Settings that were given. An empty text removes a setting. */
+/** Returns the given settings. An empty text removes a setting. */
 export function webhookSettings({ url, events, types, include, description }: Values): Settings {
   return {
     url,
-    // Which events there are is the server's to say: it may know more of them than this tool.
+    // The server checks the event names: a newer one may have more than this tool knows.
     events: listOf(events) as Settings['events'],
     types: listOf(types),
     include: listOf(include) as Settings['include'],

@@ -4,7 +4,6 @@ import { loadProviders } from '../src/verify/providers.ts'
 import { parseCount } from './arguments.ts'
 import { UsageError } from './run.ts'
 
-/** Options of a command that asks for cosignatures. */
 export const WITNESS_OPTIONS = {
   witness: { type: 'string', multiple: true },
   'witnesses-min': { type: 'string' },
@@ -15,7 +14,7 @@ type WitnessValues = {
   readonly 'witnesses-min'?: string | undefined
 }
 
-/** undefined: no witness is named. */
+/** Parses the options. undefined: no witness is named. Throws UsageError. */
 export async function parseWitnessOptions(values: WitnessValues): Promise<WitnessPolicy | undefined> {
   const { witness: vkeys = [] } = values
   const min = parseCount(values['witnesses-min'], '--witnesses-min', { max: Math.max(1, vkeys.length) })

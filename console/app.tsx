@@ -26,11 +26,12 @@ const MENU = [
   ['verify', 'Verify a file'],
 ] as const
 
-/** Asks for a key, opens its ledger, and shows the page that the address names. */
+/** Asks for a key, opens its ledger, and shows the page of the address. */
 export function App() {
   const [key, setKey] = useState(takeKey)
   useEffect(() => {
-    // A link with a key, opened in a tab that shows the console already. Before `useRoute` listens, which must not see the key.
+    // Handles a link with a key that is opened in a tab of the console. Registered before `useRoute`, which must not
+    // see the key.
     const read = () => setKey(takeKey())
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
@@ -56,7 +57,7 @@ export function App() {
 }
 
 function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave: () => void }) {
-  // One for all that is asked: what follows events would begin anew with another.
+  // One client for all requests: a new one would restart the event stream.
   const client = useMemo(() => connect(apiKey), [apiKey])
   const { data: ledger, error } = useAsked(
     (signal) => client.ledger.get({ signal }),
@@ -96,7 +97,7 @@ function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave:
 
 type PageProps = { readonly route: Route; readonly session: Session }
 
-/** All pages but the overview. They are loaded after the ledger is open, so that the first view does not wait for them. */
+/** All pages except the overview. Loaded after the ledger is open, so that the first view does not wait for them. */
 let rest: typeof import('./pages/rest.tsx') | null = null
 
 function Shown(props: PageProps) {
@@ -213,7 +214,7 @@ function Leave({ leave }: { leave: () => void }) {
 
 const NO_NAMES: Session['names'] = new Map()
 
-/** Returns the names of agents by id. Empty if the key may not read them: pages then show ids. */
+/** Returns the names of agents by id. Empty if the key may not read them. Pages then show ids. */
 async function readNames(client: Session['client'], signal: AbortSignal): Promise<Session['names']> {
   const agents = await client.agents
     .list({ limit: SCAN_ROWS }, { signal })
@@ -222,7 +223,7 @@ async function readNames(client: Session['client'], signal: AbortSignal): Promis
   return new Map(agents.map(({ id, name }) => [id, name]))
 }
 
-/** A page that opens has the focus at its heading, as one that is loaded would. */
+/** Sets the title, and moves the focus to the heading of the page that opens, as a loaded page would. */
 function useTitleAndFocus({ page, id }: Route): void {
   useEffect(() => {
     const name = MENU.find(([one]) => one === page)?.[1] ?? page

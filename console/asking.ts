@@ -1,15 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Answer of a question to the server. While it is asked anew, the last one stays. */
+/** Result of a request. While it is repeated, the last result stays. */
 export type Asked<T> = {
   readonly data: T | null
   readonly error: Error | null
   readonly isAsking: boolean
-  /** Asks again. */
   reload(): void
 }
 
-/** Asks when the page opens, when one of `inputs` changes, and every `everyMs`. */
+/** Sends a request when the page opens, when one of `inputs` changes, and every `everyMs`. */
 export function useAsked<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[],
@@ -49,7 +48,7 @@ export function useAsked<T>(
   }
 }
 
-/** Something that the reader has asked for: once at a time, and why it failed. */
+/** Returns a function that runs an action of the reader, and the state and error of the last one. */
 export function useAct(): {
   readonly isBusy: boolean
   readonly error: Error | null

@@ -5,7 +5,7 @@ import type { Session } from './session.ts'
 
 const DAY_MS = 86_400_000
 
-/** Days in UTC, both inclusive; empty filters are none. */
+/** Days are in UTC, both inclusive. Empty filters are ignored. */
 export type CaseFileRequest = {
   readonly from: string
   readonly to: string
@@ -15,10 +15,13 @@ export type CaseFileRequest = {
   readonly documents: boolean
 }
 
-/** `content`: the browser keeps it, in memory or on its disk. */
+/** `content`: stored by the browser, in memory or on disk. */
 export type CaseFile = { readonly name: string; readonly content: Blob; readonly isAnnounced: boolean }
 
-/** Makes the bundle of a period (docs/formats/bundles.md), as `tallystick bundle --from --to` does. `onEntries`: how many there are so far. */
+/**
+ * Makes the bundle of a period (docs/formats/bundles.md), like `tallystick bundle --from --to`. `onEntries`: called
+ * with the number of entries so far. Throws TallystickError for a period without entries.
+ */
 export async function makeCaseFile(
   { client, ledger }: Session,
   { from, to, documents, ...filters }: CaseFileRequest,
@@ -44,7 +47,7 @@ export async function makeCaseFile(
   return { name: `${ledger.id}-${from}-${to}.bundle`, content: await gather(lines, onEntries), isAnnounced }
 }
 
-/** Lines as a file, in parts that the page does not have to hold. */
+/** Collects lines in a file. Blobs keep the parts out of the page's memory. */
 async function gather(lines: AsyncIterable<string>, onEntries: (entries: number) => void): Promise<Blob> {
   const parts: Blob[] = []
   let part = ''

@@ -2,10 +2,14 @@ import type { LedgerRecord } from '../sdk/generated/api.ts'
 import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './deeds.ts'
 
 /*
- * The deeds of one day: each is an action with its outcome and the decisions about it, counted once. Tables and headings of the page use these.
+ * Groups the records of one day by action. An action with its outcome and its decisions counts once. Tables and
+ * headings of the page use the same counts.
  */
 
-/** `unclear`: the outcome is unknown, or erased. `open`: no outcome on this day. */
+/**
+ * - `unclear`: the outcome is unknown or erased.
+ * - `open`: there is no outcome on this day.
+ */
 export type Ending = 'ok' | 'error' | 'denied' | 'unclear' | 'open'
 
 export type DayDeed = {
@@ -14,18 +18,21 @@ export type DayDeed = {
   readonly outcomes: readonly LedgerRecord[]
   /** Oldest first. */
   readonly decisions: readonly LedgerRecord[]
-  /** null: there is a decision about the action, but the action is of another day. */
+  /** null: the action is of another day, and this day has only a decision about it. */
   readonly ending: Ending | null
-  /** True for a run of an agent, or its call of another agent: counted separately, because it fails if a call in it fails. */
+  /**
+   * True for a run of an agent, or its call of another agent. Counted separately, because it fails if a call in it
+   * fails.
+   */
   readonly isRun: boolean
 }
 
 type Parts = { record: LedgerRecord; outcomes: LedgerRecord[]; decisions: LedgerRecord[] }
 
-/** Returns the deeds of a day's records, newest first. Records that have no end and are not about an action are left out. */
+/** Returns the actions of a day, newest first. Leaves out records that have no end and are not about an action. */
 export function deedsOfDay(records: readonly LedgerRecord[]): DayDeed[] {
   const deeds = new Map<string, Parts>()
-  /** Outcome or decision → action. A parent is recorded before its children. */
+  /** Action of each outcome and decision. A parent is recorded before its children. */
   const actionOf = new Map<string, string>()
   for (const record of records.toSorted(bySeqAndId)) {
     const isPart = isOutcome(record) || isDecision(record)
@@ -44,7 +51,7 @@ export function deedsOfDay(records: readonly LedgerRecord[]): DayDeed[] {
     .reverse()
 }
 
-/** Order by seq, then by id: the records of a batch share an entry, and their ids are in order. */
+/** Orders by seq, then by id: the records of a batch share an entry, and their ids are in order. */
 function bySeqAndId(one: LedgerRecord, other: LedgerRecord): number {
   return one.entry.seq - other.entry.seq || (one.id < other.id ? -1 : 1)
 }
@@ -55,6 +62,6 @@ function endingOfDay({ record, outcomes, decisions }: Parts): Ending | null {
   if (word === 'ok' || word === 'error' || word === 'denied') return word
   if (word === NO_OUTCOME) return 'open'
   if (word !== null) return 'unclear'
-  // The action is of another day: a refusal ends it, an approval does not.
+  // The action is of another day. A denial ends it, an approval does not.
   return decisions.at(-1)?.payload?.['decision'] === 'deny' ? 'denied' : null
 }

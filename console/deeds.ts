@@ -1,21 +1,19 @@
 import type { LedgerRecord } from '../sdk/generated/api.ts'
 
-/*
- * Groups records into deeds. An action, its outcomes and the decisions about it are one deed.
- */
+/* Groups records into deeds. An action, its outcomes and the decisions about it form one deed. */
 
-/** A record with its outcomes and decisions, and the deeds below it, in the order of their start. */
+/** A record with its outcomes and decisions, and the deeds below it in the order of their start. */
 export type Deed = {
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
   readonly decisions: readonly LedgerRecord[]
-  /** Status or another word for its end; null: the record is not an action. */
+  /** Status, or another word for the end. null: the record is not an action. */
   readonly ending: string | null
   readonly beganMs: number
-  /** null: no record says when it ended. */
+  /** null: no record tells when it ended. */
   readonly endedMs: number | null
   readonly below: readonly Deed[]
-  /** Number of deeds below it, at any depth. `troubles`: those among them that did not end well. */
+  /** `inside`: number of deeds below, at any depth. `troubles`: how many of them did not end well. */
   readonly inside: number
   readonly troubles: number
 }
@@ -26,7 +24,7 @@ export const NOT_READ = 'not read yet'
 export const ERASED = 'outcome erased'
 export const NO_STATUS = 'no status'
 
-/** Endings that are not counted as troubles. */
+/** Endings that do not count as troubles. */
 const FINE = new Set<string | null>(['ok', NO_STATUS, NOT_READ, null])
 
 export function isAction({ type }: LedgerRecord): boolean {
@@ -41,7 +39,10 @@ export function isDecision({ type }: LedgerRecord): boolean {
   return type === 'approval/1'
 }
 
-/** Returns the deeds at the top: those whose parent is not among the records. `isRead`: whether all records below a record were read. */
+/**
+ * Returns the top deeds, whose parent is not among the records. `isRead`: returns whether all records below a record
+ * were read.
+ */
 export function deedsOf(
   records: readonly LedgerRecord[],
   isRead: (id: string) => boolean = () => true,
@@ -87,8 +88,8 @@ export function deedsOf(
 }
 
 /**
- * Returns the word for the end of a deed. A known status wins over an earlier unknown one. Without an outcome the last decision counts, if it is a
- * denial. `isRead`: all records about the deed were read.
+ * Returns the word for the end of a deed. A known status wins over an earlier unknown one. Without an outcome the
+ * last decision counts, if it is a denial. `isRead`: all records about the deed were read.
  */
 export function endingOf(
   record: LedgerRecord,
@@ -115,7 +116,7 @@ function statusOf({ payload }: LedgerRecord): string {
   return typeof status === 'string' ? status : 'unknown'
 }
 
-/** Start and end of a deed: by the writer's times if there are any, otherwise by the server's. */
+/** Returns start and end of a deed: by the writer's times if there are any, otherwise by the server's. */
 function timesOf(
   record: LedgerRecord,
   outcomes: readonly LedgerRecord[],
@@ -162,7 +163,10 @@ function endOfGated({ gated, nextEvents }: LedgerRecord): number | null {
 
 const RUN_SPANS: readonly unknown[] = ['invoke_agent', 'invoke_workflow', 'create_agent']
 
-/** Whether a record is a run of an agent, or its call of another agent. These are counted separately: they fail if a call in them fails. */
+/**
+ * Returns whether a record is a run of an agent, or its call of another agent. These are counted separately, because
+ * they fail if a call in them fails.
+ */
 export function isRun({ type, payload }: LedgerRecord): boolean {
   if (type !== 'otel-span/1') return payload?.['kind'] === 'agent'
   const { attributes } = (payload ?? {}) as { attributes?: Record<string, unknown> }
@@ -188,7 +192,7 @@ export type Sum = {
   longestMs: number
 }
 
-/** Returns the totals of actions by kind and name, the longest total time first. */
+/** Returns the totals of actions by kind and name, longest total time first. */
 export function sumsOf(deeds: readonly Deed[]): readonly Sum[] {
   const sums = new Map<string, Sum>()
   for (const { record, ending, beganMs, endedMs } of everyDeed(deeds)) {
@@ -206,7 +210,7 @@ export function sumsOf(deeds: readonly Deed[]): readonly Sum[] {
   return [...sums.values()].sort((one, other) => other.inAllMs - one.inAllMs)
 }
 
-/** Returns the name and the kind of a deed: `tool`, `model`, or the type of its record. */
+/** Returns the name and the kind of a deed. The kind is `tool`, `model`, or the record's type. */
 export function namesOf({ type, payload }: LedgerRecord): { readonly name: string; readonly kind: string } {
   const { name, kind, method } = (payload ?? {}) as Record<string, unknown>
   const given = typeof name === 'string' ? name : typeof method === 'string' ? method : null

@@ -4,30 +4,30 @@ import type { GetRecordsQuery, LedgerRecord } from '../sdk/generated/api.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
 /*
- * Finds records by a text. The server has indexes of whole references and of labels of persons. All other members are searched here, record by
- * record, newest first.
+ * Finds records by a text. The server has indexes of whole references and of persons' labels. All other members are
+ * searched here, record by record, newest first.
  */
 
-/** `where`: the member that has the text, such as `payload.customer`; null: the search has no text. */
+/** `where`: the member with the text, such as `payload.customer`. null: the search has no text. */
 export type FoundRecord = { readonly record: LedgerRecord; readonly where: string | null }
 
 export type Findings = {
   readonly found: readonly FoundRecord[]
-  /** Number of records that were read, without those of the indexes. */
+  /** Number of records read, without those found by an index. */
   readonly read: number
-  /** Number of records among them whose payload is erased, or was never shared. Its texts cannot be found. */
+  /** Number of these records whose payload is erased or was never shared, so that its texts cannot be found. */
   readonly withoutPayload: number
-  /** `recordedAt` of the last record that was read. */
+  /** `recordedAt` of the last record read. */
   readonly readTo: string | null
-  /** Cursor of the records that are not read yet. null: all were read. */
+  /** Cursor of the unread records. null: all were read. */
   readonly next: string | null
 }
 
 const NOTHING: Findings = { found: [], read: 0, withoutPayload: 0, readTo: null, next: null }
 
 /**
- * Yields the findings so far after each request. Ends when a page of records is found, `SCAN_RECORDS_MAX` records were read, or all were read.
- * `from`: earlier findings, after which the search continues.
+ * Yields the findings so far after each request. Ends when a page of records is found, after `SCAN_RECORDS_MAX`
+ * records, or when all were read. `from`: earlier findings to continue from.
  */
 export async function* find(
   client: Tallystick,
@@ -61,7 +61,7 @@ export async function* find(
   } while (now.next !== null && now.found.length < enough && now.read < end)
 }
 
-/** Returns records that have the text as a reference, and without filters also records of a person with that label. */
+/** Returns records with the text as a reference, and without filters also records of the person with that label. */
 async function findByIndex(
   client: Tallystick,
   text: string,
@@ -101,7 +101,10 @@ async function readOfPerson(
   return Promise.all(data.slice(0, PAGE_ROWS).map(({ record }) => client.records.get(record, { signal })))
 }
 
-/** Returns no records for an error of the server that means: not a valid reference or label, or the key may not search. */
+/**
+ * Returns no records for a server error that means: not a valid reference or label, or the key may not search. Throws
+ * other errors.
+ */
 function noneWhereRefused(error: unknown): { readonly data: [] } {
   if (error instanceof ApiError && [400, 403, 422].includes(error.status)) return { data: [] }
   throw error
@@ -110,7 +113,7 @@ function noneWhereRefused(error: unknown): { readonly data: [] } {
 /** Names of the searched members, for the page. */
 export const READ_MEMBERS = 'types, references, payloads, deliveries, reasons and metadata'
 
-/** Returns the path of the first member that has the text, ignoring case. null: no member has it. */
+/** Returns the path of the first member that contains the text, ignoring case. null: none does. */
 export function whereIs(record: LedgerRecord, text: string): string | null {
   const wanted = plain(text)
   const { type, references, payload, metadata, gated } = record
@@ -135,7 +138,10 @@ function plain(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
-/** Path of the value that has the text. Indexes of lists are left out, because readers know members by name. */
+/**
+ * Returns the path of the value that contains the text. Leaves out list indexes, because readers know members by
+ * name.
+ */
 function pathTo(value: unknown, wanted: string, path: string): string | null {
   if (value === null || value === undefined) return null
   if (typeof value !== 'object') return plain(String(value)).includes(wanted) ? path : null

@@ -1,17 +1,17 @@
 /*
- * Addresses within the console: `#/record/rec_…?peer=…`. Behind the hash, so that the same pages work from any path, and no server
- * sees what a reader looks at.
+ * Addresses within the console: `#/record/rec_…?peer=…`. They are in the fragment, so that the pages work below any
+ * path, and no server sees what a reader opens.
  */
 
 export type Route = {
-  /** First part; empty: the overview. */
+  /** First part. Empty: the overview. */
   readonly page: string
-  /** Second part, such as an id; empty: none. */
+  /** Second part, such as an id. Empty: none. */
   readonly id: string
   readonly query: URLSearchParams
 }
 
-/** Names → values; what is empty is left out. */
+/** Values by name. Empty values are left out. */
 export type Filters = Readonly<Record<string, string | undefined>>
 
 export function linkTo(page: string, id = '', filters: Filters = {}): string {
@@ -26,7 +26,7 @@ export function parseRoute(hash: string): Route {
   return { page, id: decode(id), query: new URLSearchParams(query) }
 }
 
-/** An address that somebody has cut is no id. */
+/** Decodes a part of the address. A text with a broken escape is returned unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -3,21 +3,19 @@ import type { LedgerRecord } from '../sdk/generated/api.ts'
 import { isAction } from './deeds.ts'
 import { CLOCKS_APART_MS_MAX, RUN_READS_MAX, RUN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
-/*
- * Runs: records that belong together by `parent`, or by their trace.
- */
+/* Reads runs: records connected by `parent`, or by their trace. */
 
 /** Records of a run that were read so far. The list grows while the run is read. */
 export type Run = {
   readonly records: readonly LedgerRecord[]
-  /** Whether all records below a record were read. */
+  /** Returns whether all records below a record were read. */
   readonly isRead: (id: string) => boolean
   readonly state: 'reading' | 'whole' | 'cut'
 }
 
 type Show = (run: Run) => void
 
-/** Reads the whole run of a record, from its first record. `show` is called with the records so far. */
+/** Reads the whole run of a record, from its root. `show`: called with the records so far. */
 export async function readRun(
   client: Tallystick,
   id: string,
@@ -31,7 +29,7 @@ export async function readRun(
   found.showAs(found.isFull ? 'cut' : 'whole', isWhole)
 }
 
-/** Set of the records of a run. */
+/** Collects the records of a run. */
 class Found {
   readonly root: LedgerRecord
   readonly records: LedgerRecord[]
@@ -47,7 +45,7 @@ class Found {
     this.#show = show
   }
 
-  /** Adds the records that belong to the run. `taken`: their number. `fresh`: those that were not known. */
+  /** Adds the records that belong to the run. `taken`: their number. `fresh`: the new ones. */
   add(records: readonly LedgerRecord[]): { readonly taken: number; readonly fresh: readonly LedgerRecord[] } {
     let taken = 0
     const fresh: LedgerRecord[] = []
@@ -71,8 +69,8 @@ class Found {
 }
 
 /**
- * Reads the chain from the first record of the run. Stops when most records belong to other runs. Returns whether it reached the end of the ledger:
- * then the run is complete.
+ * Reads the chain from the root of the run. Stops when most records belong to other runs. Returns whether it reached
+ * the end of the ledger, so that the run is complete.
  */
 async function readOn(client: Tallystick, found: Found, signal: AbortSignal): Promise<boolean> {
   const { root } = found
@@ -91,7 +89,7 @@ async function readOn(client: Tallystick, found: Found, signal: AbortSignal): Pr
   return false
 }
 
-/** Requests the records below each record. Actions come first, because their outcomes are not known before. */
+/** Reads the records below each record. Actions come first, because their outcomes are still unknown. */
 async function readBelow(client: Tallystick, found: Found, signal: AbortSignal): Promise<void> {
   let level: readonly LedgerRecord[] = [...found.records]
   while (level.length > 0 && !found.isFull) {

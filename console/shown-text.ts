@@ -3,19 +3,22 @@ import { piecesOf, plainLines } from '../sdk/plain.ts'
 import { codeOf } from '../src/proof/quoted.ts'
 
 /*
- * Makes all texts of all pages safe, because texts of a ledger come from agents, peers and strangers. Hidden characters become marks. Text from
- * right to left is isolated, so that it cannot reorder the text beside it (UAX #9).
+ * Makes the texts of all pages safe, because texts of a ledger come from agents, peers and strangers. Hidden
+ * characters become marks. Right-to-left text is isolated, so that it cannot reorder the text beside it (UAX #9).
  */
 
-/** Texts without hidden characters and without text from right to left: most of them. */
+/** Matches most texts: without hidden characters and without right-to-left text. */
 const SIMPLE = /^[\n\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027…]*$/
 const RTL = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
-/** A run of text from right to left: from its first letter to the last one before a letter of another script, or the end of a JSON string. */
+/**
+ * A run of right-to-left text: from its first letter to the last one before a letter of another script, or the end of
+ * a JSON string.
+ */
 const RTL_RUN = new RegExp(String.raw`([${RTL}](?:[^${RTL}\p{L}"\n]*[${RTL}])*)`, 'u')
-/** Attributes that are not shown as text. An input keeps what was typed. */
+/** Attributes that are not shown as text. An input must keep what was typed. */
 const AS_GIVEN = new Set(['value', 'href'])
 
-/** Installs this for all elements that are created later. */
+/** Installs the protection for all elements created later. */
 export function showHiddenText(): void {
   options.vnode = (vnode) => {
     const { type, props } = vnode as VNode<unknown>
@@ -29,7 +32,7 @@ export function showHiddenText(): void {
   }
 }
 
-/** Wraps a text in an element if it has hidden characters or text from right to left. */
+/** Wraps a text in an element if it has hidden characters or right-to-left text. */
 function isolate(vnode: VNode, text: string): void {
   const children = piecesOf(text).flatMap<ComponentChild>(({ text, hidden }) =>
     hidden === null ? isolateRuns(text) : [markOf(text, hidden)],

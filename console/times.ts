@@ -7,7 +7,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** Text for the distance to now: `3 min ago`, `in 2 h`. */
+/** Returns the distance to now: `3 min ago`, `in 2 h`. */
 export function ago(thenMs: number, nowMs: number): string {
   const ms = Math.abs(nowMs - thenMs)
   const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['s', 1_000]
@@ -15,14 +15,17 @@ export function ago(thenMs: number, nowMs: number): string {
   return thenMs > nowMs + 999 ? `in ${text}` : `${text} ago`
 }
 
-/** Clock time with its zone, `14:03:22 GMT+1`, after the date if it is not of today. `timeZone`: default is the browser's. */
+/**
+ * Returns the clock time with its zone, `14:03:22 GMT+1`, after the date if it is not today. `timeZone`: default is
+ * the browser's.
+ */
 export function clockTime(ms: number, nowMs: number, timeZone?: string): string {
   const format = formatOf(timeZone)
   const { date, time, zone } = partsOf(format, ms)
   return date === partsOf(format, nowMs).date ? `${time} ${zone}` : `${date} ${time} ${zone}`
 }
 
-/** A duration, rounded: `0.12 ms`, `412 ms`, `1.2 s`, `2 min 5 s`. */
+/** Returns a rounded duration: `0.12 ms`, `412 ms`, `1.2 s`, `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 1) return `${Number(ms.toPrecision(2))} ms`
   if (Math.round(ms) < 1_000) return `${Number(ms.toFixed(ms < 10 ? 1 : 0))} ms`

@@ -1,12 +1,12 @@
 /*
- * Memory of this browser: the first key that it saw with each ledger, and the newest checkpoint that it has verified. Both outlast the
- * tab and the API key, and are no secrets. A server that shows another history later contradicts them.
+ * Stores per ledger the first key that this browser saw, and the newest checkpoint that it verified. Both outlast the
+ * tab and the API key, and are not secret. A server that later shows another history contradicts them.
  */
 
 export type Kept = {
   /** `noteVerifierKey` of the ledger. */
   readonly noteKey: string
-  /** True: the reader has typed the key. False: the key came from the server when this browser first opened the ledger. */
+  /** True: the reader typed the key. False: the key came from the server when this browser first opened the ledger. */
   readonly isGiven: boolean
   /** RFC 3339. */
   readonly since: string
@@ -16,7 +16,7 @@ export type Kept = {
 
 const nameOf = (ledger: string) => `tallystick.kept.${ledger}`
 
-/** null: this browser has not seen the ledger, or keeps nothing. */
+/** Returns the stored trust. null: this browser has not seen the ledger, or cannot store anything. */
 export function keptOf(ledger: string): Kept | null {
   try {
     const kept: Kept | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
@@ -32,7 +32,7 @@ export function keep(ledger: string, kept: Omit<Kept, 'since'>): void {
   try {
     localStorage.setItem(nameOf(ledger), JSON.stringify({ ...kept, since }))
   } catch {
-    // Storage that is full, or switched off: nothing is pinned, and the verdict says so.
+    // Storage is full or disabled. Nothing is pinned, and the verdict says so.
   }
 }
 
@@ -40,9 +40,9 @@ export function forget(ledger: string): void {
   localStorage.removeItem(nameOf(ledger))
 }
 
-/** Key for the verification of a ledger, and its origin. */
+/** Key for verifying a ledger, with its origin. */
 export type LedgerKey = Pick<Kept, 'noteKey' | 'isGiven'> & {
-  /** RFC 3339; null: the key came with this answer of the server, or the reader typed it for one file. */
+  /** RFC 3339. null: the key came with this answer of the server, or the reader typed it for one file. */
   readonly since: string | null
 }
 
@@ -53,7 +53,7 @@ export function keyOf({ id, noteVerifierKey }: { id: string; noteVerifierKey: st
 
 const WITNESSES = 'tallystick.witnesses'
 
-/** Keys of witnesses (C2SP verifier keys, type 04) that the reader has typed in: of all ledgers, for they belong to none. */
+/** Returns the witness keys (C2SP verifier keys, type 04) that the reader typed in. They apply to all ledgers. */
 export function keptWitnesses(): readonly string[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(WITNESSES) ?? '[]')
@@ -67,7 +67,7 @@ export function keepWitnesses(keys: readonly string[]): void {
   localStorage.setItem(WITNESSES, JSON.stringify(keys))
 }
 
-/** Entries that a checkpoint covers: the second line of the note. */
+/** Returns the number of entries that a checkpoint covers: the second line of the note. */
 export function sizeOf(note: string): number {
   return Number(note.split('\n')[1])
 }

@@ -11,11 +11,9 @@ import { FILE_KIND_BYTES, fileKindOf } from '../src/proof/offline/file-kind.ts'
 import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
 import { type Kept, type LedgerKey, sizeOf } from './trust.ts'
 
-/*
- * Loaded when something is verified or decoded: the SDK's verifier, as any application has it, and words for its findings.
- */
+/* The SDK's verifier, and texts for its results. Loaded when something is verified or decoded. */
 
-/** Finding, and what it rests on. `reason`: code and detail of a refusal. */
+/** Result of a verification. `basis`: what it depends on. `reason`: code and detail of a refusal. */
 export type Verdict = {
   readonly ok: boolean
   readonly title: string
@@ -24,15 +22,15 @@ export type Verdict = {
   readonly basis: readonly string[]
 }
 
-/** A verdict about a record: the bundle that it was made from, and the checkpoint to keep. */
+/** Verdict about a record, with its bundle, and the checkpoint to store. */
 export type RecordVerdict = Verdict & { readonly bundle: string | null; readonly checkpoint: string | null }
 
 /** Key of the ledger, and the last checkpoint that this browser verified. */
 export type Trust = { readonly key: LedgerKey; readonly checkpoint: string | null }
 
 /**
- * Verifies a record as it is shown: all of its entries, by a bundle of them, and the answer itself against the newest of them. An error
- * of the connection, or of the key's scopes, is thrown: it says nothing about the record.
+ * Verifies a record as it is shown: all of its entries by a bundle, and the shown answer against the newest entry.
+ * Throws errors of the connection or of the key's scopes, which prove nothing about the record.
  */
 export async function verifyRecord(
   client: Tallystick,
@@ -71,7 +69,7 @@ export async function verifyRecord(
   }
 }
 
-/** A checkpoint from before, and the proof that this one goes on from it. */
+/** Returns the stored checkpoint, with the proof that the new one continues it. */
 async function joinToKept(client: Tallystick, checkpoint: string, kept: Kept['checkpoint']) {
   if (kept === null) return {}
   const [from, to] = [sizeOf(kept), sizeOf(checkpoint)]
@@ -79,14 +77,13 @@ async function joinToKept(client: Tallystick, checkpoint: string, kept: Kept['ch
   return from < to ? { ...joined, consistency: await client.checkpoints.consistency(from, to) } : joined
 }
 
-/** The answer that the page shows, against the record's newest entry; of a notarized one, its only one. */
+/** Verifies the shown answer against the record's newest entry. A notarized record has only one. */
 async function verifyShown(client: Tallystick, record: LedgerRecord, noteKey: string): Promise<void> {
   const seq = record.gated === null ? undefined : record.entry.seq
   const proof = await client.records.proof(record.id, { seq })
   await verify.proof(proof, { record, noteKey })
 }
 
-/** An entry by its proof. */
 export async function verifyEntry(readProof: () => Promise<EntryProof>, key: LedgerKey): Promise<Verdict> {
   try {
     const report = await verify.proof(await readProof(), { noteKey: key.noteKey })
@@ -105,7 +102,7 @@ export async function verifyEntry(readProof: () => Promise<EntryProof>, key: Led
   }
 }
 
-/** A file that somebody hands over: an export, a bundle, a proof or a receipt. `trusted`: note key or kid, empty if none is known. */
+/** Verifies a given file: an export, a bundle, a proof or a receipt. `trusted`: note key or kid, or empty. */
 export async function verifyFile(
   file: Blob,
   trusted: string,
@@ -132,7 +129,7 @@ export async function verifyCaseFile(file: Blob, key: LedgerKey): Promise<Verdic
   }
 }
 
-/** `basis`: where the key came from; absent without a key. */
+/** `basis`: origin of the key. Absent without a key. */
 type Trusted = { readonly noteKey?: string; readonly kids?: string[]; readonly basis?: string }
 
 function parseTrusted(text: string): Trusted {
@@ -237,7 +234,10 @@ async function verifyReceipt(file: Blob, { noteKey, basis }: Trusted): Promise<V
   }
 }
 
-/** Refusals of the verifier, and a server's answer that its own data are broken, are verdicts; other errors are thrown. */
+/**
+ * Returns a verdict for refusals of the verifier, and for a server's answer that its own data are damaged. Throws
+ * other errors.
+ */
 function refused(error: unknown): Verdict {
   if (error instanceof UsageError)
     return { ok: false, title: 'Not verified', reason: error.message, basis: [] }
@@ -249,7 +249,7 @@ function refused(error: unknown): Verdict {
 const selfAsserted = (key: string) =>
   `You gave no key, so only the file vouches for its signer (${key}). Compare it with a key that you have from elsewhere.`
 
-/** Sentence about the origin of the key of a verdict, the same on all pages that verify. */
+/** Returns the sentence about the origin of the key. */
 function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): string {
   const at = since === null ? '' : `${since.slice(0, 16).replace('T', ' ')} UTC`
   if (isGiven)
@@ -281,17 +281,16 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** A signature of a checkpoint. `proof`: null: it is no witness's; otherwise what its key says of it. */
+/** A signature of a checkpoint. `proof`: result for a witness's signature. null: not a witness's. */
 export type SignatureView = {
   readonly name: string
   readonly keyId: string
   readonly role: string
-  /** Time of a witness's signature, by its own clock; null: the signature is not a witness's. */
+  /** Time of a witness's signature, by its own clock. null: not a witness's signature. */
   readonly at: string | null
   readonly proof: 'verified' | 'does not verify' | 'key not known here' | null
 }
 
-/** A checkpoint, with who signed it. */
 export type CheckpointView = {
   readonly size: number
   readonly root: string
@@ -302,12 +301,12 @@ export type CheckpointView = {
 
 const COSIGNATURE_BYTES = 72
 
-/** Throws UsageError for what is no key of a witness. */
+/** Throws UsageError if the text is not a witness key. */
 export function requireWitnessKey(key: string): void {
   parseWitnesses({ keys: [key] }, chooseEngine().providers)
 }
 
-/** Verifies the ledger's own signature, and those of `witnesses`, whose keys the reader has from elsewhere. */
+/** Verifies the ledger's own signature, and those of the `witnesses` that the reader trusts. */
 export async function readCheckpoint(
   note: string,
   key: LedgerKey,
@@ -352,7 +351,7 @@ async function verifyNote(
   }
 }
 
-/** One stretch of the bytes of an envelope. */
+/** A range of an envelope's bytes. */
 export type Part = {
   readonly name: string
   readonly offset: number
@@ -364,14 +363,13 @@ export type Decoded = {
   readonly alg: string
   readonly kid: string
   readonly issuer: string
-  /** The statement, as it was signed. */
   readonly statement: unknown
   readonly parts: readonly Part[]
 }
 
 const HEAD_BYTES_OF: Readonly<Record<number, number>> = { 24: 1, 25: 2, 26: 4, 27: 8 }
 
-/** An envelope (base64) down to its bytes. Throws ProofError for one that is none. */
+/** Decodes an envelope (base64) down to its bytes. Throws ProofError for any other text. */
 export function decodeEnvelope(envelope: string): Decoded {
   const bytes = fromBase64(envelope)
   const { alg, kid, issuer, payload } = parseEnvelope(bytes)
@@ -381,7 +379,7 @@ export function decodeEnvelope(envelope: string): Decoded {
     parts.push({ name, offset: at, hex: toHex(bytes.subarray(at, at + length)), meaning })
     at += length
   }
-  /** Head of a byte string, and its bytes. */
+  /** Takes the head of a byte string, and its bytes. */
   const takeString = (name: string, meaning: string) => {
     const extra = HEAD_BYTES_OF[bytes[at]! & 0x1f] ?? 0
     const length = lengthAt(bytes, at, extra)

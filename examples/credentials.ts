@@ -5,7 +5,10 @@ export type Credentials = { readonly baseUrl?: string; readonly apiKey?: string 
 
 const KEPT = join(process.env['TALLYSTICK_DATA'] || '.tallystick', 'credentials.json')
 
-/** Nothing where the environment has a key: the client reads it itself. Otherwise what `npm start` kept in this folder. */
+/**
+ * Returns what `npm start` stored in this folder. Empty if the environment has a key, because the client reads that
+ * itself.
+ */
 export function credentials(): Credentials {
   if (process.env['TALLYSTICK_API_KEY']) return {}
   try {

@@ -3,7 +3,7 @@ import { ApiError } from './errors.ts'
 import type { CallOptions } from './http/transport.ts'
 import type { ExportRequest } from './resources/entries.ts'
 
-/** Codes by which a ledger takes no entries. It may be looked at all the same. */
+/** Codes of ledgers that accept no entries. Reading stays allowed. */
 const CLOSED: ReadonlySet<string> = new Set([
   'ledger_frozen',
   'ledger_closed',
@@ -11,7 +11,10 @@ const CLOSED: ReadonlySet<string> = new Set([
   'ledger_moved',
 ])
 
-/** Has the ledger say, before anything is read, who takes what. False: it takes no entries, and does not say so. */
+/**
+ * Records in the ledger, before anything is read, who exports what. Returns false if the ledger accepts no entries,
+ * so that nothing was recorded. Throws every other error of the call.
+ */
 export async function announceExport(
   { exports }: Pick<Tallystick, 'exports'>,
   { documents, ...request }: Omit<ExportRequest, 'documents'> & { readonly documents: boolean },

@@ -1,11 +1,11 @@
 import { UsageError } from './errors.ts'
 
-/** Bytes as runtimes hand them out: a Buffer, `await request.arrayBuffer()`, a view of any kind, of any realm. */
+/** Bytes of any runtime and realm: a Buffer, `await request.arrayBuffer()`, any view. */
 export type Bytes = ArrayBufferLike | ArrayBufferView
 
 /**
- * Returns the bytes as a Uint8Array of this realm, without a copy. Shared memory is copied, because another thread may change
- * it during verification. null: the value is not bytes, or was transferred away.
+ * Returns the bytes as a Uint8Array of this realm, without a copy. Copies shared memory, because another thread could
+ * change it during verification. null: the value is not bytes, or its buffer was transferred.
  */
 export function asBytes(value: unknown): Uint8Array<ArrayBuffer> | null {
   try {
@@ -19,19 +19,19 @@ export function asBytes(value: unknown): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-/** Throws UsageError: `what` is bytes. */
+/** Returns the bytes as a Uint8Array. Throws UsageError if the value is not bytes. */
 export function requireBytes(value: unknown, what: string): Uint8Array<ArrayBuffer> {
   const bytes = asBytes(value)
   if (bytes === null) throw new UsageError(`${what} is bytes`)
   return bytes
 }
 
-/** Checks the internal slot, which buffers of every realm have: `instanceof` works in one realm only. */
+/** Checks the internal slot, which buffers of every realm have. `instanceof` works within one realm only. */
 function isBuffer(value: unknown): value is ArrayBufferLike {
   return hasLength(ArrayBuffer.prototype, value) || isShared(value)
 }
 
-/** Browsers have SharedArrayBuffer only where a page is isolated. */
+/** Browsers have SharedArrayBuffer only on cross-origin isolated pages. */
 function isShared(value: unknown): value is SharedArrayBuffer {
   return typeof SharedArrayBuffer === 'function' && hasLength(SharedArrayBuffer.prototype, value)
 }

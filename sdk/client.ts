@@ -26,12 +26,12 @@ import type { AnyTypes, TypeMap } from './typed.ts'
 export type TallystickOptions = Partial<TransportOptions>
 
 /**
- * A ledger, through the API key of one of its agents.
+ * Client for one ledger, with the API key of one of its agents.
  *
  *     const tallystick = new Tallystick({ baseUrl: 'http://localhost:3000', apiKey: 'tly_…' })
  *     await tallystick.records.notarize({ payload: { tool: 'search', query: 'price of copper' } })
  *
- * Options that are not given come from TALLYSTICK_URL and TALLYSTICK_API_KEY. Throws UsageError if there is no key.
+ * Missing options come from TALLYSTICK_URL and TALLYSTICK_API_KEY. Throws UsageError if there is no key.
  */
 export class Tallystick<Types extends TypeMap = AnyTypes> {
   readonly records: Records<Types>
@@ -82,12 +82,14 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
     this.health = new Health(this.#http)
   }
 
-  /** `GET /.well-known/tallystick-keys.json`: the keys that sign envelopes, as trustworthy as the connection. */
+  /**
+   * `GET /.well-known/tallystick-keys.json`: the keys that sign envelopes. They are as trustworthy as the connection.
+   */
   keyDocument(options?: CallOptions): Promise<api.GetWellKnownTallystickKeysJsonAnswer> {
     return this.#http.json(operations.getWellKnownTallystickKeysJson, { options })
   }
 
-  /** Records what a hot loop does, in batches. */
+  /** Returns a notarizer, which records in batches without waiting for the server. */
   notarizer(options?: NotarizerOptions): Notarizer<Types> {
     return new Notarizer(this.#http, options)
   }

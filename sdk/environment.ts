@@ -1,4 +1,4 @@
-/** The only place of the library that reads the environment; empty where a runtime has none. */
+/** The only code of the SDK that reads environment variables. Empty in runtimes without them. */
 const variables: Readonly<Record<string, string | undefined>> =
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
 
@@ -7,5 +7,5 @@ export const environment = {
   apiKey: (): string | undefined => variables['TALLYSTICK_API_KEY']?.trim() || undefined,
 }
 
-/** Where `npm start` listens. */
+/** Address of `npm start`. */
 export const BASE_URL_DEFAULT = 'http://localhost:3000'

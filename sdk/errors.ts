@@ -3,12 +3,14 @@ import type { Problem } from './generated/api.ts'
 import { ADVICE, type ErrorCode } from './generated/errors.ts'
 
 /**
- * Every error that this library throws on purpose. `retryable`: whether the same call may succeed later. `message`
- * tells people what was wrong and what to do about it; programs look at the class, and at `code` if there is one.
+ * Base class of every error that the SDK throws on purpose.
+ *
+ * `retryable`: the same call may succeed later. `message` tells people what was wrong and what to do. Programs check
+ * the class, and `code` if there is one.
  */
 export class TallystickError extends Error {
   readonly retryable: boolean
-  /** Wait that the server asked for, in milliseconds. */
+  /** Wait that the server asked for, in milliseconds. null: none. */
   readonly retryAfterMs: number | null
 
   constructor(
@@ -22,12 +24,12 @@ export class TallystickError extends Error {
   }
 }
 
-/** An argument of the library is meaningless: nothing was sent. */
+/** An argument is invalid. Nothing was sent. */
 export class UsageError extends TallystickError {}
 
 /**
- * The answer with a secret was lost, and the server answers it once. The key or endpoint was made, and nobody has its
- * secret.
+ * The answer with a secret was lost, and the server returns a secret only once. The key or webhook exists, but nobody
+ * has its secret.
  */
 export class SecretLostError extends TallystickError {
   /** Id of the API key, or of the webhook. */
@@ -39,7 +41,10 @@ export class SecretLostError extends TallystickError {
   }
 }
 
-/** The notarizer's buffer, or its spool, is full: nothing was taken. `await ledger.ready`, then record it. */
+/**
+ * The notarizer's buffer or spool is full. The record was not accepted: `await notarizer.ready`, then record it
+ * again.
+ */
 export class BufferFullError extends TallystickError {
   constructor(what: string) {
     super(`${what}: nothing was taken. What to do: await \`ready\` before the next record`, {
@@ -48,29 +53,29 @@ export class BufferFullError extends TallystickError {
   }
 }
 
-/** The spool can't keep what it should, or another process has it. No record was taken. */
+/** The spool cannot store records, or another process uses it. No record was accepted. */
 export class SpoolError extends TallystickError {}
 
-/** Another process has the spool, or this one has it already. */
+/** Another process uses the spool, or this process already does. */
 export class SpoolInUseError extends SpoolError {}
 
-/**
- * Records that `flush` or `close` waited for were not recorded in time; `cause` is why, if that is known. Nothing is lost by
- * it.
- */
+/** Records were not recorded in the time of `flush` or `close`. `cause` has the reason, if known. No record is lost. */
 export class NotRecordedError extends TallystickError {}
 
-/** The server answered that it did not do it (RFC 9457). Its subclasses are the families that callers tell apart. */
+/**
+ * The server refused the call with a problem document (RFC 9457). Each subclass covers the statuses that callers
+ * handle alike.
+ */
 export class ApiError extends TallystickError {
   readonly status: number
   readonly code: ErrorCode
-  /** Names the request in the server's log: tell the operator. */
+  /** Identifies the request in the server's log. Give it to the operator. */
   readonly requestId: string
-  /** As the server sent it, with whatever else the code brings. */
+  /** The problem document as the server sent it, with all members of its code. */
   readonly problem: Problem
 
   constructor(problem: Problem, retryAfterMs: number | null = null) {
-    // A newer server has codes that are not in the table; one that only pretends has any.
+    // A newer server may send codes that are not in the table, and a hostile server any text.
     const advice = Object.hasOwn(ADVICE, problem.code) ? `. What to do: ${ADVICE[problem.code]}` : ''
     const detail = problem.detail || problem.title
     const where = problem.path ? ` (at ${problem.path})` : ''
@@ -88,15 +93,17 @@ export class ApiError extends TallystickError {
 
 /** 401: the key is missing, wrong, expired or revoked. */
 export class AuthenticationError extends ApiError {}
-/** 403: the key may not do this: it lacks `problem.scope`, the step is another agent's, or the ledger is frozen. */
+/**
+ * 403: the key may not do this. It lacks `problem.scope`, the step belongs to another agent, or the ledger is frozen.
+ */
 export class PermissionError extends ApiError {}
-/** 404: nothing there that this key may know of. */
+/** 404: it does not exist, or this key may not see it. */
 export class NotFoundError extends ApiError {}
-/** 400, 413, 415, 422, 431: the request would be refused as often as it is sent. */
+/** 400, 413, 415, 422, 431: the request is invalid. Repeating it fails again. */
 export class InvalidRequestError extends ApiError {}
 /**
- * 409, 412: the current state does not allow it. `state`, `version` and `nextEvents` of a gated record say which steps
- * are allowed.
+ * 409, 412: the current state does not allow the call. For a gated record, `state`, `version` and `nextEvents` tell
+ * which steps are allowed.
  */
 export class ConflictError extends ApiError {
   get state(): Problem['state'] {
@@ -109,11 +116,11 @@ export class ConflictError extends ApiError {
     return this.problem.nextEvents
   }
 }
-/** 429: nothing was done. */
+/** 429: the rate limit is exceeded. Nothing was done. */
 export class RateLimitError extends ApiError {}
-/** 503: nothing was written. */
+/** 503: the server is unavailable. Nothing was written. */
 export class UnavailableError extends ApiError {}
-/** 500, and whatever else has no family. */
+/** 500, and all statuses without a class of their own. */
 export class ServerError extends ApiError {}
 
 type UnknownOutcome = {
@@ -125,13 +132,18 @@ type UnknownOutcome = {
 }
 
 /**
- * Whether it was done is not known. With `idempotencyKey` a write is repeated without being done twice. The class itself is thrown
- * when an attempt had no answer and a later one was refused: `cause` is the refusal.
+ * It is unknown whether the call took effect.
+ *
+ * Repeating a write with `idempotencyKey` is safe: it cannot take effect twice. The class itself is thrown when one
+ * attempt got no answer and a later one was refused. `cause` is the refusal.
  */
 export class UnknownOutcomeError extends TallystickError {
-  /** null: the call took none, or nothing was sent. */
+  /** null: the call has no key, or nothing was sent. */
   readonly idempotencyKey: string | null
-  /** Nothing was done after all: there was no connection, or the status proves it (docs/reference/client-outcomes.md). */
+  /**
+   * True if nothing was done after all: there was no connection, or the status proves it
+   * (docs/reference/client-outcomes.md).
+   */
   readonly nothingDone: boolean
 
   constructor(message: string, options: UnknownOutcome) {
@@ -146,7 +158,7 @@ export class UnknownOutcomeError extends TallystickError {
   }
 }
 
-/** 503 `outcome_unknown`: the server lost its database before that answered. */
+/** 503 `outcome_unknown`: the server lost its database connection before the database answered. */
 export class OutcomeUnknownError extends UnknownOutcomeError {
   readonly status = 503
   readonly code = 'outcome_unknown'
@@ -164,13 +176,13 @@ export class OutcomeUnknownError extends UnknownOutcomeError {
     this.problem = problem
   }
 }
-/** No connection, or it broke off. */
+/** There was no connection, or it was lost. */
 export class ConnectionError extends UnknownOutcomeError {}
-/** No answer, or not all of it, within `timeoutMs`. */
+/** The answer did not arrive completely within `timeoutMs`. */
 export class TimeoutError extends UnknownOutcomeError {}
-/** Something answered that is not a Tallystick server, or is broken: a proxy's page, a cut-off body, a redirect. */
+/** The answer does not come from a working Tallystick server: a proxy's page, a cut-off body, a redirect. */
 export class UnexpectedAnswerError extends UnknownOutcomeError {
-  /** HTTP status of the answer. null: the answer broke, or was understood only in part. */
+  /** HTTP status of the answer. null: the answer was incomplete, or only partly understood. */
   readonly status: number | null
 
   constructor(message: string, options: UnknownOutcome & { status?: number | null }) {
@@ -194,15 +206,14 @@ const FAMILIES: Readonly<Record<number, typeof ApiError>> = {
   503: UnavailableError,
 }
 
-/** Facts about the refused call. */
 type Circumstances = {
   readonly retryAfterMs: number | null
   readonly idempotencyKey: string | null
-  /** Can be repeated without doing it twice. */
+  /** A repetition cannot take effect twice. */
   readonly repeatable: boolean
 }
 
-/** The error that a problem document stands for. */
+/** Returns the error for a problem document. */
 export function errorOf(problem: Problem, circumstances: Circumstances): TallystickError {
   if (problem.code === 'outcome_unknown') return new OutcomeUnknownError(problem, circumstances)
   const Family = FAMILIES[problem.status] ?? ServerError

@@ -4,12 +4,12 @@ import { Health } from './resources/health.ts'
 import { Ledgers } from './resources/ledgers.ts'
 
 export type TallystickOperatorOptions = Partial<Omit<TransportOptions, 'apiKey'>> & {
-  /** `tlo_…`: the server's, of which there is one. Not read from the environment, where agents find theirs. */
+  /** `tlo_…`: the server's only operator key. Not read from the environment, where agents read their key. */
   readonly operatorKey: string
 }
 
 /**
- * A server, through its operator's key: makes ledgers, freezes them, and gives out their first keys.
+ * Client for a server's operator: makes ledgers, freezes them, and issues their first keys.
  *
  *     const operator = new TallystickOperator({ baseUrl: 'http://localhost:3000', operatorKey: 'tlo_…' })
  *     const { key } = await operator.ledgers.create({ name: 'purchasing' })

@@ -2,12 +2,15 @@ import type { LedgerRecord } from './generated/api.ts'
 import type { BuiltInTypes } from './generated/built-in-types.ts'
 
 /**
- * Contents of records of each type, for the compiler: `new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()`.
+ * Payload and evidence types of each record type, for the compiler.
+ *
+ *     new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()
+ *
  * The server checks payloads by the registered schema in any case.
  */
 export type TypeMap = { readonly [name: string]: { readonly payload: object; readonly evidence?: object } }
 
-/** Where no types are given: any. */
+/** Default type map: any payload. */
 export type AnyTypes = {
   readonly [name: `${string}/${number}`]: { readonly payload: object; readonly evidence?: object }
 }
@@ -22,7 +25,10 @@ export type EvidenceOf<Types extends TypeMap, Name extends TypeName<Types>> = Al
   ? Evidence
   : object
 
-/** A record whose payload is known: null once it is erased. A payload that may be any object is typed as the server describes it. */
+/**
+ * A record with a typed payload. The payload is null after erasure. If the payload may be any object, it has the
+ * server's type.
+ */
 export type RecordOf<Payload extends object> = object extends Payload
   ? LedgerRecord
   : Omit<LedgerRecord, 'payload'> & { payload: Payload | null }

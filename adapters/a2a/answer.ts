@@ -12,7 +12,7 @@ import {
 import type { Outcome } from '@tallystick/sdk/actions'
 import { carriedBy } from './extension.ts'
 
-/** An event of an agent's answer: `StreamResponse.payload` of a client, `AgentExecutionEvent` of a server. */
+/** Event of an agent's answer: `StreamResponse.payload` of a client, `AgentExecutionEvent` of a server. */
 export type AnswerEvent =
   | { readonly kind: 'message'; readonly value: Message }
   | { readonly kind: 'task'; readonly value: Task }
@@ -24,7 +24,7 @@ type Json = Readonly<Record<string, unknown>>
 const ENDS: Readonly<Record<string, Outcome>> = {
   completed: { status: 'ok' },
   failed: { status: 'error', errorType: 'failed' },
-  // Part of it may have been done.
+  // The task may have been done in part.
   canceled: { status: 'unknown', errorType: 'canceled' },
   rejected: { status: 'denied', errorType: 'rejected' },
 }
@@ -32,20 +32,20 @@ const ENDS: Readonly<Record<string, Outcome>> = {
 const WAITING = new Set(['input-required', 'auth-required'])
 
 /**
- * The answer to a message, collected from the agent's events. Client and server, waiting or streaming, collect the same value, so that one answer
- * has one digest. Ids and times of the transport are left out.
+ * Collects the answer to a message from the agent's events. Client and server collect the same value, with or without
+ * streaming, so that one answer has one digest. Ids and times of the transport are left out.
  */
 export class Answer {
-  /** Artifacts of the task, by their ids. */
+  /** Artifacts of the task by id. */
   readonly #artifacts = new Map<string, Json>()
-  /** Parts of the message that is the answer, or that came with the last status. */
+  /** Parts of the answering message, or of the message in the last status. */
   #parts: readonly Json[] = []
   #state: string | undefined
   #task: string | undefined
   #answerer: string | undefined
   #isMessage = false
 
-  /** `task`: an earlier state of the task, for an answer that continues it. */
+  /** `task`: earlier state of the task that the answer continues. */
   constructor(task?: Task | undefined) {
     if (task) this.#addTask(task)
     this.#state = undefined
@@ -97,12 +97,12 @@ export class Answer {
       })
   }
 
-  /** True for a task that is not finished: the client has no answer yet. */
+  /** True while the task is not finished, so that the client has no answer yet. */
   get isOpen(): boolean {
     return !this.#isMessage && this.#ended === undefined && !WAITING.has(this.#state ?? '')
   }
 
-  /** Id of the task that the agent created for the message; undefined if it created none. */
+  /** Id of the task that the agent created for the message. undefined: none. */
   get task(): string | undefined {
     return this.#task
   }
@@ -111,7 +111,7 @@ export class Answer {
     return this.#state === undefined ? undefined : ENDS[this.#state]
   }
 
-  /** `ok` only if the task is completed, or the answer is a message alone. */
+  /** Outcome of the answer. `ok` only if the task is completed, or the answer is a message without a task. */
   get outcome(): Outcome {
     const artifacts = [...this.#artifacts.values()]
     const result = {
@@ -119,7 +119,7 @@ export class Answer {
       ...(this.#parts.length > 0 && { message: this.#parts }),
     }
     const isAnswered = this.#isMessage || this.#state !== undefined
-    // A message beside a task is no answer to it.
+    // A message in addition to a task is not the answer.
     const isWhole = this.#isMessage && this.#state === undefined
     const end = isWhole ? { status: 'ok' as const } : this.#ended
     return {
@@ -134,7 +134,7 @@ export class Answer {
   }
 }
 
-/** Parts of a message in A2A's JSON. */
+/** Returns the parts of a message in A2A's JSON. */
 export function partsOf({ parts }: Message): readonly Json[] {
   return parts.map((part) => asSent(Part.toJSON(part)))
 }
@@ -144,7 +144,7 @@ function contentOf(artifact: Artifact): Json {
   return { ...asSent(content), parts: artifact.parts.map((part) => asSent(Part.toJSON(part))) }
 }
 
-/** The value as it is sent in JSON: without undefined members, and with dates as texts. */
+/** Returns the value as it is sent in JSON: without undefined members, and with dates as strings. */
 function asSent(value: unknown): Json {
   try {
     return JSON.parse(JSON.stringify(value)) as Json
@@ -153,7 +153,7 @@ function asSent(value: unknown): Json {
   }
 }
 
-/** Name of a state in A2A's text form: `input-required` for `TASK_STATE_INPUT_REQUIRED`. */
+/** Returns the name of a state in A2A's text form: `input-required` for `TASK_STATE_INPUT_REQUIRED`. */
 function nameOf(state: TaskState | undefined): string | undefined {
   if (state === undefined) return undefined
   return taskStateToJSON(state).replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')

@@ -17,17 +17,23 @@ import { OpenTasks } from './open-tasks.ts'
 
 export type RecordCallsOptions = {
   readonly actions?: Actions | undefined
-  /** Messages also bring the record's receipt, from here. Each waits for it: the ledger makes one a second. */
+  /**
+   * Source of receipts: each message also carries the receipt of its record. This delays the message, since the
+   * ledger makes one checkpoint per second.
+   */
   readonly receipts?: Tallystick | undefined
 }
 
 const FRAMEWORK = 'a2a-js'
 /**
- * Writes down the messages that a client sends to other agents, and how each was answered. Each brings the id of its record along.
+ * Records the messages that a client sends to other agents, and their outcomes. Each message carries the id of its
+ * record.
  *
  *     const factory = new ClientFactory(recordCalls())
  *
- * It stands around the transports, because the library tells an interceptor nothing of a request that failed.
+ * `receipts`: see RecordCallsOptions. Returns `options` with recording transports. It wraps the transports, because
+ * the library does not report failed requests to interceptors. With `failClosed` sending throws NotRecordedError
+ * instead of sending unrecorded.
  */
 export function recordCalls(
   { actions = new Actions(), receipts }: RecordCallsOptions = {},
@@ -37,7 +43,6 @@ export function recordCalls(
   return { ...options, transports: options.transports.map((factory) => recorder.around(factory)) }
 }
 
-/** A message as it is sent. */
 type Begun = {
   readonly action: Action
   readonly sent: SendMessageRequest
@@ -82,7 +87,7 @@ class Recorder {
     })
   }
 
-  /** Throws NotRecordedError if the message must not be sent unrecorded. */
+  /** Begins the action of a message. Throws NotRecordedError with `failClosed` if the ledger does not record it. */
   async #begin(
     request: SendMessageRequest,
     options: RequestOptions | undefined,
@@ -136,7 +141,7 @@ async function* stream(
     action.end({ ...answer.outcome, status: statusOfThrown(error), error })
     throw error
   } finally {
-    // Also if the reader leaves, or the stream ends before the task.
+    // Also if the reader stops, or the stream ends before the task.
     action.end(answer.outcome)
   }
 }
@@ -176,7 +181,10 @@ async function answered<Found extends Message | Task>(
   }
 }
 
-/** Status for a thrown error: `unknown` if the connection broke after the message was sent, because the agent may have acted. */
+/**
+ * Returns the status for a thrown error. `unknown` if the connection broke after the message was sent, because the
+ * agent may have acted.
+ */
 function statusOfThrown(error: unknown): 'error' | 'unknown' {
   const { cause } = error as { cause?: { code?: unknown } }
   return error instanceof A2AError || cause?.code === 'ECONNREFUSED' ? 'error' : 'unknown'

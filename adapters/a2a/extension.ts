@@ -1,20 +1,23 @@
 import type { AgentExtension, Message } from '@a2a-js/sdk'
 import { type Action, TRACEPARENT } from '@tallystick/sdk/actions'
 
-/** Names the extension in agent cards, in messages and in `A2A-Extensions`. */
+/** URI of the extension in agent cards, in messages and in `A2A-Extensions`. */
 export const EXTENSION = 'https://tallystick.dev/a2a/record/v1'
 
-/** Data of the extension, in a message's metadata under its URI: where the sender has written down what it is about to do. */
+/** Data of the extension, in a message's metadata under its URI: where the sender recorded the message. */
 export type Carried = {
-  /** Id of the record in the sender's ledger. Absent, if it was not there in time. */
+  /** Id of the record in the sender's ledger. Absent if it was not there in time. */
   readonly record?: string
-  /** W3C Trace Context of that record: both sides' records of a call have one trace id. */
+  /** W3C Trace Context of that record. The records of both sides have the same trace id. */
   readonly traceparent?: string
-  /** Base64 of the record's entry with its COSE receipt, which verifies alone (`verify.receipt`). */
+  /** Base64 of the record's entry with its COSE receipt, for `verify.receipt`. */
   readonly receipt?: string
 }
 
-/** For the `capabilities.extensions` of an agent card: the agent records its calls and says where. */
+/**
+ * Returns the extension for `capabilities.extensions` of an agent card. It states that the agent records its calls
+ * and names the records.
+ */
 export function agentExtension(): AgentExtension {
   return {
     uri: EXTENSION,
@@ -24,7 +27,7 @@ export function agentExtension(): AgentExtension {
   }
 }
 
-/** The message with the data. */
+/** Returns the message with the data added. */
 export function carry(message: Message, carried: Carried): Message {
   const extensions = [...new Set([...message.extensions, EXTENSION])]
   return { ...message, extensions, metadata: { ...message.metadata, [EXTENSION]: carried } }
@@ -33,7 +36,10 @@ export function carry(message: Message, carried: Carried): Message {
 const RECORD = /^rec_[0-9a-z]{26}$/
 const RECEIPT_CHARS_MAX = 64 * 1024
 
-/** The data that a message brings, of what has its form. They are the sender's claim: verify the receipt, or ask its ledger. */
+/**
+ * Returns the valid parts of the extension data of a message. They are claims of the sender: verify the receipt, or
+ * read the sender's ledger.
+ */
 export function carriedBy(message: Message | undefined): Carried {
   const found: unknown = message?.metadata?.[EXTENSION]
   if (found === null || typeof found !== 'object') return {}
@@ -45,10 +51,10 @@ export function carriedBy(message: Message | undefined): Carried {
   }
 }
 
-/** A message goes without the record's id if the ledger has not said it by then. */
+/** After this time a message is sent without the record's id. */
 const RECORD_MS_MAX = 1_000
 
-/** Id of the action's record; null if it is not there in time. */
+/** Returns the id of the action's record. null: it was not there in time. */
 export async function recordOf(action: Action): Promise<string | null> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<null>((resolve) => {

@@ -2,10 +2,10 @@ import type { Task } from '@a2a-js/sdk'
 import type { Action } from '@tallystick/sdk/actions'
 import { Answer } from './answer.ts'
 
-/** Limit of unfinished tasks. Beyond it the action of the oldest ends as `unknown`. */
+/** Limit of unfinished tasks. Above it the actions of the oldest end as `unknown`. */
 const OPEN_TASKS_MAX = 1_000
 
-/** Actions of unfinished tasks. They end when the client polls the task or subscribes to it, and gets a final state. */
+/** Actions of unfinished tasks. They end when the client polls or subscribes to the task, and gets a final state. */
 export class OpenTasks {
   readonly #actions = new Map<string, { readonly action: Action; readonly answer: Answer }[]>()
 
@@ -22,7 +22,7 @@ export class OpenTasks {
     for (const each of waiting) each.action.end(each.answer.outcome)
   }
 
-  /** Ends the actions of a task that is finished. Returns the task. */
+  /** Ends the actions of a finished task. Returns the task. */
   observe(task: Task): Task {
     const answer = new Answer()
     answer.observe({ kind: 'task', value: task })

@@ -12,16 +12,18 @@ import { type Carried, carriedBy, carry, EXTENSION, recordOf } from './extension
 const FRAMEWORK = 'a2a-js'
 
 /**
- * Writes down the messages that an agent is sent, and how it answered each, in its own ledger. The record names that of the sender, where
- * the message brought one, and the answers bring the id of this one.
+ * Returns an executor that records the messages that an agent gets, and their outcomes, in the agent's own ledger.
  *
  *     new DefaultRequestHandler(card, store, recordingExecutor(executor, { name: card.name }))
+ *
+ * A record names the sender's record if the message carried it. Answers carry the id of the agent's own record. With
+ * `failClosed` the executor throws NotRecordedError instead of acting unrecorded.
  */
 export function recordingExecutor(
   executor: AgentExecutor,
   { name, actions = new Actions() }: { readonly name: string; readonly actions?: Actions | undefined },
 ): AgentExecutor {
-  /** Unfinished answers by task: `cancelTask` publishes to another bus. */
+  /** Unfinished answers by task, because `cancelTask` publishes to another bus. */
   const running = new Map<string, Answer>()
   return {
     async execute(request, bus) {
@@ -69,7 +71,7 @@ function begin(
   return actions.begin(call, actions.toldFirst, true)
 }
 
-/** Returns the bus with an observer: published events are added to `answer`, and messages get `carried`. */
+/** Returns the bus with an observer: published events are added to `answer`, and messages carry `carried`. */
 function observed(bus: ExecutionEventBus, answer: Answer, carried?: Carried): ExecutionEventBus {
   const publish = (event: AgentExecutionEvent) => {
     answer.observe({ kind: event.kind, value: event.data } as AnswerEvent)

@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai'
 
-/** Somebody's answer about a call of a tool, as the messages of the next generation bring it. */
+/** A person's answer about a tool call, from the messages of the next generation. */
 export type Answer = {
   readonly toolCallId: string
   readonly toolName: string
@@ -9,7 +9,7 @@ export type Answer = {
   readonly reason: string | undefined
 }
 
-/** Answers that the last message brings. */
+/** Returns the answers in the last message. */
 export function answersIn(messages: readonly ModelMessage[] = []): Answer[] {
   const last = messages.at(-1)
   if (last?.role !== 'tool') return []
@@ -27,7 +27,7 @@ export function answersIn(messages: readonly ModelMessage[] = []): Answer[] {
     const [call] = calls
     if (call?.type !== 'tool-call') return []
     const { toolCallId, toolName } = call
-    // A request has only an id. If two calls have the same id, the request may be about either.
+    // A request has only an id. If two calls share it, the request may be about either.
     const input = calls.length === 1 ? call.input : undefined
     return [{ toolCallId, toolName, input, isApproved: approved, reason }]
   })

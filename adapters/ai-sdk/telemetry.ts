@@ -14,34 +14,34 @@ import { type Answer, answersIn } from './approvals.ts'
 type EventOf<Name extends keyof Telemetry> =
   NonNullable<Telemetry[Name]> extends (event: infer Event) => unknown ? Event : never
 
-/** A generation, an embedding or the like, that is under way. */
+/** An open generation, embedding or other operation. */
 type Run = {
   readonly action: Action
-  /** The model's call that is under way. */
+  /** The open call of the model. */
   model: Action | null
-  /** Failure of that call, or of the last one, that a part of its stream reported. */
+  /** Error of that call, or of the last one, reported by a part of its stream. */
   failed: Outcome | null
-  /** Keyed by the library's object of the call, because a model may give two calls the same id. */
+  /** Open tool calls by the library's call object, because a model may give two calls the same id. */
   readonly tools: Map<object, Action>
   readonly answers: readonly Answer[]
 }
 
-/** Operations that never end must not fill the memory. */
+/** Limit of open operations, because some never end. */
 const RUNS_MAX = 10_000
-/** The others call a model once. */
+/** Operations with several steps. The others call a model once. */
 const AGENTS: readonly string[] = ['ai.generateText', 'ai.streamText']
 
 /**
- * Writes down what the AI SDK does: generations, calls of tools and models, approvals, as the tree that they are.
+ * Records what the AI SDK does, as a tree: generations, calls of tools and models, approvals.
  *
  *     registerTelemetry(new TallystickTelemetry())
  *
- * It never throws and nobody waits for it, unless its actions fail closed: then a tool is called only when the ledger has the record; otherwise
- * the model gets an error text.
+ * It never throws, and nothing waits for it, unless `failClosed` is set. Then a tool is called only when the ledger
+ * has the record. Otherwise the model gets an error text.
  */
 export class TallystickTelemetry implements Telemetry {
   readonly actions: Actions
-  /** By the id of the operation. */
+  /** Open operations by id. */
   readonly #runs = new Map<string, Run>()
 
   constructor(actions: Actions = new Actions()) {
@@ -77,7 +77,7 @@ export class TallystickTelemetry implements Telemetry {
   onLanguageModelCallStart = ({ callId, modelId, messages }: EventOf<'onLanguageModelCallStart'>): void => {
     const run = this.#runs.get(callId)
     if (!run) return
-    // The library reports no end for a stream that failed and is retried.
+    // The library reports no end for a failed stream that it retries.
     run.model?.end(run.failed ?? { status: 'unknown' })
     run.failed = null
     run.model = this.#begin(run, { kind: 'model', name: modelId, arguments: messages })
@@ -92,7 +92,9 @@ export class TallystickTelemetry implements Telemetry {
     if (run) run.model = null
   }
 
-  /** Observes that the stream of a model breaks, for which version 7.0 has no callback, or that a part of it is an error. */
+  /**
+   * Observes whether the stream of a model breaks, for which version 7.0 has no callback, or contains an error part.
+   */
   executeLanguageModelCall: NonNullable<Telemetry['executeLanguageModelCall']> = async ({
     callId,
     execute,
@@ -132,7 +134,7 @@ export class TallystickTelemetry implements Telemetry {
     }
   }
 
-  /** Records the result of a tool. A throw was recorded in `executeTool`. */
+  /** Records the result of a tool. `executeTool` has recorded a throw. */
   onToolExecutionEnd = ({
     callId,
     toolCall,
@@ -144,7 +146,7 @@ export class TallystickTelemetry implements Telemetry {
     else action?.end({ status: 'ok', result: toolOutput.output, durationMs: toolExecutionMs })
   }
 
-  /** Tells what a rule of the application decided: by then the tools that were allowed have run. */
+  /** Records the decisions of the application's rules. The allowed tools have run by then. */
   onStepEnd = ({ callId, content }: EventOf<'onStepEnd'>): void => {
     const run = this.#runs.get(callId)
     for (const part of run ? content : []) {
@@ -186,7 +188,10 @@ export class TallystickTelemetry implements Telemetry {
     if (callId !== undefined) this.#end(callId, outcomeOfThrown(error))
   }
 
-  /** Ends a run and its open parts. The model has the outcome of the run if the run failed; other parts are `unknown`. */
+  /**
+   * Ends a run and its open parts. If the run failed, its model call gets the same outcome. Other parts are
+   * `unknown`.
+   */
   #end(callId: string, outcome: Outcome): void {
     const run = this.#runs.get(callId)
     if (!run) return
@@ -195,7 +200,10 @@ export class TallystickTelemetry implements Telemetry {
     run.action.end(outcome)
   }
 
-  /** Action of a call, found by the library's object, or by id and input. undefined: two calls have the same id and input. */
+  /**
+   * Returns the action of a call, found by the library's object, or by id and input. undefined: two calls have the
+   * same id and input.
+   */
   #called({ tools }: Run, call: ToolCall): Action | undefined {
     const known = tools.get(call)
     if (known) return known
@@ -203,7 +211,7 @@ export class TallystickTelemetry implements Telemetry {
     return another ? undefined : found?.[1]
   }
 
-  /** The tool was never called. */
+  /** Records a denied tool call, which never ran. */
   #deny(run: Run, { toolCallId, toolName, input, reason }: Answer, by: 'person' | 'policy'): void {
     const action = this.#begin(run, { kind: 'tool', name: toolName, callId: toolCallId, arguments: input })
     action.decide({ decision: 'deny', by: { kind: by }, why: reason })
@@ -218,18 +226,24 @@ export class TallystickTelemetry implements Telemetry {
 
 type ToolCall = { readonly toolCallId: string; readonly input?: unknown }
 
-/** Whether two objects are the same call. Two calls may have the same id, so their inputs are compared too. */
+/** Returns whether two objects are the same call. Compares the inputs too, because two calls may have the same id. */
 function isOf(one: ToolCall, other: ToolCall): boolean {
   return one.toolCallId === other.toolCallId && JSON.stringify(one.input) === JSON.stringify(other.input)
 }
 
-/** Status for a finish reason. A stream that fails has the reason `error`, one that is cut off `interrupted`; neither throws. */
+/**
+ * Returns the status for a finish reason. A failed stream has the reason `error`, a cut-off one `interrupted`.
+ * Neither throws.
+ */
 function statusOf(finishReason: string | undefined): 'ok' | 'error' | 'unknown' {
   if (finishReason === 'error') return 'error'
   return finishReason === 'interrupted' ? 'unknown' : 'ok'
 }
 
-/** Calls `failed` for each part of a stream that is an error. A finish reason may follow that part, and the library keeps the last reason. */
+/**
+ * Calls `failed` for each error part of a stream. A finish reason may follow the error, and the library keeps the
+ * last one.
+ */
 function observedErrors(failed: (error: unknown) => void): TransformStream {
   return new TransformStream({
     transform(part, controller) {

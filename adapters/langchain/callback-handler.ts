@@ -10,24 +10,25 @@ import { MARK } from './watch.ts'
 
 const FRAMEWORK = 'langchain-js'
 
-/** Something that runs, and the action around it if it is none itself. */
+/** An open run of the library, with its action, or the action around it. */
 type Run = {
   readonly action: Action | undefined
   readonly isOwn: boolean
-  /** The call of an agent with `tallystickMiddleware` around this run. */
+  /** Marks the agent call with `tallystickMiddleware` that contains this run. */
   readonly mark: unknown
-  /** True for the agent's own chains: the middleware records their tools and models. False for what a tool calls. */
+  /** True for the agent's own chains, whose tools and models the middleware records. False for what a tool calls. */
   readonly isOfMiddleware: boolean
-  /** A part asked for input. The library then ends this run without an error. */
+  /** A part of this run asked for input. The library then ends the run without an error. */
   isAsking?: boolean
 }
 
 /**
- * Writes down what chains and graphs of LangChain do that are no agents of `createAgent`, which have `tallystickMiddleware`:
+ * Records chains and graphs of LangChain that are not agents of `createAgent`. For those use `tallystickMiddleware`.
  *
  *     await graph.invoke(input, { callbacks: [new TallystickCallbackHandler()] })
  *
- * If its actions fail closed, the library waits for it, and a tool whose call the ledger does not have throws instead of being called.
+ * With `failClosed` the library waits for the handler, and a tool whose call is not in the ledger throws instead of
+ * running.
  */
 export class TallystickCallbackHandler extends BaseCallbackHandler {
   readonly name = 'tallystick'
@@ -40,7 +41,10 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
     this.actions = actions
   }
 
-  /** Parameters as the library gives them, and not in the order of its types: `CallbackManager.handleChainStart`. */
+  /**
+   * The parameters are in the order of the library's calls (`CallbackManager.handleChainStart`), which differs from
+   * its types.
+   */
   override handleChainStart(
     chain: Serialized,
     inputs: unknown,
@@ -172,7 +176,7 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
   }
 }
 
-/** The provider's name of a model, where the metadata have it; otherwise that of its class. */
+/** Returns the provider's name of a model from the metadata, otherwise the name of its class. */
 function nameOf(
   { id, name }: Serialized & { name?: string },
   metadata: Record<string, unknown> = {},

@@ -9,27 +9,27 @@ import { currentWatch, type Watch, watchRuns } from './watch.ts'
 
 export type MiddlewareOptions = {
   readonly actions?: Actions | undefined
-  /** Name of the agent: the library does not tell it to a middleware. */
+  /** Name of the agent, which the library does not pass to a middleware. */
   readonly agent?: string | undefined
 }
 
-/** An agent's run. */
 type Run = {
   readonly action: Action
   readonly runtime: Runtime
-  /** Calls of tools that came this way. */
+  /** Ids of tool calls that are recorded already. */
   readonly called: Set<string>
 }
 
 const FRAMEWORK = 'langchain-js'
 
 /**
- * Writes down what an agent of LangChain does: its run, its calls of tools and models, as the tree that they are.
+ * Returns a middleware that records what a LangChain agent does, as a tree: its run, and its calls of tools and
+ * models.
  *
  *     createAgent({ model, tools, middleware: [tallystickMiddleware()] })
  *
- * The first of the middleware, so that it sees what the others decide. Nobody waits for it, unless its actions fail closed: then a tool is
- * called only when the ledger has the record; otherwise the model gets an error text.
+ * Put it first, so that it sees what the other middleware decide. Nothing waits for it, unless `failClosed` is set.
+ * Then a tool is called only when the ledger has the record. Otherwise the model gets an error text.
  */
 export function tallystickMiddleware({
   actions = new Actions(),
@@ -53,7 +53,7 @@ export function tallystickMiddleware({
       told,
     )
 
-  /** Calls that another middleware answered, in the place of the tool: a person or a rule said no. */
+  /** Records calls that another middleware answered in place of the tool, because a person or a rule denied them. */
   const tellDenied = (run: Run, messages: readonly BaseMessage[]) => {
     for (const { call, answer } of lastAnswers(messages)) {
       if (run.called.has(call.id!) || answer.status !== 'error') continue
@@ -65,7 +65,10 @@ export function tallystickMiddleware({
     }
   }
 
-  /** Calls the deed, and records how it ended. `isBegun`: whether the deed was called, because an inner middleware may answer instead. */
+  /**
+   * Calls `deed` and records how it ended. `isBegun`: returns whether the tool itself was called, because an inner
+   * middleware may answer instead.
+   */
   const tell = async <Answer>(
     action: Action,
     deed: () => Answer | Promise<Answer>,
@@ -89,7 +92,7 @@ export function tallystickMiddleware({
     }
   }
 
-  /** The run of a hook's state. Its watch ends it. */
+  /** Returns the run in a hook's state. Its watch will end the run. */
   const runOf = ({ _tallystickRun: id }: { _tallystickRun?: string | undefined }): Run | undefined => {
     const run = runs.find(id)
     const watch = currentWatch(isOurs)
@@ -112,7 +115,7 @@ export function tallystickMiddleware({
       const run = { action, runtime, called: new Set<string>() }
       runs.add(action.handle, run)
       runOf({ _tallystickRun: action.handle })
-      // The library has no callback for a stream whose reader left.
+      // The library has no callback for a stream whose reader stopped.
       runtime.signal?.addEventListener('abort', () => end(run, { status: 'unknown' }), { once: true })
       return { _tallystickRun: action.handle }
     },
@@ -147,7 +150,8 @@ export function tallystickMiddleware({
       tellDenied(run, state.messages)
       const watch = currentWatch(isOurs)
       if (watch) watch.isAfterAgent = true
-      // With a watch the run ends later, because another middleware may still throw. A direct call of the agent's graph has no watch.
+      // With a watch the run ends later, because another middleware may still throw. A direct call of the agent's
+      // graph has no watch.
       else end(run, { status: 'ok', result: state.messages.at(-1)?.content })
     },
   })
@@ -188,7 +192,7 @@ type Runtime = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The answers to the last calls that the model made. */
+/** Returns the model's last tool calls with their answers. */
 function lastAnswers(messages: readonly BaseMessage[]) {
   const at = messages.findLastIndex((message) => AIMessage.isInstance(message) && message.tool_calls?.length)
   const calls = (messages[at] as AIMessage | undefined)?.tool_calls ?? []

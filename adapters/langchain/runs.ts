@@ -1,9 +1,9 @@
 import { type Action, type Outcome, outcomeOfThrown } from '@tallystick/sdk/actions'
 
-/** Runs that never end must not fill the memory. */
+/** Limit of open runs, because some never end. */
 const RUNS_MAX = 10_000
 
-/** Runs that are under way, by their ids. The oldest are forgotten first. */
+/** Open runs by id. Above the limit the oldest are forgotten. */
 export class Runs<Run> {
   readonly #runs = new Map<string, Run>()
 
@@ -26,23 +26,26 @@ export class Runs<Run> {
   }
 }
 
-/** Whether it was thrown to ask somebody: the tool is called again with the answer. */
+/** Returns whether the error asks a person for input. The tool is called again with the answer. */
 export function isInterrupt(error: unknown): boolean {
   return error instanceof Error && /^(GraphInterrupt|NodeInterrupt)$/.test(error.name)
 }
 
-/** Records how an action ended by a throw. */
+/** Records the outcome of an action that threw. */
 export function endThrown(action: Action | undefined, error: unknown): void {
   if (isInterrupt(error)) action?.decide({ decision: 'escalate', by: { kind: 'unknown' } })
   action?.end(outcomeOfThrow(error))
 }
 
-/** Whether an error is the library's error for an aborted call, whatever the reason of the signal is. */
+/** Returns whether this is the library's error for an aborted call, whatever the signal's reason is. */
 function isAbort(error: unknown): boolean {
   return error instanceof Error && /^Abort(ed)?$/.test(error.message)
 }
 
-/** `signal`: of what threw. Who stops waiting throws its reason, which may be an error of any type. */
+/**
+ * Returns the outcome for a thrown error. `signal`: of the throwing call. An aborted call throws the signal's reason,
+ * which may be any error.
+ */
 export function outcomeOfThrow(error: unknown, signal?: AbortSignal): Outcome {
   const isStopped = signal?.aborted === true && error === signal.reason
   return isStopped || isInterrupt(error) || isAbort(error)

@@ -1,7 +1,10 @@
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages'
 import type { Outcome } from '@tallystick/sdk/actions'
 
-/** Outcome by the answer of a tool: `error` if one of its messages is an error, also in a command to the graph. A command is no result. */
+/**
+ * Returns the outcome for a tool's answer: `error` if any of its messages is an error, also in a command to the
+ * graph. A command itself is not recorded as a result.
+ */
 export function outcomeOfTool(answer: unknown): Outcome {
   const failed = toolMessages(answer).find(({ status }) => status === 'error')
   if (failed) return { status: 'error', result: failed.content }
@@ -9,7 +12,7 @@ export function outcomeOfTool(answer: unknown): Outcome {
   return typeof answer === 'string' ? { status: 'ok', result: answer } : { status: 'ok' }
 }
 
-/** Messages of a tool's answer: a message, a command, or a list of them. */
+/** Returns the messages in a tool's answer: a message, a command, or a list of them. */
 function toolMessages(answer: unknown): ToolMessage[] {
   const parts: unknown[] = Array.isArray(answer) ? answer : [answer]
   return parts
@@ -17,12 +20,12 @@ function toolMessages(answer: unknown): ToolMessage[] {
     .filter((part) => ToolMessage.isInstance(part))
 }
 
-/** The library's own check. Its package is not a dependency of this one. */
+/** The library's own check, whose package is not a dependency of this one. */
 function isCommand(value: unknown): value is { readonly update?: unknown } {
   return typeof value === 'object' && value !== null && 'lg_name' in value && value.lg_name === 'Command'
 }
 
-/** Messages of a command's update, which is an object or a list of pairs. */
+/** Returns the messages in a command's update, which is an object or a list of pairs. */
 function messagesOf(update: unknown): unknown {
   if (!Array.isArray(update)) return Object(update).messages
   return update.flatMap((pair) => (Array.isArray(pair) && pair[0] === 'messages' ? pair[1] : []))
@@ -39,7 +42,7 @@ export function outcomeOfModel(answer: unknown): Outcome {
   }
 }
 
-/** Messages as values: their classes' own JSON says where the class lies. */
+/** Converts messages to plain values. The JSON of their classes would contain module paths. */
 export function valuesOf(messages: readonly BaseMessage[]): object[] {
   return messages.map((message) => ({
     type: message.getType(),
@@ -49,7 +52,7 @@ export function valuesOf(messages: readonly BaseMessage[]): object[] {
   }))
 }
 
-/** Its name at its provider, or that of its class. */
+/** Returns the provider's name of a model, or that of its class. */
 export function nameOfModel(model: unknown): string {
   const named = model as { model?: unknown; modelName?: unknown; getName?: () => string }
   const name = [named.model, named.modelName].find((name) => typeof name === 'string')

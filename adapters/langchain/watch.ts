@@ -8,12 +8,14 @@ import { type AgentMiddleware, createAgent } from 'langchain'
 import { currentAction } from '../shared/current.ts'
 import { isInterrupt } from './runs.ts'
 
-/** Callbacks for the end of an agent's call. A middleware has no hook for an end by a limit or by another middleware. */
+/**
+ * Callbacks for the end of an agent's call. A middleware has no hook for an end by a limit or by another middleware.
+ */
 export type Watch = {
-  /** Not called if the call asked for input: another call continues with the answer. */
+  /** Not called if the call asked for input, because another call continues with the answer. */
   ended(outputs: unknown): void
   failed(error: unknown, signal: AbortSignal | undefined): void
-  /** True if the handler is called for runs below the agent. Another library may have removed the handler there. */
+  /** True if the handler is called for runs below the agent. Another library may have removed it there. */
   isTold: boolean
   /** Actions in which a tool, or a runnable in its place, has begun. */
   readonly begun: WeakSet<Action>
@@ -26,21 +28,21 @@ const watched = new WeakMap<object, () => Watch>()
 const current = new AsyncLocalStorage<readonly Watch[]>()
 let isPatched = false
 
-/** The watch of the current call for which `isMade` is true. */
+/** Returns the current call's watch for which `isMade` is true. */
 export function currentWatch<Made extends Watch>(isMade: (watch: Watch) => watch is Made): Made | undefined {
   return current.getStore()?.find(isMade)
 }
 
 /**
- * Watches `invoke`, `stream` and `streamEvents` of each agent with this middleware. The library has no hook for a recursion limit or for the throw
- * of another middleware, and a middleware cannot add a callback handler. So these three methods of the class that `createAgent` returns are
- * replaced: they add a handler.
+ * Watches `invoke`, `stream` and `streamEvents` of each agent with this middleware. The library has no hook for a
+ * recursion limit or for the throw of another middleware, and a middleware cannot add a callback handler. These three
+ * methods of the class that `createAgent` returns are therefore replaced by ones that add a handler.
  */
 export function watchRuns(middleware: AgentMiddleware, make: () => Watch): void {
   watched.set(middleware, make)
   if (isPatched) return
   isPatched = true
-  // The name of a model is resolved by the first call only, so 'none' is not loaded.
+  // A model's name is resolved only by the first call, so 'none' is never loaded.
   const agents = Object.getPrototypeOf(createAgent({ model: 'none', tools: [] })) as Agents
   for (const name of ['invoke', 'stream', 'streamEvents'] as const) {
     const original = agents[name]
@@ -61,7 +63,7 @@ type Method = (
 type Agents = Record<'invoke' | 'stream' | 'streamEvents', Method>
 
 function withHandlers(config: RunnableConfig = {}, watches: readonly Watch[]): RunnableConfig {
-  // The library uses the callbacks of the runnable around it if none are passed.
+  // Without callbacks the library uses those of the surrounding runnable.
   const inherited = (AsyncLocalStorageProviderSingleton.getRunnableConfig() as RunnableConfig | undefined)
     ?.callbacks
   const callbacks = config.callbacks ?? inherited
@@ -74,7 +76,7 @@ function withHandlers(config: RunnableConfig = {}, watches: readonly Watch[]): R
   return { ...config, metadata, callbacks: manager }
 }
 
-/** The first chain that starts is the agent's graph. */
+/** Reports the end of the agent's graph, which is the first chain that starts. */
 class RunHandler extends BaseCallbackHandler {
   readonly name = 'tallystick-run'
   readonly #watch: Watch

@@ -3,18 +3,18 @@ import type { Action, Outcome } from '@tallystick/sdk/actions'
 
 /** A trace or a span that has begun. */
 export type Node = {
-  /** null: of a kind that is no action. What is in it hangs at the action around it. */
+  /** null: the span is not an action. Its parts belong to the action around it. */
   action: Action | null
   readonly above: Node | null
-  /** Name of the agent that acts in it. */
+  /** Name of the acting agent. */
   readonly agent: string | undefined
   readonly session: string | undefined
   isDenied: boolean
   /** A guarded tool has returned. */
   hasReturned: boolean
-  /** Status of its outcome; null: it is open. */
+  /** Status of its outcome. null: it is open. */
   ended: Outcome['status'] | null
-  /** For a call of a model: its answer requests a tool of this process. */
+  /** For a model call: the answer requests a tool of this process. */
   isAsking: boolean
   /** The last tool, model or hand-over that began in it. */
   last: Node | null
@@ -22,22 +22,22 @@ export type Node = {
   failed: Outcome | null
 }
 
-/** Traces, and spans that never end, must not fill the memory. */
+/** Limit of stored traces and spans, because some never end. */
 const NODES_MAX = 10_000
 
 const FRAMES: readonly string[] = ['agent', 'guardrail', 'task', 'turn', 'custom']
 
 /**
- * Whether a run stopped before its end: its last part did not end, or a model requested a tool that was never called. The library ends a run
- * without an error if its reader left, or if it waits for a person.
+ * Returns whether a run stopped before its end: its last part did not end, or a model requested a tool that was never
+ * called. The library ends a run without an error if its reader stopped, or if it waits for a person.
  */
 export function hasStopped({ last }: Node): boolean {
   return last !== null && (last.ended === null || last.ended === 'unknown' || last.isAsking)
 }
 
 /**
- * Open spans, and traces, by their ids. A trace stays after its end, because a run that waited for a person continues in it without another start.
- * Beyond the limit the oldest are removed.
+ * Open spans and traces by id. A trace stays after its end, because a run that waited for a person continues in it
+ * without another start. Above the limit the oldest are removed.
  */
 export class Runs {
   readonly #nodes = new Map<string, Node>()
@@ -80,7 +80,7 @@ export class Runs {
   }
 }
 
-/** Parent action for a part of this node; undefined: none. */
+/** Returns the parent action for a part of this node. undefined: none. */
 export function actionAround(node: Node | null): Action | undefined {
   for (let found = node; found !== null; found = found.above) if (found.action !== null) return found.action
   return undefined

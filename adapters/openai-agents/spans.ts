@@ -4,7 +4,7 @@ import { hasStopped, type Node } from './runs.ts'
 
 type Described = Pick<Call, 'kind' | 'name' | 'server' | 'arguments' | 'attributes'>
 
-/** Describes an action that begins with its span, because the span has its name at the start. null: it does not. */
+/** Describes an action that begins with its span, which has its name at the start. null: the name is not known yet. */
 export function describeStart(data: SpanData): Described | null {
   switch (data.type) {
     case 'agent':
@@ -19,8 +19,9 @@ export function describeStart(data: SpanData): Described | null {
 }
 
 /**
- * Describes an action that is recorded at the end of its span, because only then its name is known. `hasAnswer`: false if the span ended
- * without an answer, because its reader left. null: the span is not an action, but contains others.
+ * Describes an action that is recorded at the end of its span, because only then its name is known. `hasAnswer`:
+ * false if the span ended without an answer, because its reader stopped. null: the span is not an action, but
+ * contains others.
  */
 export function describeEnd(
   data: SpanData,
@@ -78,7 +79,7 @@ export function describeEnd(
   }
 }
 
-/** How an action ended that began with its span. */
+/** Returns the outcome of an action that began with its span. */
 export function outcomeOf(span: Span<SpanData>, node: Node): Outcome {
   const { spanData: data, error } = span
   const more =
@@ -93,14 +94,17 @@ export function outcomeOf(span: Span<SpanData>, node: Node): Outcome {
   return { ...more, status: isDone ? 'ok' : 'unknown' }
 }
 
-/** Whether the output is that of a finished tool. If the library cancels a tool, it ends the span without an error, with `aborted` or ''. */
+/**
+ * Returns whether the output is that of a finished tool. If the library cancels a tool, it ends the span without an
+ * error, with `aborted` or ''.
+ */
 function hasOutput(output: string): boolean {
   return output !== '' && output !== 'aborted'
 }
 
 /**
- * Whether an answer of a model requests a tool of this process. The provider executes its own tools. An answer is a list of items, of messages,
- * or of completions with a message in each choice.
+ * Returns whether a model's answer requests a tool of this process. The provider runs its own tools. An answer is a
+ * list of items, of messages, or of completions with a message in each choice.
  */
 export function asksForTool(result: unknown): boolean {
   return (
@@ -119,12 +123,12 @@ export function asksForTool(result: unknown): boolean {
 
 const CALLED_HERE: readonly string[] = ['function_call', 'computer_call', 'shell_call', 'apply_patch_call']
 
-/** Whether a person rejected the call. The library reports it only by this text. */
+/** Returns whether a person rejected the call. The library reports it only by this text. */
 export function isRejected({ error }: Span<SpanData>): boolean {
   return /manually rejected by user/.test(`${error?.data?.['error']}`)
 }
 
-/** The thrown error, if the library kept it. By default it has neither its type nor its text. */
+/** Returns the thrown error if the library stored it. By default it stores neither type nor text. */
 export function errorOf({ message, data }: NonNullable<Span<SpanData>['error']>): Error | string {
   const thrown = data?.['error']
   if (typeof thrown !== 'string') return message

@@ -17,16 +17,16 @@ import { traceparentOf } from './traceparent.ts'
 
 const FRAMEWORK = 'openai-agents-js'
 const FLUSH_MS_MAX = 30_000
-/** How often open traces are checked, because the library has no callback for a run that threw. */
+/** Interval of checks of open traces, because the library has no callback for a run that threw. */
 const THROWN_MS = 250
 
 /**
- * Writes down what agents of the OpenAI Agents SDK do: runs, agents, hand-overs, calls of tools and models, as the tree that they are.
+ * Records what agents of the OpenAI Agents SDK do, as a tree: runs, agents, hand-overs, calls of tools and models.
  *
  *     addTraceProcessor(new TallystickTracingProcessor())
  *
- * It never waits for the server, and never throws: the agents run on while it is away, and what they did is recorded later. A tool that must
- * not run unrecorded goes through `guard`.
+ * It never waits for the server, and never throws. While the server is away the agents continue, and their actions
+ * are recorded later. Use `guard` for a tool that must not run unrecorded.
  */
 export class TallystickTracingProcessor implements TracingProcessor {
   readonly actions: Actions
@@ -80,7 +80,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   async onSpanStart(span: Span<SpanData>): Promise<void> {
-    // A tool's input is known once the library goes on, and so is a guarded tool's call.
+    // The input of a tool is set only after this callback, and so is the call of a guarded tool.
     if (span.spanData.type !== 'function') this.#begin(span)
     else queueMicrotask(() => span.endedAt === null && this.#begin(span))
   }
@@ -100,12 +100,12 @@ export class TallystickTracingProcessor implements TracingProcessor {
 
   async forceFlush(): Promise<void> {
     this.#endThrown()
-    await this.actions.flush({ timeoutMs: FLUSH_MS_MAX }).catch(() => {}) // the notarizer has told it
+    await this.actions.flush({ timeoutMs: FLUSH_MS_MAX }).catch(() => {}) // the notarizer has reported the error
   }
 
   /**
-   * Waits for open traces, for half of `timeoutMs`, and then ends them as unknown. Records that are not sent after `timeoutMs` stay in the spool, if
-   * there is one.
+   * Waits for open traces for half of `timeoutMs`, and then ends them as `unknown`. Records not sent within
+   * `timeoutMs` stay in the spool, if there is one. Never throws.
    */
   async shutdown(timeoutMs: number = FLUSH_MS_MAX): Promise<void> {
     this.#endThrown()
@@ -113,9 +113,11 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   /**
-   * Returns the tool with an additional guardrail, the first one. It records the call with its id, and what the other guardrails decide. With
-   * `failClosed` the tool is called only when the ledger has the record; otherwise the model gets an error text. The return of a guarded tool is
-   * observed. For other tools the library reports no end that proves a success.
+   * Adds a guardrail to a tool as its first one, and returns the tool.
+   *
+   * The guardrail records the call with its id, and the decisions of the other guardrails. With `failClosed` the tool
+   * is called only when the ledger has the record. Otherwise the model gets an error text. The return of a guarded
+   * tool is observed: for other tools the library reports no end that proves success.
    */
   guard<Tool extends Pick<FunctionTool, 'type' | 'name'>>(tool: Tool): Tool {
     const guarded = tool as unknown as Pick<FunctionTool, 'inputGuardrails' | 'invoke'>
@@ -152,7 +154,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
     },
   }
 
-  /** Tracing is off, so nothing is recorded: who wants a record or no deed must not get the deed. */
+  /** Tracing is off, so nothing can be recorded. With `failClosed` the tool must not run. */
   #withoutSpan(): Awaited<ReturnType<ToolInputGuardrailDefinition['run']>> {
     if (this.actions.toldFirst !== 'held') return ALLOW
     const message = 'the tool was not called, because its call cannot be recorded: tracing is disabled'
@@ -176,7 +178,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
     return { ...guardrail, run }
   }
 
-  /** Once for each span, by whichever of its callers comes first. */
+  /** Begins the action of a span. Only the first call for a span has an effect. */
   #begin(span: Span<SpanData>, call: { callId?: string; arguments?: string } = {}, told?: Told): Node {
     const known = this.#runs.find(span.spanId)
     if (known) return known

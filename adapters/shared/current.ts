@@ -5,8 +5,8 @@ const KEY = Symbol.for('tallystick.action')
 const global = globalThis as { [KEY]?: AsyncLocalStorage<Action> }
 
 /**
- * The action that runs: other actions in it are its parts, also those of another framework. One for all adapters, each of which has this
- * module in it.
+ * The running action, which is the parent of actions in it, also across frameworks. One instance for all adapters,
+ * since each contains a copy of this module.
  */
 export const currentAction = global[KEY] ?? new AsyncLocalStorage<Action>()
 global[KEY] = currentAction

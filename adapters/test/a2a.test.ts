@@ -113,18 +113,18 @@ test('agents that speak A2A', async (t) => {
   const ours = await openLedger(t, { hasWorker: true })
   const theirs = await openLedger(t)
   const actions = ours.actions()
-  // So that each record is there before its message, however slow the machine is.
+  // Ensures that each record is in the ledger before its message, however slow the machine is.
   const held = { failClosed: true, holdMsMax: 60_000 }
   const seller = theirs.actions(held)
   const connect = (options: RecordCallsOptions) =>
     new ClientFactory(recordCalls(options)).createFromAgentCard(cardOf(url))
   const ask = async (text: string, options: RecordCallsOptions = { actions }) =>
     (await connect(options)).sendMessage(requestOf(text))
-  /** Says what it is asked; of `ask …` it asks itself, as another agent. */
+  /** Repeats the message. For `ask …` it first asks itself, as another agent. */
   const executor = answering((text) => ask(text, { actions: seller }))
   const url = await startAgent(t, (card) => recordingExecutor(executor, { name: card.name, actions: seller }))
   const trees = async () => {
-    // An agent whose caller has left records its end later: the ledger must not grow during the verification.
+    // An agent whose client has stopped records its end later. The ledger must not grow during the verification.
     await executor.settled()
     await Promise.all([actions.flush(), seller.flush()])
     return [await ours.tree(), await theirs.tree()]

@@ -51,7 +51,7 @@ function casesOf({ ai, mocks }: Library): Record<string, Happens> {
     }
     ai.registerTelemetry(telemetry)
   }
-  /** A generation that calls this tool once for each number, and then answers. */
+  /** Runs a generation that calls this tool once for each id, and then answers. */
   const generate = (actions: Actions, execute: unknown, ids = ['1'], more: object = {}) => {
     register(actions)
     const deed = ai.tool({ inputSchema: z.object({ n: z.number() }), execute: execute as never })

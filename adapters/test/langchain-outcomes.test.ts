@@ -21,7 +21,7 @@ const QUESTION = { messages: [{ role: 'user', content: 'x' }] }
 
 type Setting = {
   readonly execute?: (input: { n: number }, config: { signal?: AbortSignal }) => unknown
-  /** One call of the tool for each. */
+  /** The tool is called once for each id. */
   readonly ids?: readonly string[]
   readonly more?: readonly unknown[]
   readonly config?: object
@@ -153,7 +153,7 @@ function casesOf(isMiddleware: boolean): Record<string, Happens> {
   const reason = new TypeError('the user pressed stop')
   return {
     ...both,
-    // The callback handler is not told of the signal.
+    // The callback handler does not get the signal.
     'cancelled-during:with a reason': cancelled(['1'], reason),
     'run-cancelled:with a reason': cancelled(['1', '2'], reason),
     'returns:handlers are taken away': withoutHandlers(tells(() => 'done')),
@@ -169,7 +169,7 @@ function casesOf(isMiddleware: boolean): Record<string, Happens> {
   }
 }
 
-/** As the instrumentation of OpenLLMetry (0.27) does it below each root: its own handler takes the place of all others. */
+/** Simulates the instrumentation of OpenLLMetry (0.27), whose handler replaces all others below each root. */
 function withoutHandlers(happens: Happens): Happens {
   return async (actions) => {
     const managers = CallbackManager as unknown as { _configureSync: (...args: unknown[]) => unknown }

@@ -10,9 +10,9 @@ import { z } from 'zod'
 import { TallystickCallbackHandler, tallystickMiddleware } from '../langchain/index.ts'
 import { openLedger } from './ledger.ts'
 
-/* The same for each version of LangChain: the file that imports this says by its name which `langchain` is. */
+/* Tests for any version of LangChain. The importing file decides which version `langchain` is. */
 
-/** `isOldest`: that version ends the run after a person's no, and tells a middleware no thread. */
+/** `isOldest`: that version ends the run after a person's denial, and passes no thread to a middleware. */
 export function testAgents(name: string, isOldest: boolean): void {
   test(name, async (t) => {
     const ledger = await openLedger(t)
@@ -30,7 +30,7 @@ export function testAgents(name: string, isOldest: boolean): void {
       },
       { name: 'look_up', description: 'a price', schema: z.object({ metal: z.string() }) },
     )
-    /** A middleware as people write it, so that one tool that throws does not end the run. */
+    /** A typical middleware, which keeps the run going when a tool throws. */
     const tolerant = createMiddleware({
       name: 'tolerant',
       wrapToolCall: async (request, handler) => {
@@ -42,7 +42,7 @@ export function testAgents(name: string, isOldest: boolean): void {
         }
       },
     })
-    // Its types are of zod 3, for which this project's compiler is too strict.
+    // Its types use zod 3, for which this project's compiler options are too strict.
     const asking = humanInTheLoopMiddleware({
       interruptOn: { look_up: { allowedDecisions: ['approve', 'reject'] } },
     } as never) as never
@@ -212,7 +212,7 @@ class Fake extends BaseChatModel {
 
 type Asked = { readonly name: string; readonly args: Record<string, unknown>; readonly id: string }
 
-/** Says these, one after the other, and fails after that. */
+/** Returns a model that gives these answers in order, and then fails. */
 function fake(...answers: (string | Asked[])[]): Fake {
   return new Fake(
     answers.map((answer) =>

@@ -7,16 +7,18 @@ import { temporaryDir } from '../../test/helpers/postgres.ts'
 import { startTcpProxy, type TcpProxy } from '../../test/helpers/tcp-proxy.ts'
 import { assertVerifies } from '../../test/helpers/verify-app.ts'
 
-/** A ledger behind a real server, and a connection to it that can be cut. */
+/** A ledger behind a real server, with a connection that can be cut. */
 export type TestLedger = {
   readonly app: TestApp
   readonly proxy: TcpProxy
   readonly tallystick: Tallystick
-  /** Actions that end with the test, before the server. */
+  /** Returns actions that are closed at the end of the test, before the server. */
   actions(options?: ActionsOptions): Actions
-  /** Records of the ledger from the last look on, as the tree that their parents make: a line each, indented. The chain verifies. */
+  /**
+   * Verifies the chain. Returns the records since the last call as a tree by `parent`: one indented line per record.
+   */
   tree(): Promise<string[]>
-  /** Actions since the last call, in the order of their start, with the statuses of their outcomes. */
+  /** Returns actions since the last call, in the order of their start, with the statuses of their outcomes. */
   ended(): Promise<Ended[]>
 }
 
@@ -35,7 +37,7 @@ type Found = any
 export async function openLedger(t: Test, { hasWorker = false } = {}): Promise<TestLedger> {
   const opened: Actions[] = []
   t.after(async () => {
-    // Records that are not sent by then belong to a test that has failed.
+    // Records that are not sent by then belong to a failed test.
     for (const actions of opened) await actions.close({ timeoutMs: CLOSE_MS_MAX }).catch(() => {})
   })
   const app = await buildTestApp(t)
@@ -80,7 +82,10 @@ export async function openLedger(t: Test, { hasWorker = false } = {}): Promise<T
   }
 }
 
-/** Outcomes of an action are said in its own line, because when they come is the framework's business. */
+/**
+ * Returns the lines of the records below a parent. Outcomes are part of their action's line, because their order
+ * depends on the framework.
+ */
 function linesBelow(records: readonly Found[], parent: string | null): string[] {
   return records
     .filter((record) => record.parent === parent && record.type !== 'agent-outcome/1')

@@ -139,14 +139,14 @@ function cases(): Record<string, Happens> {
   }
 }
 
-/** Calls `run` with a tool that never ends, and resolves when the tool was called. */
+/** Calls `run` with a tool that never ends. Resolves when the tool was called. */
 function begunOf(run: (execute: () => Promise<never>) => unknown): Promise<unknown> {
   return new Promise((begun) => {
     void run(() => new Promise(() => begun(1)))
   })
 }
 
-/** A model whose calls are traced, as the library's own are. */
+/** A model whose calls are traced like those of the library's own models. */
 class TracedModel extends ScriptedModel {
   constructor(answers: ScriptedModelInput[]) {
     super(answers)

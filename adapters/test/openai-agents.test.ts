@@ -193,7 +193,7 @@ test('agents of the OpenAI Agents SDK', async (t) => {
 const call = (name: string, args: Record<string, unknown>, callId: string) =>
   functionCall(name, args, { callId })
 
-/** A model that says these, one after the other; traced as the library's own models are. */
+/** Returns a model that gives these answers in order, traced like the library's own models. */
 function fake(...answers: ScriptedModelInput[]): ScriptedModel {
   return new TracedModel(answers)
 }
@@ -201,7 +201,7 @@ function fake(...answers: ScriptedModelInput[]): ScriptedModel {
 class TracedModel extends ScriptedModel {
   readonly #told: unknown[] | undefined
 
-  /** `told`: its answer in the form that its span has. */
+  /** `told`: the answer in the form that its span has. */
   constructor(answers: ScriptedModelInput[], told?: unknown[]) {
     super(answers)
     this.#told = told

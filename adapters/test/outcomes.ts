@@ -4,14 +4,15 @@ import type { Test } from '../../test/helpers/app.ts'
 import { OUTCOMES, outcomeCases } from '../../test/helpers/outcome-cases.ts'
 import { type Ended, openLedger } from './ledger.ts'
 
-/** Runs a case with an adapter that writes through the actions. A throw is the result of the case. */
+/** Runs a case with an adapter that records through the actions. A throw is a result of the case. */
 export type Happens = (actions: Actions) => unknown
 
-/** Cases whose end is not reported: `close` ends them. */
+/** Cases whose end is not reported, so that `close` ends them. */
 const UNTIL_CLOSE = ['closed-while-open', 'run-stream-abandoned']
 
 /**
- * Runs all cases that docs/reference/outcomes.md lists for this way in, and compares their statuses. A name may have a variant after a colon.
+ * Runs all cases that docs/reference/outcomes.md lists for this adapter, and compares their statuses. A name may have
+ * a variant after a colon.
  */
 export async function testOutcomes(
   t: Test,

@@ -12,15 +12,18 @@ import { parseJsonText, withoutBom } from '../../src/proof/json/json-text.ts'
 import { TRACEPARENT } from '../../src/proof/statement/traceparent.ts'
 import { MESSAGE_DEPTH_MAX, MESSAGE_EXACT_CHARS_MAX } from './limits.ts'
 
-/** JSON that somebody else wrote. */
+/** JSON text from a foreign program. */
 export type Message = {
   readonly text: string
   readonly value: unknown
-  /** null: JSON.parse shows all that the text says. Otherwise why not: a doubled name, a number that a double changes. */
+  /**
+   * null: parsing loses nothing. Otherwise the reason why it does: a duplicate name, or a number that a double
+   * changes.
+   */
   readonly inexact: string | null
 }
 
-/** Reads a JSON text, which may begin with a byte order mark. null: the text is not JSON. */
+/** Parses a JSON text, which may begin with a byte order mark. null: the text is not JSON. */
 export function readMessage(written: string): Message | null {
   const text = withoutBom(written)
   if (text.length > MESSAGE_EXACT_CHARS_MAX)
@@ -42,8 +45,8 @@ function parseInexact(text: string, inexact: string): Message | null {
 }
 
 /**
- * Members of a record for a value of a message. If parsing loses a part of the value, or the value is too deep or too large for a form, the
- * digest is of its JSON text. Parsing never changes a text.
+ * Returns the record members for a value of a message. If parsing loses a part of the value, or the value is too deep
+ * or too large for a form, the digest covers its JSON text. Parsing never changes a string.
  */
 export function contentAt(
   name: 'arguments' | 'result',
@@ -59,7 +62,7 @@ export function contentAt(
   return isNone(content[`${name}Digest`]) ? ofText() : content
 }
 
-/** Members of a record for an error of a message. The text of the error is content. */
+/** Returns the record members for an error of a message. The text of the error counts as content. */
 export function errorAt(message: Message, path: readonly string[], options: ContentOptions): ErrorMembers {
   const found = valueAt(message.value, path)
   const isRead = isExact(message, found) || typeof found === 'string'
@@ -77,7 +80,7 @@ function isExact({ inexact }: Message, found: unknown): boolean {
   return inexact === null || found === undefined
 }
 
-/** Messages of a list, each with its part of the text. */
+/** Returns the messages of a list, each with its part of the text. */
 export function elementsOf({ text, value, inexact }: Message): Message[] {
   let at = skipSpace(text, 0)
   return (value as readonly unknown[]).map((each) => {
@@ -97,7 +100,10 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return found
 }
 
-/** Text of the value at the path, of the last of equal names: as JSON.parse has it. The text is JSON, and the value is there. */
+/**
+ * Returns the JSON text of the value at the path. Of equal names the last one counts, as in JSON.parse. The text must
+ * be JSON and contain the value.
+ */
 function textAt(text: string, path: readonly string[]): string {
   let from = skipSpace(text, 0)
   let to = text.length
@@ -116,7 +122,7 @@ function textAt(text: string, path: readonly string[]): string {
   return text.slice(from, to)
 }
 
-/** Members of an object in a JSON text, with the range of each value. `from`: start of the object. */
+/** Yields the members of an object in a JSON text, with the range of each value. `from`: start of the object. */
 function* membersOf(text: string, from: number): Generator<{ name: unknown; from: number; to: number }> {
   if (text[from] !== '{') return
   for (let at = skipSpace(text, from + 1); text[at] === '"'; ) {
@@ -131,8 +137,8 @@ function* membersOf(text: string, from: number): Generator<{ name: unknown; from
 }
 
 /**
- * Whether one of these members occurs twice in the object at the path, or a name of the path occurs twice above it. Readers of JSON differ in
- * which of the two they take.
+ * Returns whether one of these members occurs twice in the object at the path, or a name of the path occurs twice
+ * above it. JSON parsers differ in which one they use.
  */
 export function hasTwice(message: Message, path: readonly string[], names: readonly string[]): boolean {
   if (message.inexact === null) return false

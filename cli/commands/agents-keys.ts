@@ -8,8 +8,6 @@ import { listItems } from '../resource.ts'
 import { UsageError } from '../run.ts'
 import { openSigner } from '../signing-key.ts'
 
-/* Keys by which an agent signs for itself. */
-
 export const agentsKeys = listItems({
   usage: 'agents signing-keys AGENT',
   flags: '[--limit N]',

@@ -56,7 +56,7 @@ async function runAudit(client: Tallystick, io: Io): Promise<Audit> {
   }
 }
 
-/** A failed audit says nothing about the ledger. */
+/** A failed audit proves nothing about the ledger, so it exits with `unavailable`. */
 function exitOf({ state, ok }: Audit): ExitCode {
   if (state === 'failed') return EXIT.unavailable
   return ok === false ? EXIT.refused : EXIT.ok

@@ -92,7 +92,7 @@ async function saveTo(output: Output, of: Of, values: Values, io: Io): Promise<E
 
 type Client = Awaited<ReturnType<typeof connect>>
 
-/** Entries among which a time is looked for: those that a checkpoint covers. */
+/** Returns the size of the newest checkpoint, which limits the search for a time. 0 if both ends are seqs. */
 async function sizeOf({ checkpoints }: Client, { from, to }: Period): Promise<number> {
   if ('seq' in from && 'seq' in to) return 0
   const [newest] = await checkpoints.list({ limit: 1 }).toArray(1)
@@ -124,7 +124,10 @@ function parseOf({ run, from, to, type, agent, trace }: Values, positionals: rea
   return { record: onlyArgument(positionals, 'bundle RECORD, --run RECORD, or --from and --to') }
 }
 
-/** It was read entry by entry: a document may have been erased, or a step taken, between two requests. */
+/**
+ * Verifies the bundle before it gets its name. Its entries were read one by one, so a document may have been erased,
+ * or a step taken, between two requests.
+ */
 async function refuseFaulty(path: string): Promise<void> {
   try {
     await verifyBundle(openPieces(path))

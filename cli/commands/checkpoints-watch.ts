@@ -88,7 +88,10 @@ async function look(
   return file.keep(note, prove)
 }
 
-/** The server counts cosignatures of any witness. A next checkpoint may have enough of these, so it is asked again. */
+/**
+ * Throws SourceError `unavailable`, so that the watch continues: the server counts cosignatures of any witness, and
+ * the next checkpoint may have enough of these.
+ */
 async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<void> {
   const { cosigned } = countCosignatures(parseNote(note), policy, await loadProviders())
   if (cosigned >= policy.min) return
@@ -98,7 +101,7 @@ async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<vo
   )
 }
 
-/** A server that gives no proof is not believed, because a fork has none. */
+/** Returns a function that reads consistency proofs. Throws if the server gives no proof, because a fork has none. */
 function makeProve(client: Tallystick, path: string): Prove {
   return (from, to) =>
     client.checkpoints.consistency(from, to).catch((error: Error) => {
@@ -112,7 +115,7 @@ function makeProve(client: Tallystick, path: string): Prove {
     })
 }
 
-/** A server that does not answer now may answer later: the watch says so, and goes on. */
+/** Returns whether the server may answer later. The watch then reports the error and continues. */
 function isPassing(error: Error): boolean {
   return isAway(error) || (error instanceof SourceError && error.kind === 'unavailable')
 }

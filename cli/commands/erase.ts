@@ -67,7 +67,7 @@ type Target = (
   options: { idempotencyKey?: string | undefined },
 ) => Promise<object>
 
-/** Which document: throws UsageError where the options do not say just that. */
+/** Returns the call that erases the named document. Throws UsageError if the options do not match the document. */
 function parseTarget(
   document: (typeof DOCUMENTS)[number],
   { completion, seq }: ValuesOf<typeof OPTIONS>,

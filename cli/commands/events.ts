@@ -53,7 +53,7 @@ export const events = defineCommand({
   },
 })
 
-/** Moves `place` behind what it gives. */
+/** Yields up to `limit` events. Advances `place` with each page. */
 async function* read(
   client: Tallystick,
   filter: ReturnType<typeof eventFilterOf>,

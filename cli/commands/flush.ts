@@ -65,7 +65,7 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
   return EXIT.unavailable
 }
 
-/** Waits while another process sends: it may be one that lets go soon. */
+/** Retries while another process sends, which may release the spool soon. */
 async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<Sent> {
   for (;;) {
     try {

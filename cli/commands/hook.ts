@@ -76,7 +76,6 @@ export const hook = defineCommand({
   },
 })
 
-/** The command that the settings name: with the same options. */
 function commandOf(values: Values): string {
   const flags = (['content', 'fail-closed'] as const)
     .filter((name) => values[name])
@@ -106,7 +105,10 @@ async function readEvent(io: Io) {
   return message
 }
 
-/** Reads without a stream, which takes longer to load than the hook to run; unless the other end of the pipe does not block. */
+/**
+ * Reads standard input. Reads synchronously if possible, because loading a stream takes longer than the hook itself.
+ * A non-blocking pipe needs the stream.
+ */
 async function readAll(io: Io): Promise<Buffer> {
   const pieces: Buffer[] = []
   if (io === PROCESS_IO && readNow(pieces)) return Buffer.concat(pieces)
@@ -114,7 +116,7 @@ async function readAll(io: Io): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** Whether it has read all of standard input. */
+/** Reads standard input synchronously. Returns false if the pipe does not block, after some pieces perhaps. */
 function readNow(pieces: Buffer[]): boolean {
   try {
     for (;;) {
@@ -126,7 +128,7 @@ function readNow(pieces: Buffer[]): boolean {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EAGAIN') return false
-    if (code === 'EOF') return true // Windows
+    if (code === 'EOF') return true // Windows reports the end like this
     throw error
   }
 }
@@ -166,7 +168,10 @@ async function keep(
   return EXIT.deny
 }
 
-/** `tallystick hook` as this process. Agents take every other exit code than that of a denial for leave: wrong arguments deny too. */
+/**
+ * Runs `tallystick hook` as this process. With `--fail-closed` wrong arguments deny too, because agents treat every
+ * other exit code as permission.
+ */
 export async function runHook(args: readonly string[]): Promise<ExitCode> {
   try {
     return await hook.run(args)

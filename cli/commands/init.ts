@@ -81,7 +81,10 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   return EXIT.ok
 }
 
-/** Chooses what `npm start` wrote before what this command kept last time: it is run to keep something else. */
+/**
+ * Returns the server and the key. Credentials of `npm start` come before those stored by an earlier `init`: users run
+ * `init` again to change them.
+ */
 async function chooseServer(
   values: Values,
   io: Io,
@@ -100,7 +103,10 @@ async function chooseServer(
   return { url, apiKey: givenKey ?? keptKey ?? (await askSecret(`API key for ${plain(url)}: `, io, asked)) }
 }
 
-/** null: the key may not read the chain. Throws RefusedError where another first key was pinned before. */
+/**
+ * Pins the ledger's first key. null: the API key may not read the chain. Throws RefusedError if another first key is
+ * pinned.
+ */
 async function pinFirstKey(client: Tallystick, about: GetLedgerAnswer): Promise<string | null> {
   if (!about.key.scopes.includes('audit:read')) return null
   const kid = await findFirstKid(client, about.id)

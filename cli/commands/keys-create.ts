@@ -40,7 +40,7 @@ export const keysCreate = defineCommand({
     const client = await connect(values)
     const made = await client.keys.create({
       name,
-      // Whether they are scopes is the server's to say: it may know more of them than this tool.
+      // The server checks the scopes: a newer one may have more than this tool knows.
       scopes: values.scopes.split(',') as ApiKey['scopes'],
       agent: values.agent === undefined ? undefined : (await findAgent(client, values.agent)).id,
       expiresAt: values['expires-at'],

@@ -82,7 +82,9 @@ digest, reject. Needs a key with the scope keys:manage.`,
   ask: (client, id, settings) => client.keys.setOtlp(id, settings),
 })
 
-/** Throws UsageError for anything but a whole limit or the word that takes it away: half a limit would be a guess. */
+/**
+ * Parses the limit, or null for `--none`. Throws UsageError for half a limit, since the other half would be a guess.
+ */
 function parseLimit({ 'per-second': perSecond, burst, none }: ValuesOf<typeof LIMITS>) {
   if (none && perSecond === undefined && burst === undefined) return null
   if (none || perSecond === undefined || burst === undefined)
@@ -95,7 +97,6 @@ function parseNumber(text: string): number {
   throw new UsageError(`${JSON.stringify(text)} is no number of requests`)
 }
 
-/** Throws UsageError. */
 function parseOtlp({ take, content, rest, default: all }: ValuesOf<typeof OTLP>): OtlpSettings | null {
   const given = [take, content, rest].some((value) => value !== undefined)
   if ((all ?? false) === given)

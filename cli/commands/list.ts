@@ -84,7 +84,7 @@ export const list = defineCommand({
   },
 })
 
-/** Pages as large as they can be, but not larger than what is asked for. */
+/** Makes the query. Its pages are as large as possible, but not larger than the limit. */
 function toQuery(values: Values, limit: number): RecordsQuery {
   const filters = FILTER_ENTRIES.map(([name, { option }]) => [
     name,

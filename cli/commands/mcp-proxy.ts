@@ -65,7 +65,7 @@ export const mcpProxy = defineCommand({
   async run(values, command, io) {
     const open = openerOf(values, command)
     const seconds = parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX })
-    // A client shows its user that this fails at once; without a key nothing would ever be sent.
+    // Fail at once, because clients show that to their users. Without a key nothing would ever be sent.
     const { apiKey } = await findConnection(values)
     const directory = values.spool ?? environment.outboxDirectory()
     const say = (message: string) => void io.stderr.write(`tallystick: ${plain(message)}\n`)
@@ -102,7 +102,10 @@ export const mcpProxy = defineCommand({
   },
 })
 
-/** Opens the server behind the proxy. Throws UsageError for options that name none. */
+/**
+ * Returns a function that opens the upstream server. Throws UsageError unless exactly one of a command and a URL is
+ * given.
+ */
 function openerOf(
   values: Values,
   command: readonly string[],
@@ -127,18 +130,21 @@ function openerOf(
   return (downstream) => openHttp({ url, headers, downstream })
 }
 
-/** Without a query, which may hold a token. */
+/** Returns the URL without its query, which may contain a token. */
 function addressOf(upstream: string): string {
   const url = new URL(upstream)
   return `${url.origin}${url.pathname}`
 }
 
-/** `NAME: VALUE`, with variables of the environment for what no process list should show. */
+/**
+ * Parses `NAME: VALUE`. `$NAME` in the value is replaced by an environment variable, for values that no process list
+ * should show.
+ */
 function parseHeader(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): *(.*)$/.exec(text) ?? []
   if (name === undefined || value === undefined)
     throw new UsageError("--header takes NAME: VALUE, such as 'Authorization: Bearer $TOKEN'")
-  // The server would read another message than is recorded.
+  // Other content headers would make the server read another message than the recorded one.
   if (/^(content|transfer)-/i.test(name))
     throw new UsageError(`--header ${name}: the proxy sends the body unchanged, as JSON in UTF-8`)
   return [
@@ -151,7 +157,7 @@ function parseHeader(text: string): [string, string] {
   ]
 }
 
-/** Options of the process that sends what is left. */
+/** Returns the options for the background process that sends the rest. */
 function connectionArgs(values: Values): string[] {
   return Object.keys(CONNECTION_OPTIONS).flatMap((name) => {
     const value = values[name as keyof typeof CONNECTION_OPTIONS]

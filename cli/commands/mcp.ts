@@ -10,7 +10,10 @@ import { EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
-/** Clients start this while the computer starts, and the server perhaps too: a long wait would be their time-out. */
+/**
+ * Short, because clients start this command while the computer and perhaps the server boot, and would time out
+ * themselves.
+ */
 const KEY_LOOK_MS_MAX = 5_000
 
 const HELP = `tallystick mcp
@@ -53,7 +56,10 @@ export const mcp = defineCommand({
   },
 })
 
-/** null: the server did not say, so that every tool is listed. Throws where it does not know the key: nothing would ever work. */
+/**
+ * Returns the API key's data. null: the server gave no answer, and every tool is listed. Throws if the server does
+ * not know the key, because no tool would work.
+ */
 async function findOwnKey(client: Tallystick, warn: (message: string) => void): Promise<OwnKey | null> {
   try {
     return (await client.ledger.get({ retriesMax: 0, timeoutMs: KEY_LOOK_MS_MAX })).key

@@ -71,12 +71,12 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 
 const WITHOUT_NDJSON = ['items', 'batch'] as const
 const WITH_NDJSON_NOT = ['payload', 'json'] as const
-/** Options that are members of an item: all of a record's but the key of the request. */
+/** Options that are members of an item: all of `RECORD_OPTIONS` except the request's idempotency key. */
 const WITH_ITEMS_NOT = (Object.keys(RECORD_OPTIONS) as (keyof typeof RECORD_OPTIONS)[]).filter(
   (name) => name !== 'idempotency-key',
 )
 
-/** An option that would be passed over could be what somebody relies on. */
+/** Throws UsageError for options that would be ignored, because the user may rely on them. */
 function refuseMixture(values: Values, files: readonly string[]): void {
   const given = (names: readonly (keyof Values)[]) => names.find((name) => values[name] !== undefined)
   const misplaced = values.ndjson ? given(WITH_NDJSON_NOT) : given(WITHOUT_NDJSON)
@@ -90,7 +90,10 @@ function refuseMixture(values: Values, files: readonly string[]): void {
     throw new UsageError('standard input (-) can be read once')
 }
 
-/** One after the other; each is printed as soon as it is written, so that a later failure leaves no doubt about it. */
+/**
+ * Notarizes one file after another. Prints each record at once, so that a later failure leaves no doubt about the
+ * earlier ones.
+ */
 async function notarizeEach(values: Values, files: readonly string[], io: Io): Promise<void> {
   const { payload, 'idempotency-key': key } = values
   const type = parseType(values.type ?? TYPE_DEFAULT)

@@ -142,7 +142,10 @@ peers:manage. \`tallystick peers get\` shows how much of it is used.`,
   ask: (client, id, budget) => client.peers.setBudget(id, budget),
 })
 
-/** Throws UsageError for anything but a whole budget or the word that takes it away: half of one would be a guess. */
+/**
+ * Parses the budget, or null for `--default`. Throws UsageError for half a budget, since the other half would be a
+ * guess.
+ */
 function parseBudget({ entries, bytes, default: isDefault }: ValuesOf<typeof BUDGET>) {
   if (isDefault && entries === undefined && bytes === undefined) return null
   const entriesPerDay = parseCount(entries, '--entries')
@@ -168,13 +171,12 @@ mended: otherwise it is refused again. Needs a key with the scope peers:manage.`
 
 type Change = {
   readonly name: 'suspend' | 'resume' | 'revoke'
-  /** Description of the change: lines for people. */
   readonly does: string
   readonly codeExample: string
   readonly isFinal?: boolean
 }
 
-/** A change of a peering's state, which is an entry of the chain. */
+/** Makes a command that changes a peering's state by an entry of the chain. */
 function peerChange({ name, does, codeExample, isFinal = false }: Change): Command {
   const yes = isFinal ? ' --yes' : ''
   return showItem({

@@ -56,7 +56,7 @@ export const preflight = defineCommand({
     if (replicaUrl !== undefined) parsePostgresUrl(replicaUrl, '--replica and TALLYSTICK_REPLICA_URL take')
     const options = parseOptions(values)
     const address = addressOf(databaseUrl)
-    // Loaded when it is asked for, because it brings the Postgres client.
+    // Loaded on demand, because it brings the Postgres client.
     const { Database } = await import('../../src/db/connect/connection.ts')
     const { runPreflight } = await import('../preflight/preflight.ts')
     const database = asUsage(() => new Database(databaseUrl, environment.databaseOptions()))
@@ -94,7 +94,7 @@ function parseDatabase(url: string | undefined): string {
   return parsePostgresUrl(url, '--database and DATABASE_URL take')
 }
 
-/** Without user and password. */
+/** Returns the database address without user and password. */
 function addressOf(url: string): string {
   const { host, pathname } = new URL(url)
   return `postgres://${host}${pathname}`

@@ -61,7 +61,6 @@ export const report = defineCommand({
   },
 })
 
-/** The report, piece by piece. */
 export async function* formatRows(
   { report, rows }: VerifiedRows,
   map: ControlMap,
@@ -77,7 +76,7 @@ export async function* formatRows(
   }[format]()
 }
 
-/** Throws RefusedError with the verifier's last line. */
+/** Throws RefusedError with the verifier's last line for a VerificationError, otherwise the error itself. */
 function refuse(error: unknown): never {
   if (!(error instanceof VerificationError)) throw error
   throw new RefusedError(formatReport({ seq: error.seq, code: error.code, reason: error.detail }))

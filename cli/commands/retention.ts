@@ -8,7 +8,7 @@ import { parseType } from '../record-options.ts'
 import { listItems } from '../resource.ts'
 import { UsageError } from '../run.ts'
 
-/** Options that narrow a rule or a hold. */
+/** Options that limit a rule or a hold to some records. */
 export const NARROW_OPTIONS = { type: { type: 'string' }, agent: { type: 'string' } } as const
 export const NARROW_HELP = `  --type NAME/VERSION  only records of this type
   --agent AGENT        only records that this agent made, performs, or that were made for it`

@@ -66,21 +66,22 @@ export const statement = defineCommand({
           ? await client.entries.proof(seq, { size, cosignatures }, UNTIL_COVERED)
           : await client.records.proof(record, { seq, size, cosignatures }, UNTIL_COVERED)
       const found = await verifyProof(proof, { noteKey })
-      // Otherwise the server chooses what the exporter signs.
+      // Otherwise the server could choose what the exporter signs.
       if (seq == null ? found.subject !== record : found.seq !== seq)
         throw new SourceError(
           'not_a_ledger',
           `the server answered the entry ${found.seq} about ${found.subject}, which was not asked for`,
         )
       const { keys, ledger, entry } = proof
-      // A compromised key is for a verifier with a checkpoint from before: nothing is signed on its word.
+      // Nothing is signed on the strength of a compromised key: only a verifier with an earlier checkpoint can judge
+      // its entries.
       const of = { keys, ledger: ledger.id }
       const text =
         signer === null
           ? utf8Decode(parseEnvelope(fromBase64(entry.envelope)).payload)
           : JSON.stringify(await toDsse(entry.envelope, { ...of, signer }))
       if (signer === null) await envelope(entry.envelope, of)
-      // A file has the bytes that were signed, and no newline behind them.
+      // A file gets exactly the signed bytes, without a newline.
       await output.save([output.stream === null ? text : textLine(text, output)])
       return EXIT.ok
     })

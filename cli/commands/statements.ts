@@ -65,7 +65,10 @@ export const statementsGet = defineCommand({
   },
 })
 
-/** Shows a statement, and writes it with its receipt where `--out` says: to standard output instead of what is shown. */
+/**
+ * Shows a statement. With `--out` also writes it with its receipt. If that goes to standard output, the statement is
+ * not shown.
+ */
 async function showAndSave(
   values: ValuesOf<typeof OPTIONS>,
   io: Io,
@@ -125,7 +128,7 @@ A key may have a "kid", as the issuer's statements have it (hex); otherwise it i
     `statements policy | jq '{issuers, contentTypes}' | tallystick statements set-policy -`,
   ],
   parse: async (_, path, io) =>
-    // Whether it is a policy the server says, and where it is none.
+    // The server checks the policy, and reports where it is wrong.
     (await readObject(path, io)) as unknown as RegistrationPolicy,
   ask: (client, _, policy) => client.statements.setPolicy(policy),
 })

@@ -11,8 +11,6 @@ import { showItem } from '../resource.ts'
 import { UsageError } from '../run.ts'
 import { parseShare } from '../share-option.ts'
 
-/* Steps of a gated record that take one argument. */
-
 export const activate = showItem({
   usage: 'activate RECORD',
   flags: '[--if-version N]',
@@ -85,13 +83,12 @@ export const cancel = reasonedStep({
 
 type ReasonedStep = {
   readonly name: string
-  /** Description of the step, and whose it is: a line for people. */
   readonly does: string
   readonly reasonExample: string
   readonly method: 'cancel' | 'requestRevision'
 }
 
-/** A step of the principal's that needs a reason, and nothing else. */
+/** Makes a command for a principal's step that needs only a reason. */
 function reasonedStep({ name, does, reasonExample, method }: ReasonedStep) {
   return showItem({
     usage: `${name} RECORD --reason TEXT`,

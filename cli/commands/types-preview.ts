@@ -60,7 +60,7 @@ async function readDocument(given: string | undefined, option: string, io: Io) {
   return given === undefined ? undefined : readGiven(given, option, io)
 }
 
-/** Whether it is a definition the server says, and where it is none. */
+/** Reads a definition. The server checks it, and reports where it is wrong. */
 async function readDefinition(file: string, io: Io): Promise<PostTypesBody> {
   return (await readObject(file, io)) as unknown as PostTypesBody
 }

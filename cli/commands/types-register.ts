@@ -27,7 +27,7 @@ export const typesRegister = defineCommand({
     if (files.length === 0) throw new UsageError('say: tallystick types register FILE')
     const client = await connect(values)
     for (const file of files) {
-      // Whether it is a definition the server says, and where it is none.
+      // The server checks the definition, and reports where it is wrong.
       const definition = (await readObject(file, io)) as unknown as PostTypesBody
       printItem(await client.types.register(definition), values.json, io.stdout)
     }

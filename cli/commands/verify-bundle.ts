@@ -99,7 +99,10 @@ function toFailure(error: unknown): Failure {
   throw error
 }
 
-/** Applies `--strict`: drops every finding that rests on the bundle's own word. Witnesses that were given speak for the checkpoint. */
+/**
+ * Applies `--strict`: refuses results that depend on the bundle's own claims. Given witnesses replace a given
+ * checkpoint.
+ */
 function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefined): BundleReport | Failure {
   if ('code' in report) return report
   const { keys, noteKey, checkpoint, documents, cosigned } = report
@@ -130,7 +133,7 @@ function nameOf(of: BundleReport['of']): string {
   ].join(',')
 }
 
-/** Stable: scripts read it. */
+/** Stable format: scripts parse it. */
 export function formatReport(report: BundleReport | Failure): string {
   if ('code' in report) {
     const seq = report.seq === null ? '' : ` seq=${report.seq}`

@@ -21,7 +21,7 @@ type ProofValues = {
   readonly json?: boolean | undefined
 }
 
-/** `tallystick verify --proof`: one entry, and what it says of one record. */
+/** Runs `tallystick verify --proof`: verifies one entry, and optionally its record. */
 export async function verifyProofCommand(
   values: ProofValues,
   {

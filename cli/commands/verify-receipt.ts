@@ -39,7 +39,7 @@ Examples:
 
 ${HELP_EXIT_CODES}`
 
-/** A keys document has 300 bytes a key. */
+/** A key takes 300 bytes in a keys document. */
 const KEYS_BYTES_MAX = 1024 * 1024
 
 export const verifyReceipt = defineCommand({
@@ -70,7 +70,7 @@ export const verifyReceipt = defineCommand({
   },
 })
 
-/** Each key has its own kid, as in the first line of an export. Throws UsageError. */
+/** Parses a keys document and checks that each key matches its kid. Throws UsageError. */
 async function parseKeys(bytes: Uint8Array): Promise<PublishedKey[]> {
   const { sha256 } = await loadProviders()
   try {
@@ -81,7 +81,7 @@ async function parseKeys(bytes: Uint8Array): Promise<PublishedKey[]> {
       return hints.map((hint) => ({ ...hint, compromisedAt: hint.compromisedAt ?? null }))
     }
   } catch {
-    // as below
+    // reported below
   }
   throw new UsageError('--keys takes a file with the answer of /.well-known/tallystick-keys.json')
 }
@@ -93,7 +93,7 @@ function toFailure(error: unknown): Failure {
   throw error
 }
 
-/** Stable: scripts read it. */
+/** Stable format: scripts parse it. */
 function formatReport(report: ReceiptReport | Failure): string {
   if ('code' in report) return `RECEIPT_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { entry, seq, subject, size, root, keys, record } = report

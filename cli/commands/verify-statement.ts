@@ -70,12 +70,12 @@ function toFailure(error: unknown): Failure {
   throw error
 }
 
-/** The payload is bytes, and JSON has none. */
+/** Converts the payload's bytes to base64 for JSON. */
 function shown(report: StatementReport | Failure): object {
   return 'code' in report ? report : { ...report, payload: Buffer.from(report.payload).toString('base64') }
 }
 
-/** Stable: scripts read it. */
+/** Stable format: scripts parse it. */
 function formatReport(report: StatementReport | Failure): string {
   if ('code' in report) return `STATEMENT_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { seq, issuer, subject, contentType, kid, size, root, issuerKey } = report

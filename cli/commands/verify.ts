@@ -138,11 +138,12 @@ export const verify: Command = {
 type OtherFile = { readonly command: Command; readonly args: readonly string[] }
 
 /**
- * Returns the command for a FILE that is not an export, by its first bytes, with the arguments for that command. It refuses options
- * that it does not have. null: no such file is named. A file that cannot be read, or of an unknown kind, is refused when it is opened.
+ * Detects by its first bytes a FILE that is not an export. Returns its command and arguments. That command refuses
+ * options that it does not have. null: no such file is named. A file that is unreadable or of an unknown kind is
+ * refused when it is opened.
  */
 async function otherFile(args: readonly string[]): Promise<OtherFile | null> {
-  // Without these, the value of another command's option would be read as the file.
+  // Without the options of the other commands, their values would be parsed as the file.
   const options = { ...verifyReceipt.options, ...verifyStatement.options, ...verifyLedgerOrProof.options }
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   const named = tokens.filter(({ kind }) => kind === 'positional')
@@ -221,7 +222,7 @@ const WITHOUT_PROOF = [
   'spool-mib',
 ] as const
 
-/** An option that would be passed over could be somebody's trust. */
+/** Throws UsageError for options that would be ignored, because the user may base trust on them. */
 function refuseMixture(values: Values, positionals: readonly string[]): void {
   const isProof = values.proof !== undefined
   const misplaced = (isProof ? WITHOUT_PROOF : WITH_PROOF).find((name) => values[name] !== undefined)
@@ -233,7 +234,7 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
 
 async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
   const { server, database: databaseUrl, archive, ledger } = values
-  // With a database it is where content lies that has left it.
+  // With a database, `--archive` names the place of the content that has left it.
   const place = databaseUrl === undefined ? archive : undefined
   const named = [...positionals, server, databaseUrl, place].filter((name) => name !== undefined)
   if (named.length > 1) {
@@ -276,7 +277,10 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
   return exportOnly(path)
 }
 
-/** An export. The refusal of another file also names the kinds that `verify FILE` has looked for before. */
+/**
+ * Returns an export as a source. Its error for other files also names the kinds that `verify FILE` has excluded
+ * before.
+ */
 function exportOnly(path: string): LedgerSource {
   const source = exportFile(path)
   return {
@@ -290,7 +294,10 @@ function exportOnly(path: string): LedgerSource {
   }
 }
 
-/** Which server it was must be seen where nobody named it: the last line is about that one. */
+/**
+ * Returns the ledger of a server as a source. Reports the server's address if no option named it, because the result
+ * is about that server.
+ */
 async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
   const { url, apiKey, origin } = await findConnection(values)
   const client = new Tallystick({ baseUrl: url, apiKey })

@@ -50,7 +50,7 @@ export const webhooksDeliveries = defineCommand({
     const id = onlyArgument(positionals, 'webhooks deliveries WEBHOOK')
     const query = {
       state: values.state === undefined ? undefined : parseChoice(values.state, STATES, '--state'),
-      // Which events there are is the server's to say: it may know more of them than this tool.
+      // The server checks the event name: a newer one may have more than this tool knows.
       event: values.event as DeliveriesQuery['event'],
       record: values.record,
     }

@@ -11,7 +11,7 @@ import { OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
 import { adviceOn } from '../webhook-advice.ts'
 import { printDelivery } from '../webhook-deliveries.ts'
 
-/** More than an endpoint has for its answer. */
+/** Longer than the time limit of an endpoint's answer. */
 const WAIT_MS = 20_000
 const POLL_MS_MIN = 100
 const POLL_MS_MAX = 1_000
@@ -42,7 +42,7 @@ export const webhooksTest = defineCommand({
   },
 })
 
-/** The delivery after its first attempt, or as it stands when there was none in time. */
+/** Sends a test event. Returns the delivery after its first attempt, or its current state after `waitMs`. */
 export async function sendTest(client: Tallystick, id: string, waitMs = WAIT_MS): Promise<Delivery> {
   const { id: event } = await client.webhooks.test(id)
   const until = Date.now() + waitMs
@@ -53,7 +53,7 @@ export async function sendTest(client: Tallystick, id: string, waitMs = WAIT_MS)
   }
 }
 
-/** Says what to do where it was not delivered. */
+/** Returns the exit code. If the event was not delivered, writes what to do. */
 export async function judgeTest(
   client: Tallystick,
   id: string,

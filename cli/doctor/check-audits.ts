@@ -3,10 +3,10 @@ import type { Audit } from '../../sdk/generated/api.ts'
 import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
 
 const CHECK = 'audit'
-/** Two audits include the newest ended one, because at most one is open. */
+/** Two, because at most one audit is open: the other one has ended. */
 const LOOKED_AT = 2
 
-/** The newest audit that ended. One that failed says nothing about the ledger, so it is a warning. */
+/** Reports the newest ended audit. A failed audit is a warning, since it proves nothing about the ledger. */
 export async function checkAudits(client: Tallystick): Promise<Finding> {
   const { data } = await client.audits.list({ limit: LOOKED_AT }).page()
   const ended = data.find(({ state }) => state === 'done' || state === 'failed')

@@ -66,7 +66,7 @@ function checkExpiry(expiresAt: string | null, nowMs: number): Finding {
   )
 }
 
-/** A ledger that has entries without a checkpoint for longer than one takes has no worker, or does not verify. */
+/** Waits for a checkpoint of all entries. If none comes, the worker is down or the ledger has a fault. */
 async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitMs: number): Promise<Finding> {
   const providers = await loadProviders()
   const until = Date.now() + waitMs
@@ -96,7 +96,9 @@ async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitM
   }
 }
 
-/** Says who has cosigned the ledger. Whether these are witnesses is known only to somebody who has their keys. */
+/**
+ * Reports who cosigned the newest cosigned checkpoint. Whether they are witnesses can only be judged with their keys.
+ */
 async function checkWitnesses(client: Tallystick): Promise<Finding[]> {
   const note = await client.checkpoints.latest({ cosignatures: 1 })
   if (note === null) return []

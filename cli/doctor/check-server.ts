@@ -15,7 +15,9 @@ export function checkEncryption(url: URL): Finding {
   return warn('encryption', `${origin} is not encrypted: who listens reads the API key`, 'use https://')
 }
 
-/** Twice: the first answer has the clock and the version, the second one the time that an answer takes on an open connection. */
+/**
+ * Sends two requests. The first answer shows the clock and the version, the second the latency of an open connection.
+ */
 export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; isThere: boolean }> {
   const address = displayUrl(baseUrl.href)
   let live: Answer
@@ -61,10 +63,10 @@ export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; 
 
 type Answer = {
   readonly status: number
-  /** null: it is no Tallystick server. */
+  /** null: the answer is not from a Tallystick server. */
   readonly version: string | null
   readonly tookMs: number
-  /** The server's clock minus this one, in the middle of the request. null: there is no Date header. */
+  /** The server's clock minus the local clock, at the middle of the request. null: the answer has no Date header. */
   readonly aheadMs: number | null
 }
 
@@ -85,7 +87,7 @@ async function ask(url: URL): Promise<Answer> {
 
 type Body = { readonly version?: unknown } | null
 
-/** null: no JSON, or more of it than any server of ours answers here. */
+/** Returns the JSON body. null: it is not JSON, or is longer than BODY_BYTES_MAX. */
 async function readBody(response: Response): Promise<Body> {
   const asked = { name: response.url, idempotencyKey: null, repeatable: true }
   try {

@@ -6,8 +6,8 @@ import { messageOf } from './message-of.ts'
 const CHECK = 'webhooks'
 
 /**
- * Checks webhooks. Undelivered events are a warning: the ledger is none the worse for them, and the receiver is often somebody
- * else's.
+ * Checks the webhooks. Undelivered events are only a warning: the ledger is intact, and the receiver often belongs to
+ * somebody else.
  */
 export async function* checkWebhooks(
   client: Tallystick,

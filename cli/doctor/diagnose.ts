@@ -6,11 +6,11 @@ import { checkLedger } from './check-ledger.ts'
 import { checkEncryption, checkServer } from './check-server.ts'
 import { messageOf } from './message-of.ts'
 
-/** Several times as long as a checkpoint takes. */
+/** Several times the usual time of a checkpoint. */
 const CHECKPOINT_WAIT_MS = 5_000
 const NODE_MIN = [20, 12] as const
 
-/** From this machine to the ledger; what the later ones build upon ends it where it fails. */
+/** Yields findings from this machine to the ledger. Stops at a failure that later checks depend on. */
 export async function* diagnose(
   values: ConnectionValues,
   checkpointWaitMs = CHECKPOINT_WAIT_MS,

@@ -10,17 +10,16 @@ import { utf8Encode } from '../../src/proof/bytes.ts'
 import { contentAt, errorAt, type Message, valueAt } from '../calls/message.ts'
 import { statusOfEnd, statusOfFailure, statusOfResponse } from './statuses.ts'
 
-/** A record of one event. */
 export type HookRecord = {
   readonly type: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly options: RecordOptions
-  /** Whether the agent can be kept from doing it. */
+  /** The hook can still deny the action. */
   readonly isBefore: boolean
 }
 
 export type RecordingOptions = Pick<ContentOptions, 'keep' | 'sha256'> & {
-  /** The deed waits until the record is in the ledger. */
+  /** The action waits until its record is in the ledger (`--fail-closed`). */
   readonly held: boolean
   readonly framework: string | undefined
 }
@@ -33,8 +32,8 @@ type Event = {
 }
 
 /**
- * The record of an event of a coding agent: Claude Code's names, and those of Gemini CLI and Cursor for the same. An unknown event becomes
- * an action of kind `other`. null: the message is no event.
+ * Returns the record of a coding agent's event. Understands the names of Claude Code, and those of Gemini CLI and
+ * Cursor for the same events. An unknown event becomes an action of kind `other`. null: the message is not an event.
  */
 export function recordOf(message: Message, recording: RecordingOptions): HookRecord | null {
   const get = (...names: string[]) =>
@@ -75,7 +74,7 @@ type Call = {
   readonly name: string
   readonly server?: string | undefined
   readonly callId: string | undefined
-  /** By which its outcome names it, and it names what it belongs to; undefined where the event does not say which it is. */
+  /** `handle`: identifies the call for its outcome. `within`: handle of the parent. undefined: the event has no id. */
   readonly handle: string | undefined
   readonly within: string | undefined
 }
@@ -83,7 +82,7 @@ type Call = {
 function toolCall(event: Event): Call {
   const { get } = event
   const tool = short(get('tool_name', 'toolName'), 512) ?? 'unknown'
-  // Names of MCP tools, as Claude Code has them. Gemini CLI says both in a member.
+  // Claude Code puts server and tool into the name of an MCP tool. Gemini CLI has both in `mcp_context`.
   const [, ...named] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? []
   const [server = named[0], name = named[1]] = ['server_name', 'tool_name'].map((each) =>
     short(valueAt(get('mcp_context'), [each]), 512),
@@ -119,7 +118,7 @@ function sessionHandle(event: Event): string | undefined {
   return handleOf(event, 'session', event.session)
 }
 
-/** Ids of others hold what they like: a handle has one form and length. */
+/** Returns a handle for an id. Hashed, because foreign ids may have any form and length. */
 function handleOf({ recording, session }: Event, kind: string, id: string | undefined): string | undefined {
   if (id === undefined) return undefined
   return `hook:${recording.sha256(utf8Encode(JSON.stringify([session, kind, id]))).slice(0, 32)}`
@@ -146,7 +145,10 @@ function outcome(event: Event, call: Call, end: object, paths: readonly string[]
   return following('agent-outcome/1', event, call, payload)
 }
 
-/** Error members of a failed tool. The text is content, because it has what a failed command printed. */
+/**
+ * Returns the error members of a failed tool. The text counts as content, because it includes the output of a failed
+ * command.
+ */
 function failure({ message, recording, get }: Event): ErrorMembers {
   const name = ['error', 'error_message'].find((each) => get(each) !== undefined)
   return name === undefined ? {} : errorAt(message, [name], recording)
@@ -160,11 +162,11 @@ function approval(event: Event, decided: { decision: string; why?: string | unde
     by: { kind: 'policy' },
     ...firstContent(event, 'arguments', ['tool_input'], decided.why),
   }
-  // `escalate` comes before the deed, so the deed can still be denied.
+  // `escalate` comes before the action, which can still be denied.
   return { ...following('approval/1', event, call, payload), isBefore: decided.decision === 'escalate' }
 }
 
-/** Below the action, or if the event does not say which it is, beside it. */
+/** Makes a record below the action. If the event does not identify its action, the record gets the action's parent. */
 function following(
   type: string,
   event: Event,
@@ -176,8 +178,8 @@ function following(
 }
 
 /**
- * Events of Claude Code whose hook can deny the deed, though their names do not begin with `pre`. `Stop` and `SubagentStop` are not listed,
- * because denying a stop makes the agent continue.
+ * Claude Code events whose hook can deny the action although their names do not begin with `pre`. `Stop` and
+ * `SubagentStop` are not listed, because denying a stop makes the agent continue.
  */
 const BEFORE_KEYS: ReadonlySet<string> = new Set([
   'userpromptsubmit',
@@ -190,8 +192,9 @@ const BEFORE_KEYS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether the event comes before its deed, and its hook can deny the deed: such as `beforeShellExecution` of Cursor. True if the first or last
- * word of the name is `before` or `pre`, in camel case or with any separator. A name of one word only has to begin so.
+ * Returns whether the event comes before its action and its hook can deny that action, such as Cursor's
+ * `beforeShellExecution`. True if the first or last word of the name is `before` or `pre`, in camel case or with any
+ * separator. A name of one word only has to begin so.
  */
 function isToldBefore(name: string): boolean {
   if (BEFORE_KEYS.has(keyOf(name))) return true
@@ -225,7 +228,7 @@ function otherEvent(name: string): (event: Event) => HookRecord {
   }
 }
 
-/** Content of the first of these members that is there. */
+/** Returns the content of the first of these members that is present. */
 function firstContent(
   { message, recording }: Event,
   name: 'arguments' | 'result',

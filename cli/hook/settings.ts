@@ -1,4 +1,4 @@
-/** Events of Claude Code that become records; the ones with a tool are for all tools. */
+/** Claude Code events that are recorded. Those about tools match all tools. */
 const WITH_MATCHER = [
   'PreToolUse',
   'PostToolUse',
@@ -8,7 +8,10 @@ const WITH_MATCHER = [
 ]
 const OTHERS = ['SubagentStart', 'SubagentStop', 'SessionStart', 'SessionEnd']
 
-/** `hooks` of a settings file of Claude Code. `timeoutSeconds`: after which the host ends the hook; null: as the host has it. */
+/**
+ * Returns `hooks` for a settings file of Claude Code. `timeoutSeconds`: time after which Claude Code ends the hook.
+ * null: its default.
+ */
 export function settingsOf(command: string, timeoutSeconds: number | null = null): string {
   const hooks = [{ type: 'command', command, ...(timeoutSeconds !== null && { timeout: timeoutSeconds }) }]
   const entries = [

@@ -1,8 +1,8 @@
 import { valueAt } from '../calls/message.ts'
 
 /*
- * How a deed ended, read from the events of its host (docs/reference/outcomes.md). `ok` only if the host reports its end, and the answer has
- * no sign of a failure, an interrupt or work that continues.
+ * Derives the status of an action from the events of its host (docs/reference/outcomes.md). `ok` requires that the
+ * host reports the end, and that the answer shows no failure, interruption or continuing work.
  */
 
 type Status = {
@@ -15,13 +15,13 @@ type Event = { readonly get: (...names: string[]) => unknown }
 const OK: Status = { status: 'ok' }
 const unknown = (errorType: string): Status => ({ status: 'unknown', errorType })
 
-/** Claude Code sets these members if a tool continues after its answer: a command in the background, an agent that was launched. */
+/** Claude Code sets these members if a tool continues after its answer: a background command, or a launched agent. */
 const GOES_ON = ['backgroundTaskId', 'isAsync']
 const CUT_OFF = ['interrupted', 'is_interrupt', 'timedOut', 'timed_out', 'cancelled', 'canceled', 'aborted']
 const EXIT_CODES = ['exitCode', 'exit_code', 'returncode']
 const FAILED = ['isError', 'is_error', 'error']
 
-/** Status of a tool by its answer. `tool`: its name. Cursor writes the answer as a JSON text. */
+/** Returns the status of a tool call by its answer. `tool`: name of the tool. Cursor writes the answer as JSON text. */
 export function statusOfResponse(written: unknown, tool: string): Status {
   const response = typeof written === 'string' ? (parseObject(written) ?? written) : written
   const says = (names: readonly string[]) => hasAny(response, names)
@@ -39,8 +39,9 @@ export function statusOfResponse(written: unknown, tool: string): Status {
 }
 
 /**
- * Status of a tool of Gemini CLI. Its answers have no member for the status: the exit code of a shell command is only in the text for the
- * model, and a subagent has a reason for its end. null: the answer is of another tool, or has an `error`.
+ * Returns the status of a Gemini CLI tool call. Its answers have no status member: the exit code of a shell command
+ * is only in the text for the model, and a subagent has a reason for its end. null: the answer is from another tool,
+ * or has an `error`.
  */
 function statusOfGemini(response: unknown, tool: string): Status | null {
   const text = valueAt(response, ['llmContent'])
@@ -58,12 +59,18 @@ function statusOfSubagent(display: unknown): Status {
   return unknown(typeof reason === 'string' && reason.length <= 64 ? reason.toLowerCase() : 'aborted')
 }
 
-/** Lines of Gemini CLI after the output of a command that has ended. Releases of 2025 write `(none)` where later ones omit the line. */
+/**
+ * Lines that Gemini CLI adds after the output of an ended command. Releases of 2025 write `(none)` where later ones
+ * omit the line.
+ */
 const SHELL_END =
   /(?:\nExit Code: (-?\d+|\(none\)))?(?:\nSignal: (\w+|\(none\)))?(?:\nBackground PIDs: ([\d, ]+|\(none\)))?\nProcess Group PGID: \d+\s*(?:<\/untrusted_context>\s*)?$/
 const NOTHING = [undefined, '(none)', '0']
 
-/** Status of a shell command by its text. The text has no such end if the command was cancelled, timed out or continues in the background. */
+/**
+ * Returns the status of a shell command by its text. The text lacks these lines if the command was cancelled, timed
+ * out, or continues in the background.
+ */
 function statusOfShell(text: unknown, display: unknown): Status {
   const [, form] = /^(?:<untrusted_context>\n)?(Output|Command): /.exec(`${text}`) ?? []
   const end = SHELL_END.exec(`${text}`)
@@ -71,12 +78,13 @@ function statusOfShell(text: unknown, display: unknown): Status {
   const [code, signal, background] = end.slice(1).map((each) => (NOTHING.includes(each) ? undefined : each))
   if (background !== undefined) return unknown('background')
   if (code === undefined && signal === undefined) return OK
-  // This form writes no line for exit code 0, so the command itself may have printed the line. The display has only the output.
+  // This form has no line for exit code 0, so the command itself may have printed the line. The display has only the
+  // output.
   if (form === 'Output' && /Exit Code: |Signal: /.test(textOf(display))) return unknown('unclear_end')
   return { status: 'error', errorType: code === undefined ? `signal:${signal}` : `exit:${code}` }
 }
 
-/** Text of a display of Gemini CLI, which is a text, or a list of lines that are lists of pieces. */
+/** Returns the text of a Gemini CLI display: a text, or a list of lines that are lists of pieces. */
 function textOf(display: unknown): string {
   if (!Array.isArray(display)) return typeof display === 'string' ? display : ''
   return display
@@ -84,7 +92,7 @@ function textOf(display: unknown): string {
     .join('\n')
 }
 
-/** Status of a tool by the event of its failure. */
+/** Returns the status of a tool call by its failure event. */
 export function statusOfFailure({ get }: Event): Status {
   if (isSaid(get('is_interrupt'))) return unknown('interrupted')
   switch (get('failure_type')) {
@@ -115,8 +123,8 @@ const ENDS: Readonly<Record<string, Status>> = {
 const WELL = new Set(['completed', 'complete', 'success', 'succeeded', 'ok', 'done', 'finished'])
 
 /**
- * Status of a session or subagent that has ended. Claude Code has no status, and its reasons are not failures. A status of the host that
- * is not in the lists above gives `unknown`.
+ * Returns the status of an ended session or subagent. Claude Code sends no status, and its reasons are not failures.
+ * A status outside the lists above gives `unknown`.
  */
 export function statusOfEnd({ get }: Event): Status {
   const statuses = [get('final_status'), get('status')].filter((each) => each !== undefined && each !== null)
@@ -126,7 +134,7 @@ export function statusOfEnd({ get }: Event): Status {
   return words.slice(0, -1).every((each) => WELL.has(each)) ? OK : unknown('status')
 }
 
-/** Whether an answer has one of the members, with a value that is not empty or false. */
+/** Returns whether an answer has one of the members with a value that is not empty or false. */
 function hasAny(response: unknown, names: readonly string[]): boolean {
   return names.some((name) => isSaid(valueAt(response, [name])))
 }

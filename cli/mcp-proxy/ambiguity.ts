@@ -2,9 +2,10 @@ import { short } from '../../sdk/actions/content.ts'
 import { CLIENT_INFO, TOOL_USE_ID, VERSION_META } from './names.ts'
 
 /*
- * Servers read messages in different ways: Go's encoding/json ignores the case of names; others trim names, drop `-` and `_`, or treat
- * `__proto__` as a prototype. Messages here have already been parsed strictly (RFC 8259, no duplicate name). This file finds the remaining
- * ways in which a server could see another tool call (docs/mcp-proxy.md, "Messages with two meanings").
+ * Finds messages that a server could understand as another tool call (docs/mcp-proxy.md, "Messages with two
+ * meanings"). Servers parse in different ways: Go's encoding/json ignores the case of names; others trim names, drop
+ * `-` and `_`, or treat `__proto__` as a prototype. Messages here have already passed strict parsing (RFC 8259, no
+ * duplicate name).
  */
 
 const MESSAGE: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
@@ -20,15 +21,15 @@ const META = new Set([
 ])
 /** Methods about tools that call no tool, in all versions of MCP. */
 const OTHER_METHODS = new Set(['tools/list', 'notifications/tools/list_changed'])
-/** Nothing in it can be decoded, such as `%6F`, and no character looks like another. */
+/** Contains nothing that can be decoded, such as `%6F`, and no look-alike characters. */
 const PLAIN_METHOD = /^[A-Za-z0-9_$./:-]+$/
 export const TOOL_NAME_CHARS_MAX = 512
 
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * Returns why some server could read another tool call in a client's message than the proxy does, or null. `message`: a value that
- * parseJsonText has accepted, or an element of a batch.
+ * Returns the reason why some server could see another tool call in a client's message than the proxy does, or null.
+ * `message`: a value that parseJsonText has accepted, or an element of a batch.
  */
 export function ambiguityOf(message: unknown): string | null {
   if (!isObject(message)) return 'it is not an object'
@@ -60,15 +61,19 @@ function ambiguityOfParams({ method, params }: Members): string | null {
     : `the name of its tool is not a text of 1 to ${TOOL_NAME_CHARS_MAX} characters`
 }
 
-/** A server that cuts lines elsewhere, such as at a carriage return or after 4,096 bytes, could read an inner object as a message. */
+/**
+ * Checks the inner objects. A server that cuts lines elsewhere, such as at a carriage return or after 4,096 bytes,
+ * could parse one as a message.
+ */
 function ambiguityOfRest({ method: _, ...rest }: Members): string | null {
   const hides = hasText(rest, (name, text) => isLike('method', name) && isLikeCall(text))
   return hides ? 'an object within it could be read as a tool call of its own' : null
 }
 
 /**
- * Whether the client's answer contains uses of tools by its model (`tool_use`, in answers to sampling/createMessage), which the server
- * then runs. Arguments of a tool call do not count, because the call's record has them.
+ * Returns whether the client's answer contains its model's uses of tools (`tool_use`, in answers to
+ * sampling/createMessage), which the server then runs. Arguments of a tool call do not count, because the call's
+ * record has them.
  */
 export function usesTools(message: unknown): boolean {
   if (!isObject(message)) return false
@@ -81,7 +86,7 @@ function isObject(value: unknown): value is Members {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** Name of a member that is not in `names`, but that some server could treat as one of them. */
+/** Returns a member that is not in `names`, but that some server could treat as one of them. */
 function likeOneOf(names: ReadonlySet<string>, value: unknown): string | undefined {
   if (!isObject(value)) return undefined
   const skeletons = new Set([...names].map(skeletonOf))
@@ -91,27 +96,31 @@ function likeOneOf(names: ReadonlySet<string>, value: unknown): string | undefin
 }
 
 /**
- * Skeleton of a name, as the most lenient server compares names: its letters and digits, without case (Unicode's simple and full folding),
- * compatibility forms and marks. K (U+212A) becomes k, ſ (U+017F) becomes s, ı and İ become i.
+ * Returns the skeleton of a name, as the most lenient server compares names: its letters and digits, without case
+ * (Unicode's simple and full folding), compatibility forms and marks. K (U+212A) becomes k, ſ (U+017F) becomes s, ı
+ * and İ become i.
  */
 export function skeletonOf(name: string): string {
   const folded = name.normalize('NFKD').toLowerCase().toUpperCase().toLowerCase()
   return folded.normalize('NFKD').replaceAll(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** Also of tools.call, TOOLS/CALLS, callTool, x/tools/call: a server may have them. */
+/** True also for tools.call, TOOLS/CALLS, callTool, x/tools/call, which a server may accept. */
 function isLikeCall(text: string): boolean {
   return !OTHER_METHODS.has(text) && skeletonOf(text).includes('tool')
 }
 
-/** Whether the skeleton of a text equals the given one, in lower case. The first character decides for most texts. */
+/**
+ * Returns whether the skeleton of a text equals the given one, in lower case. For most texts the first character
+ * decides.
+ */
 function isLike(skeleton: string, text: string): boolean {
-  // Symbols beyond ASCII become letters, such as U+24DC.
+  // Some symbols beyond ASCII become letters, such as U+24DC.
   const [first] = /[A-Za-z0-9]|\P{ASCII}/u.exec(text) ?? ['']
   return (first > '~' || first.toLowerCase() === skeleton[0]) && skeletonOf(text) === skeleton
 }
 
-/** Whether a text that is a member of some object within the value passes the test. */
+/** Returns whether any string member of any object within the value passes the test. */
 function hasText(value: unknown, test: (name: string, text: string) => boolean): boolean {
   if (Array.isArray(value)) return value.some((each) => hasText(each, test))
   if (!isObject(value)) return false

@@ -2,16 +2,16 @@ import { short } from '../../sdk/actions/content.ts'
 import { SDK_TIMEOUT_CODE } from '../../src/json-rpc-codes.ts'
 import { hasTwice, type Message, valueAt } from '../calls/message.ts'
 
-/* Status of a tool call, read from the answer of its server (docs/reference/outcomes.md). */
+/* Derives the status of a tool call from the server's answer (docs/reference/outcomes.md). */
 
 export type AnswerStatus = {
   readonly status: 'ok' | 'error' | 'unknown'
   readonly errorType?: string
 }
 
-/** Codes of a timeout: that of MCP's SDK for TypeScript, and the HTTP statuses that its SDK for Python and gateways use. */
+/** Timeout codes: that of MCP's TypeScript SDK, and the HTTP statuses that its Python SDK and gateways use. */
 const TIMEOUT_CODES: ReadonlySet<unknown> = new Set([SDK_TIMEOUT_CODE, 408, 504])
-/** Value of `resultType` in an answer that is final (MCP 2026-07-28). Earlier versions have no `resultType`. */
+/** Values of `resultType` in a final answer (MCP 2026-07-28). Earlier versions have no `resultType`. */
 const FINAL: ReadonlySet<unknown> = new Set([undefined, 'complete'])
 /** Members of a result that decide how the call ended. */
 const DECIDING = ['isError', 'resultType', 'task', 'taskId']
@@ -20,9 +20,12 @@ const NO_ERROR: ReadonlySet<unknown> = new Set([undefined, null, false])
 const TWICE: AnswerStatus = { status: 'unknown', errorType: 'doubled_name' }
 
 /**
- * Status of an answer to `tools/call`. `error`: the server reports a failure. `ok`: the answer is final and has no error. Otherwise `unknown`:
- * for a task that continues, a request for input, an answer with both a result and an error, an unknown kind of answer, or a deciding name
- * that occurs twice.
+ * Returns the status of an answer to `tools/call`.
+ *
+ * - `error`: the server reports a failure.
+ * - `ok`: the answer is final and has no error.
+ * - `unknown`: a task that continues, a request for input, both a result and an error, an unknown kind of answer, or
+ *   a deciding name that occurs twice.
  */
 export function statusOf(message: Message): AnswerStatus {
   const { value } = message
@@ -36,7 +39,7 @@ export function statusOf(message: Message): AnswerStatus {
   return { status: isBoth || TIMEOUT_CODES.has(code) ? 'unknown' : 'error', errorType }
 }
 
-/** Status of the result at the path: the result of an answer, or the final result of a task. */
+/** Returns the status of the result at the path: the result of an answer, or the final result of a task. */
 export function statusOfResult(message: Message, path: readonly string[]): AnswerStatus {
   const result = valueAt(message.value, path)
   if (result === null || typeof result !== 'object') return { status: 'unknown', errorType: 'no_result' }
@@ -49,7 +52,10 @@ export function statusOfResult(message: Message, path: readonly string[]): Answe
   return NO_ERROR.has(isError) ? { status: 'ok' } : { status: 'unknown', errorType: 'isError' }
 }
 
-/** Id of the task that a result begins: `task.taskId` (MCP 2025-11-25), or `taskId` with `resultType: task` (its extension). */
+/**
+ * Returns the id of the task that a result begins: `task.taskId` (MCP 2025-11-25), or `taskId` with `resultType:
+ * task` (its extension).
+ */
 export function taskIdOf(result: unknown): string | undefined {
   const id = valueAt(result, ['task', 'taskId'])
   if (typeof id === 'string') return id

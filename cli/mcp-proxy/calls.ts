@@ -19,7 +19,7 @@ type Options = {
   readonly open: OpenCalls
   readonly keep: boolean
   readonly held: boolean
-  /** Stands in the records; null: as the server calls itself, or else `command`. */
+  /** Server name for the records. null: the name that the server reports, or else `command`. */
   readonly server: string | null
   readonly command: string
   readonly sha256: Sha256
@@ -33,11 +33,11 @@ type Call = {
   readonly startedAtMs: number
   readonly attributes: Record<string, unknown>
   timer: ReturnType<typeof setTimeout> | null
-  /** Whether another request of its id waited at the same time: nobody knows which of them an answer is of. */
+  /** Another request with the same id was open at the same time, so that an answer cannot be assigned. */
   isShared: boolean
 }
 
-/** An action that was put into the outbox. `call`: undefined where no answer is waited for. */
+/** An action in the outbox. `call`: undefined if no answer is expected. */
 export type Begun = {
   readonly handle: string
   readonly request: string | null
@@ -48,13 +48,13 @@ const ACTION = 'agent-action/1'
 const OUTCOME = 'agent-outcome/1'
 const FRAMEWORK = 'mcp-proxy'
 
-/** Records of the calls that pass. Throws where the outbox cannot be written. */
+/** Records the tool calls that pass through the proxy. Throws if the outbox cannot be written. */
 export class Calls {
   readonly #options: Options
   readonly #session = randomUUID()
-  /** By the request's id, as JSON. */
+  /** Open calls by request id (as JSON). */
   readonly #byRequest = new Map<string, Call[]>()
-  /** Ids of other requests that may still be answered, and of cancelled calls: the newest of them. */
+  /** The newest ids of other requests that may still be answered, and of cancelled calls. */
   readonly #otherRequests = new Set<string>()
   readonly #tasks = new Tasks<Call>((call, end, message) => this.#settle(call, this.#endOfTask(end, message)))
   #size = 0
@@ -66,7 +66,10 @@ export class Calls {
     this.#options = options
   }
 
-  /** A message of the client, before it is forwarded. An action that was put into the outbox, if it is a call of a tool. */
+  /**
+   * Handles a client's message before it is forwarded. Returns the action in the outbox if the message is a tool
+   * call.
+   */
   fromClient(message: Message): Begun | null {
     const { value } = message
     const method = valueAt(value, ['method'])
@@ -157,7 +160,7 @@ export class Calls {
     this.#otherRequests.add(request)
   }
 
-  /** A message of the server, after it was forwarded. */
+  /** Handles a server's message after it was forwarded. */
   fromServer(message: Message): void {
     const { value } = message
     const request = keyOf(answeredIdOf(value))
@@ -176,13 +179,13 @@ export class Calls {
     }
   }
 
-  /** Outcome of a call, read from its answer. */
+  /** Returns the outcome of a call by its answer. */
   #endOf(message: Message, call: Call): Record<string, unknown> {
     const { value } = message
     const resultType = short(valueAt(value, ['result', 'resultType']), 128)
     if (resultType !== undefined) call.attributes['resultType'] = resultType
     const { status, errorType } = statusOf(message)
-    // An error after a cancellation may be the cancellation itself.
+    // An error after a cancellation may report just that cancellation.
     const isCut = status === 'error' && call.attributes['cancelled'] === true
     const hasError = (valueAt(value, ['error']) ?? null) !== null
     return {
@@ -196,7 +199,7 @@ export class Calls {
     return { ...end, ...(path !== null && this.#contentAt(message, path)) }
   }
 
-  /** Content of a result or an error. The text of a JSON-RPC error is content too. */
+  /** Returns the content of a result or an error. The text of a JSON-RPC error counts as content too. */
   #contentAt(message: Message, path: readonly string[]): Record<string, unknown> {
     const { keep, sha256 } = this.#options
     const text = path.at(-1) === 'error' ? valueAt(message.value, [...path, 'message']) : undefined
@@ -207,7 +210,9 @@ export class Calls {
     }
   }
 
-  /** Ends the call of a request that the server did not answer with a message. A text that it sent instead is content. */
+  /**
+   * Ends the call of a request that the server did not answer with a message. A text sent instead counts as content.
+   */
   noAnswer(id: RequestId, { why, sent, isRefused }: NoAnswer): void {
     const request = keyOf(id)!
     this.#otherRequests.delete(request)
@@ -221,13 +226,16 @@ export class Calls {
     })
   }
 
-  /** The call is not forwarded. */
+  /** Records the call as denied, because it is not forwarded. */
   refuse({ request, call }: Begun, why: string): void {
     if (request === null || call === undefined || !this.#remove(request, call)) return
     this.#settle(call, { status: 'denied', errorType: 'not_recorded', error: short(why, 4_096) })
   }
 
-  /** Records only the digest of a message, not the calls in it, and prints the reason. Throws if the outbox cannot be written. */
+  /**
+   * Records only the digest of a message, not the calls in it, and reports the reason. Throws if the outbox cannot be
+   * written.
+   */
   unread(why: string, sha256: string, length: number): Begun {
     const { directory, server, command, held, say } = this.#options
     say(`only the digest of a message of the client is recorded: ${why}`)
@@ -248,7 +256,7 @@ export class Calls {
     return { handle, request: null, call: undefined }
   }
 
-  /** No answer comes any more to what was not answered. */
+  /** Ends all open calls with outcome `unknown`, because no more answers come. */
   end(why: string): void {
     const calls = [...this.#byRequest.values(), this.#tasks.takeAll()].flat()
     for (const call of calls)
@@ -269,14 +277,14 @@ export class Calls {
     }, PROXY_CANCELLED_MS)
   }
 
-  /** Removes and returns the first call that waits for an answer to this id. */
+  /** Removes and returns the first open call with this request id. */
   #take(request: string): Call | undefined {
     const call = this.#byRequest.get(request)?.[0]
     if (call !== undefined) this.#remove(request, call)
     return call
   }
 
-  /** Removes a call. Returns whether it was waiting. */
+  /** Removes a call. Returns whether it was open. */
   #remove(request: string, call: Call): boolean {
     const calls = this.#byRequest.get(request) ?? []
     const others = calls.filter((each) => each !== call)
@@ -304,7 +312,7 @@ export class Calls {
   }
 }
 
-/** Written before the call is forwarded, and read only if its proxy is killed: its time is the call's. */
+/** Written before the call is forwarded, and used only if the proxy is killed. Its time is then that of the call. */
 const NO_OUTCOME = {
   status: 'unknown',
   errorType: 'proxy_ended',
@@ -315,7 +323,7 @@ function outcomeOf(members: object, options: RecordOptions, end: object): Item {
   return makeItem({ ...members, ...end }, { ...options, type: OUTCOME }, Date.now())
 }
 
-/** Name of the server in its answer: to `initialize`, or since MCP 2026-07-28 to any request. */
+/** Returns the server's name from its answer: to `initialize`, or since MCP 2026-07-28 to any request. */
 function serverNameOf(answer: unknown): unknown {
   const paths = [['serverInfo'], ['_meta', SERVER_INFO]]
   return paths.map((path) => valueAt(answer, ['result', ...path, 'name'])).find((name) => name !== undefined)

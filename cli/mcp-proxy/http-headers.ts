@@ -2,7 +2,10 @@ import { valueAt } from '../calls/message.ts'
 import { PROXY_HEADER_TOOLS_MAX } from './limits.ts'
 import { VERSION_META } from './names.ts'
 
-/* Headers of a request to an MCP server, which repeat what stands in its body (MCP 2026-07-28, Streamable HTTP, "Request Metadata"). */
+/*
+ * Builds request headers for an MCP server, which repeat parts of the body (MCP 2026-07-28, Streamable HTTP, "Request
+ * Metadata").
+ */
 
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
@@ -12,12 +15,12 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 
 type Param = { readonly header: string; readonly path: readonly string[] }
 
-/** Knows which parameters of tools the server wants in headers, from its lists of tools. */
+/** Collects from the server's lists of tools which parameters it wants in headers. */
 export class RequestHeaders {
   readonly #tools = new Map<string, readonly Param[]>()
   #negotiated: string | null = null
 
-  /** Protocol version in the server's answer to `initialize`; null: there was no `initialize`. */
+  /** Protocol version in the server's answer to `initialize`. null: there was no `initialize`. */
   get negotiated(): string | null {
     return this.#negotiated
   }
@@ -39,7 +42,7 @@ export class RequestHeaders {
     return headers
   }
 
-  /** Learns from an answer of the server. */
+  /** Reads version and tools from an answer of the server. */
   learn(message: unknown): void {
     const version = valueAt(message, ['result', 'protocolVersion'])
     if (typeof version === 'string' && valueAt(message, ['result', 'serverInfo']) !== undefined)
@@ -59,7 +62,7 @@ export class RequestHeaders {
 const PATH_MAX = 16
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Properties with `x-mcp-header`, which `properties` alone lead to. */
+/** Yields the properties with `x-mcp-header` that are reachable through `properties` alone. */
 function* paramsOf(schema: unknown, path: readonly string[]): Generator<Param> {
   const properties = valueAt(schema, ['properties'])
   if (properties === null || typeof properties !== 'object' || path.length === PATH_MAX) return

@@ -6,19 +6,19 @@ import { RequestHeaders } from './http-headers.ts'
 import { answeredIdOf, messagesOf, requestIdOf } from './json-rpc.ts'
 import { PROXY_MESSAGE_BYTES_MAX } from './limits.ts'
 
-/** A line of the client, as the body of a request. */
+/** A line of the client, as a request body. */
 export type Line = { readonly body: Buffer; readonly value: unknown; readonly method: unknown }
 
 type SessionOptions = {
   readonly url: URL
   readonly headers: readonly (readonly [string, string])[]
-  /** Ends every request of the session itself. */
+  /** Aborts the session's own requests. */
   readonly signal: AbortSignal
-  /** Called when a new session has replaced one that the server had lost. */
+  /** Called when a new session has replaced a lost one. */
   readonly onRenewed: () => void
 }
 
-/** The server has lost the session, and a new one could not be begun. So the server did not execute the request. */
+/** The server lost the session, and a new one could not be started. The server did not execute the request. */
 export class LostSessionError extends Error {}
 
 const SESSION = 'mcp-session-id'
@@ -26,14 +26,15 @@ const ANY = 'application/json, text/event-stream'
 export const EVENT_STREAM = 'text/event-stream'
 
 /**
- * Sends the requests of one client to a server of streamable HTTP. If the server has lost the session, as after a restart, it begins a new one
- * with the client's own `initialize` and `notifications/initialized`, and sends the refused request once more.
+ * Sends the requests of one client to a streamable HTTP server. If the server has lost the session, as after a
+ * restart, it starts a new one with the client's own `initialize` and `notifications/initialized`, and sends the
+ * refused request once more.
  */
 export class HttpSession {
   readonly messageHeaders = new RequestHeaders()
   readonly #options: SessionOptions
   #id: string | null = null
-  /** Number of sessions that were begun. */
+  /** Number of sessions so far. */
   #number = 0
   #initialize: Line | null = null
   #initialized: Line | null = null
@@ -62,7 +63,7 @@ export class HttpSession {
     return this.#post(line, this.#id, signal)
   }
 
-  /** Opens a stream of messages that are not answers. With `lastEventId` it resumes the stream after that event. */
+  /** Opens a stream of messages that are not answers. With `lastEventId` it resumes after that event. */
   listen(lastEventId: string, signal: AbortSignal): Promise<Response> {
     const headers = { accept: EVENT_STREAM, ...(lastEventId !== '' && { 'last-event-id': lastEventId }) }
     return this.#fetch({ method: 'GET', headers, signal }, this.#id)
@@ -86,8 +87,8 @@ export class HttpSession {
   }
 
   /**
-   * HTTP 404 means that the session has ended (MCP, Transports, Session Management). Servers that follow the official examples answer 400
-   * instead, with "session" in the text.
+   * Returns whether the server lost the session. HTTP 404 means that (MCP, Transports, Session Management). Servers
+   * that follow the official examples answer 400 with "session" in the text.
    */
   async #isLost(response: Response, id: string | null): Promise<boolean> {
     if (response.status === 404) return id !== null
@@ -95,7 +96,7 @@ export class HttpSession {
     return /session/i.test(await readText(response.clone()))
   }
 
-  /** Begins a new session. Requests that were refused at the same time share one. */
+  /** Starts a new session. Requests refused at the same time share it. */
   async #renew(number: number): Promise<void> {
     if (number !== this.#number) return
     this.#renewal ??= this.#beginAgain().finally(() => {
@@ -145,12 +146,12 @@ export class HttpSession {
     const headers = new Headers({ ...this.messageHeaders.of(null), ...request.headers })
     if (id !== null) headers.set(SESSION, id)
     for (const [name, value] of this.#options.headers) headers.set(name, value)
-    // No redirects: a header may hold a secret, which only the configured server may get.
+    // No redirects: a header may contain a secret, which only the configured server may get.
     return fetch(this.#options.url, { ...request, headers, redirect: 'manual' })
   }
 }
 
-/** Returns the answer to a request, which is not forwarded to the client. undefined: the response has none. */
+/** Returns the answer to the proxy's own request. undefined: the response contains none. */
 async function answerOf(response: Response, { value }: Line): Promise<unknown> {
   const id = requestIdOf(value)
   for await (const text of textsOf(response, new SseParser(PROXY_MESSAGE_BYTES_MAX)))
@@ -158,7 +159,7 @@ async function answerOf(response: Response, { value }: Line): Promise<unknown> {
   return undefined
 }
 
-/** Yields the message texts in the body of an answer: each event of a stream, otherwise the whole body. */
+/** Yields the message texts of a response: each event of a stream, otherwise the whole body. */
 export async function* textsOf(
   response: Response,
   parser: SseParser,
@@ -167,12 +168,12 @@ export async function* textsOf(
     yield await readText(response)
     return
   }
-  // An event without data only has an id for resuming.
+  // An event without data only carries an id for resuming.
   for await (const piece of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>)
     for (const { type, data } of parser.push(piece)) if (type === 'message' && data !== '') yield data
 }
 
-/** Message of the innermost error: that of fetch is only "fetch failed". */
+/** Returns the message of the innermost error, since fetch itself only says "fetch failed". */
 export function causeOf(error: unknown): string {
   const { message, cause } = error as Error
   return cause instanceof Error ? cause.message : message

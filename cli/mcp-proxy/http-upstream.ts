@@ -25,12 +25,14 @@ type HttpOptions = {
   readonly downstream: Downstream
 }
 
-/** A server behind streamable HTTP (MCP 2025-03-26 and later): each line of the client is the body of a request, and each message of an answer a line. */
+/**
+ * Opens a streamable HTTP server (MCP 2025-03-26 and later). Each line of the client is a request body, and each
+ * message of an answer a line.
+ */
 export function openHttp(options: HttpOptions): Upstream {
   return new HttpUpstream(options)
 }
 
-/** A request that waits for its answer. */
 type OpenRequest = {
   readonly id: RequestId
   readonly closed: AbortController
@@ -46,7 +48,7 @@ class HttpUpstream implements Upstream {
   readonly #downstream: Downstream
   readonly #session: HttpSession
   readonly #underWay = new Set<Promise<void>>()
-  /** By the request's id, as JSON. */
+  /** Open requests by id (as JSON). */
   readonly #open = new Map<string, OpenRequest>()
   readonly #stop = new AbortController()
   /** Resolves when the server has accepted all notifications and answers that the client has written so far. */
@@ -77,8 +79,9 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * Sends a line in the client's order where the order matters: after the server has accepted all earlier notifications and answers, and has
-   * answered `initialize`. Requests do not wait for each other, because their answers may come in any order over stdio too.
+   * Sends a line in the client's order where the order matters: after the server has accepted all earlier
+   * notifications and answers, and has answered `initialize`. Requests do not wait for each other, because over stdio
+   * too their answers may come in any order.
    */
   #sendLine(): void {
     const body = bodyOf(Buffer.concat(this.#waiting))
@@ -145,7 +148,10 @@ class HttpUpstream implements Upstream {
     }
   }
 
-  /** Forwards the messages of a response to the client. Returns the error for requests that the response does not answer. */
+  /**
+   * Forwards the messages of a response to the client. Returns the error for requests that the response does not
+   * answer.
+   */
   async #read(
     response: Response,
     exchange: {
@@ -162,14 +168,14 @@ class HttpUpstream implements Upstream {
     if (isAllMessages(value)) {
       const error = valueAt(value, ['error'])
       const isOfAnother = !exchange.requests.some(({ id }) => id === valueAt(value, ['id']))
-      // A server that refuses a request without reading it does not know its id: it sends none, or another one.
+      // A server that refuses a request without reading it does not know its id, and sends none or another one.
       const isForIt = error !== undefined && isOfAnother && first !== undefined && others.length === 0
       await this.#emit(isForIt ? JSON.stringify({ jsonrpc: '2.0', id: first.id, error }) : text)
     }
     return refusalOf(response, text)
   }
 
-  /** Reads a stream. If it breaks and the server has sent an event id, it is resumed after that event. */
+  /** Reads a stream. If it breaks and the server has sent an event id, resumes after that event. */
   async #follow(first: Response, isAnswered: () => boolean, signal: AbortSignal): Promise<NoAnswer> {
     let lastEventId = ''
     let failures = 0
@@ -202,7 +208,10 @@ class HttpUpstream implements Upstream {
     }
   }
 
-  /** Forwards messages to the client as one line. Line breaks become spaces: JSON has them between its tokens only. */
+  /**
+   * Forwards messages to the client as one line. Line breaks become spaces, because JSON has them only between
+   * tokens.
+   */
   async #emit(text: string): Promise<void> {
     const value = tryParse(text)
     if (!isAllMessages(value)) {
@@ -220,8 +229,8 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * In versions with a handshake the server continues after a closed connection: the notification cancels the request, and an answer may
-   * still come. In later versions the closed connection is the cancellation.
+   * In versions with a handshake the server continues after a closed connection: the notification cancels the
+   * request, and an answer may still come. In later versions closing the connection is the cancellation.
    */
   #cancel(id: unknown): void {
     const request = this.#open.get(keyOf(id) ?? '')
@@ -231,7 +240,7 @@ class HttpUpstream implements Upstream {
     else setTimeout(() => request.closed.abort(), PROXY_CANCELLED_MS).unref()
   }
 
-  /** Reads messages that are not answers: in versions with a handshake the server sends them on a separate stream. */
+  /** Reads messages that are not answers. In versions with a handshake the server sends them on a separate stream. */
   #listen(): void {
     if (this.#isListening) return
     this.#isListening = true
@@ -295,8 +304,9 @@ function reasonOf(error: unknown): NoAnswer {
 }
 
 /**
- * Reads an HTTP status. 4xx, 307 and 308 mean that the request was not executed. 408, 5xx and other redirects leave that open: after 303 the
- * result is at another address. `why` is recorded in clear, so it has no text of the server.
+ * Interprets an HTTP status. 4xx, 307 and 308 mean that the request was not executed. 408, 5xx and other redirects
+ * leave that open: after 303 the result is at another address. `why` is recorded in clear text, so it contains no
+ * text of the server.
  */
 function refusalOf({ status, ok, headers }: Response, text: string): NoAnswer {
   if (ok) return { ...unknown(NO_RESULT), sent: text === '' ? null : text }
@@ -309,7 +319,7 @@ function refusalOf({ status, ok, headers }: Response, text: string): NoAnswer {
   return { why: `${why}, ${advice}`, sent: location, isRefused }
 }
 
-/** Resolves when the promise resolves, or after `ms`. */
+/** Resolves with the promise, or after `ms`. */
 async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {
   const over = new AbortController()
   await Promise.race([promise, sleep(ms, undefined, { signal: over.signal, ref: false }).catch(() => {})])

@@ -2,12 +2,12 @@ import { valueAt } from '../calls/message.ts'
 
 export type RequestId = string | number
 
-/** Id of a request as the key of a map. 1 and "1" are different. null: the value is not an id. */
+/** Returns a request id as a map key. 1 and "1" differ. null: the value is not an id. */
 export function keyOf(id: unknown): string | null {
   return isId(id) ? JSON.stringify(id) : null
 }
 
-/** Whether a value is a message of MCP: a request, a notification or an answer of JSON-RPC 2.0. */
+/** Returns whether a value is an MCP message: a request, notification or answer of JSON-RPC 2.0. */
 export function isMessage(value: unknown): boolean {
   return (
     valueAt(value, ['jsonrpc']) === '2.0' &&
@@ -15,19 +15,19 @@ export function isMessage(value: unknown): boolean {
   )
 }
 
-/** Id of a request; undefined: the value is not a request with an id, so its sender waits for no answer. */
+/** Returns the id of a request. undefined: the value is not a request with an id, so its sender expects no answer. */
 export function requestIdOf(value: unknown): RequestId | undefined {
   const id = valueAt(value, ['id'])
   return isId(id) && valueAt(value, ['method']) !== undefined ? id : undefined
 }
 
-/** Id of an answer; undefined: the value is not an answer, or has no id. */
+/** Returns the id of an answer. undefined: the value is not an answer, or has no id. */
 export function answeredIdOf(value: unknown): RequestId | undefined {
   const id = valueAt(value, ['id'])
   return isId(id) && valueAt(value, ['method']) === undefined && isAnswer(value) ? id : undefined
 }
 
-/** Messages of a JSON value. Older versions of MCP send several in an array. */
+/** Returns the messages of a JSON value. Older versions of MCP send several in an array. */
 export function messagesOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }

@@ -5,13 +5,14 @@ import type { Downstream, Ended, Upstream } from './upstream.ts'
 import { write } from './write.ts'
 
 /*
- * A server as a child process. It leads a process group, so that a signal also reaches its descendants: with a shell or `npx` the server is
- * a grandchild. It is stopped as MCP specifies (Lifecycle, Shutdown, stdio): end of its input, then SIGTERM, then SIGKILL.
+ * Runs a server as a child process. It leads a process group, so that a signal also reaches its descendants: with a
+ * shell or `npx` the server is a grandchild. It is stopped as MCP specifies (Lifecycle, Shutdown, stdio): end of its
+ * input, then SIGTERM, then SIGKILL.
  */
 
 const HAS_GROUPS = process.platform !== 'win32'
 
-/** Starts the server. Its standard error is that of the proxy, because servers write their logs there. */
+/** Starts the server. It shares the proxy's standard error, because servers log there. */
 export function openProcess(
   [command, ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -22,7 +23,7 @@ export function openProcess(
     detached: HAS_GROUPS,
   })
   const guard = watchOver(child, env)
-  // It has ended, and does not read what the client still writes.
+  // The server has ended and no longer reads what the client writes.
   child.stdin.on('error', () => {})
   const read = (async () => {
     for await (const bytes of child.stdout) await receive(bytes as Buffer)
@@ -41,7 +42,7 @@ export function openProcess(
     stop: () => void stop(),
     ended: exitOf(child).then(async ({ why, isFailure }) => {
       const wasStopped = stopping !== null
-      // A descendant that still runs may keep the output open.
+      // A running descendant may keep the output open.
       await stop()
       await Promise.race([read, sleep(PROXY_END_MS, undefined, { ref: false })])
       child.stdout.destroy()
@@ -51,7 +52,7 @@ export function openProcess(
   }
 }
 
-/** Sends SIGTERM to the group, and after PROXY_KILL_MS SIGKILL. Resolves when the group has ended, or was killed. */
+/** Sends SIGTERM to the group, and SIGKILL after PROXY_KILL_MS. Resolves when the group has ended, or was killed. */
 async function endGroup(child: ChildProcess): Promise<void> {
   const until = performance.now() + PROXY_KILL_MS
   for (let isThere = signalGroup(child, 'SIGTERM'); isThere; isThere = signalGroup(child, 0)) {
@@ -62,7 +63,7 @@ async function endGroup(child: ChildProcess): Promise<void> {
 
 const GROUP_POLL_MS = 20
 
-/** Sends a signal to the group. Returns whether a process got it. */
+/** Sends a signal to the group. Returns whether any process got it. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   const { pid } = child
   if (pid === undefined) return false
@@ -74,14 +75,17 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Exits if it reads a line. `read` fails if the proxy ended without writing one; then it ends the group of $1. */
+/**
+ * Shell script that exits when it reads a line. If the proxy ends without writing one, `read` fails, and the script
+ * ends group $1.
+ */
 const GUARD = `read -r over && exit
 sleep ${PROXY_END_MS / 1_000}; kill -s TERM -- "-$1"
 sleep ${PROXY_KILL_MS / 1_000}; kill -s KILL -- "-$1"`
 
 /**
- * Starts a shell that ends the server's group if this process is killed. The shell has a group of its own, because clients kill the group of
- * the proxy. null: the platform has no groups, or the server did not start.
+ * Starts a shell that ends the server's group if this process is killed. The shell has its own group, because clients
+ * kill the proxy's group. null: the platform has no groups, or the server did not start.
  */
 function watchOver({ pid }: ChildProcess, env: NodeJS.ProcessEnv): ChildProcess | null {
   if (!HAS_GROUPS || pid === undefined) return null

@@ -16,7 +16,10 @@ export type ProxyOptions = {
   readonly stdin: Readable
   readonly stdout: Writable
   readonly calls: Calls
-  /** Resolves to whether the ledger has the action of a call. null: a call is forwarded as soon as its action is in the outbox. */
+  /**
+   * Resolves to whether the ledger has the action of a call. null: calls are forwarded as soon as their action is in
+   * the outbox.
+   */
   readonly isRecorded: ((begun: Begun, signal: AbortSignal) => Promise<boolean>) | null
   /** Called with each line of the server's standard output that is not a message. */
   readonly stray: (line: Buffer) => void
@@ -24,18 +27,19 @@ export type ProxyOptions = {
 }
 
 /**
- * Forwards messages between a client and a server, byte for byte and in order. Two things are not forwarded. With `isRecorded`, messages of the
- * client that cannot be recorded get an error. Lines of the server that are not MCP messages go to `stray`, because a client may stop at them.
+ * Forwards messages between a client and a server, byte for byte and in order, with two exceptions. With
+ * `isRecorded`, client messages that cannot be recorded get an error instead. Server lines that are not MCP messages
+ * go to `stray`, because a client may stop at them.
  */
 export class McpProxy {
   readonly #options: ProxyOptions
   readonly #fromServer = new LineCutter(PROXY_MESSAGE_BYTES_MAX)
   readonly #fromClient = new LineCutter(PROXY_MESSAGE_BYTES_MAX)
-  /** Answers of our own, which wait until the server's line has its end. */
+  /** The proxy's own answers, which wait until the server's current line has ended. */
   readonly #answers: string[] = []
   #hash: Hash = createHash('sha256')
   #bytes = 0
-  /** Whether the long line that the server is writing is forwarded. */
+  /** The long line that the server is writing is being forwarded. */
   #isLongPassed = false
   /** Aborted when messages can no longer be forwarded. */
   readonly #over = new AbortController()
@@ -44,10 +48,10 @@ export class McpProxy {
     this.#options = options
   }
 
-  /** Runs until the server has ended. */
+  /** Runs until the server has ended. Returns how it ended. */
   async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<Ended> {
     const { stdin, stdout, calls, say } = this.#options
-    // The client reads no more. The server's answers are recorded all the same.
+    // The client no longer reads. The server's answers are still recorded.
     stdout.on('error', () => {})
     const upstream = open({
       receive: (bytes) => this.#receive(bytes),
@@ -77,7 +81,7 @@ export class McpProxy {
         for (const piece of this.#fromClient.cut(Buffer.from(chunk))) await this.#pass(piece, upstream)
       for (const piece of this.#fromClient.end()) await this.#pass(piece, upstream)
     } catch (error) {
-      // The stream was ended by us, with the server.
+      // The proxy ended this stream, together with the server.
       if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
     }
   }
@@ -87,7 +91,7 @@ export class McpProxy {
     if (why === null) await upstream.send(piece.bytes)
   }
 
-  /** Why the line is not forwarded; null: it is. */
+  /** Forwards or refuses a line. Returns the reason if it is not forwarded, otherwise null. */
   async #passLine(bytes: Buffer): Promise<string | null> {
     const messages = readClientLine(bytes)
     const { isRecorded } = this.#options
@@ -106,7 +110,7 @@ export class McpProxy {
     const { calls, isRecorded, say } = this.#options
     const begun: Begun[] = []
     const records = messages.map((message) => () => calls.fromClient(message))
-    // An action has only the digest of arguments, not of everything that a server may read in this line.
+    // An action has only the digest of its arguments, not of everything that a server may see in this line.
     const why = messages.find(({ inexact }) => inexact !== null)?.inexact ?? whyUnread(messages)
     if (why !== null) records.push(() => calls.unread(why, sha256Of(bytes), bytes.length))
     for (const record of records) {
@@ -127,7 +131,7 @@ export class McpProxy {
     return this.#refuse(messages.flatMap(askedBy), begun, late)
   }
 
-  /** Why a part of a message that is too long is not forwarded; null: it is. */
+  /** Handles a part of a message that is too long. Returns the reason if it is not forwarded, otherwise null. */
   #passPart({ bytes, part }: Piece): string | null {
     const why = `it has more than the ${PROXY_MESSAGE_BYTES_MAX} bytes that are read`
     const { isLast, isRequest, id } = part!
@@ -151,7 +155,7 @@ export class McpProxy {
     }
   }
 
-  /** Answers what the client asked, instead of the server. */
+  /** Answers the client's requests with an error, instead of the server. */
   #refuse(ids: readonly unknown[], begun: readonly Begun[], why: string): string {
     const { calls, say } = this.#options
     say(`a message of the client was not forwarded: ${why}`)
@@ -174,7 +178,7 @@ export class McpProxy {
     for (const piece of this.#fromServer.cut(bytes)) await this.#deliver(piece)
   }
 
-  /** Forwards a line of the server if it is a message. The last line may lack its line break. */
+  /** Forwards a server line if it is a message. The last line may lack its line break. */
   async #deliver({ bytes, part }: Piece): Promise<void> {
     if (part !== null) return this.#deliverPart(bytes, part)
     const messages = readLine(bytes)
@@ -187,7 +191,10 @@ export class McpProxy {
     } else if (bytes.some((byte) => byte > SPACE)) await this.#refuseLine(bytes)
   }
 
-  /** Handles a line of the server that is not a message. If it has the id of a request, the client gets an error: otherwise it would wait forever. */
+  /**
+   * Handles a server line that is not a message. If it has the id of a request, the client gets an error. Otherwise
+   * it would wait forever.
+   */
   async #refuseLine(bytes: Buffer): Promise<void> {
     this.#options.stray(bytes)
     const text = bytes.toString('utf8')
@@ -198,7 +205,7 @@ export class McpProxy {
     }
   }
 
-  /** Forwards a part of a line that is too long to be parsed, if the line begins like a message. */
+  /** Forwards a part of a line that is too long to parse, if the line begins like a message. */
   async #deliverPart(bytes: Buffer, { index, isLast, id, isRequest }: Part): Promise<void> {
     const { stdout, stray, calls, say } = this.#options
     if (index === 0) this.#isLongPassed = /^(?:\ufeff)?[ \t\r]*[{[]/.test(bytes.toString('utf8', 0, 1024))
@@ -212,7 +219,7 @@ export class McpProxy {
     if (id !== null && !isRequest) calls.noAnswer(id, { why, sent: null, isRefused: false })
   }
 
-  /** Answers a request with an error if the server gives no answer: otherwise the client would wait forever. */
+  /** Answers a request with an error if the server gives no answer. Otherwise the client would wait forever. */
   async #tellNoAnswer(id: RequestId, reason: NoAnswer): Promise<void> {
     const { why, sent } = reason
     const text = sent === null ? why : `${why}: ${strayText(sent)}`
@@ -223,14 +230,14 @@ export class McpProxy {
   }
 }
 
-/** Ids of requests for which the client waits; null: a request of unknown id. */
+/** Returns the ids of requests whose answer the client expects. null stands for a request with an unknown id. */
 function askedBy({ value, inexact }: Message): unknown[] {
   const id = valueAt(value, ['id'])
   if (keyOf(id) !== null && answeredIdOf(value) === undefined) return [id]
   return inexact === null ? [] : [null]
 }
 
-/** Why the records of the calls in a line do not cover all that a server will do; null: they cover all. */
+/** Returns the reason if the recorded calls of a line do not cover everything that a server will do. null: they do. */
 function whyUnread(messages: readonly Message[]): string | null {
   return messages.some(({ value }) => usesTools(value))
     ? 'it contains a model’s uses of tools, which the server runs itself'
@@ -246,9 +253,9 @@ const [CARRIAGE_RETURN, SPACE] = [0x0d, 0x20]
 const END = Buffer.from([NEWLINE])
 
 /**
- * Messages of a line, as readLine returns them, except that a message is inexact if a server may read it in another way. A bare carriage
- * return is white space in JSON, but ends a line for readers of text (Python's universal newlines, Node's readline). So within one message
- * such readers may find others.
+ * Returns the messages of a line like readLine, but marks a message as inexact if a server may understand it in
+ * another way. A bare carriage return is white space in JSON, but ends a line for text readers (Python's universal
+ * newlines, Node's readline), which may find other messages within one.
  */
 function readClientLine(bytes: Buffer): Message[] | null {
   const at = bytes.indexOf(CARRIAGE_RETURN)
@@ -262,7 +269,10 @@ function readClientLine(bytes: Buffer): Message[] | null {
   )
 }
 
-/** Messages of a line: one, those of a list, or none of an empty line. null: the line is not JSON in UTF-8. */
+/**
+ * Returns the messages of a line: one, those of a list, or none for an empty line. null: the line is not JSON in
+ * UTF-8.
+ */
 function readLine(bytes: Buffer): Message[] | null {
   try {
     return parseLine(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
@@ -275,6 +285,6 @@ function parseLine(text: string): Message[] | null {
   if (/^[ \t\r\n]*$/.test(text)) return []
   const message = readMessage(text)
   if (message === null) return null
-  // Old clients send several at once.
+  // Old clients send several messages at once.
   return Array.isArray(message.value) ? elementsOf(message) : [message]
 }

@@ -3,7 +3,7 @@ import { statusOfResult } from './answer-status.ts'
 import { keyOf } from './json-rpc.ts'
 import { PROXY_OPEN_CALLS_MAX } from './limits.ts'
 
-/** End of a task, read from a message. `path`: path of the task's result in that message; null: the message has none. */
+/** End of a task. `path`: path of its result in the message. null: the message has none. */
 export type TaskEnd = {
   readonly status: 'ok' | 'error' | 'unknown'
   readonly errorType?: string
@@ -15,8 +15,8 @@ type Settle<Call> = (call: Call, end: TaskEnd, message: Message) => void
 const [ASK_STATE, ASK_RESULT] = [new Set<unknown>(['tasks/get', 'tasks/cancel']), 'tasks/result']
 
 /**
- * Tool calls that continue as tasks. The outcome of a call is that of its task: the final result, or a final state. `completed` alone is not
- * an outcome, because the result may still have `isError`.
+ * Tool calls that continue as tasks. The outcome of a call is that of its task: the final result, or a final state.
+ * `completed` alone is not an outcome, because the result may still have `isError`.
  */
 export class Tasks<Call> {
   readonly #settle: Settle<Call>
@@ -32,7 +32,6 @@ export class Tasks<Call> {
     return this.#calls.size
   }
 
-  /** Reads a message of the client. */
   fromClient(value: unknown): void {
     const method = valueAt(value, ['method'])
     const isForResult = method === ASK_RESULT
@@ -47,12 +46,12 @@ export class Tasks<Call> {
     const earlier = this.#calls.get(taskId)
     if (earlier !== undefined) this.#settle(earlier, { ...UNKNOWN, path: null }, message)
     this.#calls.set(taskId, call)
-    // The answer may already have the final state.
+    // The answer may already contain the final state.
     const isInside = valueAt(message.value, ['result', 'task']) !== undefined
     this.#readState(taskId, message, isInside ? ['result', 'task'] : ['result'])
   }
 
-  /** Reads a message of the server. Returns whether it answers a request about a task. */
+  /** Handles a message of the server. Returns whether it answers a request about a task. */
   fromServer(message: Message): boolean {
     const { value } = message
     const method = valueAt(value, ['method'])
@@ -71,7 +70,7 @@ export class Tasks<Call> {
     return true
   }
 
-  /** Removes and returns all calls whose tasks are open. */
+  /** Removes and returns all calls with open tasks. */
   takeAll(): Call[] {
     const calls = [...this.#calls.values()]
     this.#calls.clear()
@@ -79,7 +78,7 @@ export class Tasks<Call> {
     return calls
   }
 
-  /** A JSON-RPC error may be about the request for the result only, for example if the result has expired. */
+  /** Ignores a JSON-RPC error, which may be about this request only, for example if the result has expired. */
   #readResult(taskId: string, message: Message): void {
     const { status, errorType } = statusOfResult(message, ['result'])
     if (status === 'unknown') return
@@ -87,7 +86,7 @@ export class Tasks<Call> {
   }
 
   #readState(taskId: string, message: Message, path: readonly string[]): void {
-    // A later message may tell the state.
+    // A later message may report the state.
     if (hasTwice(message, path, ['taskId', 'status', 'result'])) return
     const state = valueAt(message.value, [...path, 'status'])
     const has = (name: string) => valueAt(message.value, [...path, name]) !== undefined
@@ -111,5 +110,5 @@ export class Tasks<Call> {
   }
 }
 
-/** Part of a cancelled task may have been done. */
+/** A cancelled task may have been done in part. */
 const UNKNOWN = { status: 'unknown', errorType: 'task_cancelled' } as const

@@ -1,10 +1,8 @@
-/** The server behind the proxy. */
 export type Upstream = {
-  /** Takes a piece of what the client writes, in order; resolves when the next one may come. */
+  /** Sends bytes of the client, in order. Resolves when the next ones may come. */
   send(bytes: Buffer): Promise<void>
-  /** Ends the server's input. The server gets time to end. */
+  /** Closes the server's input. The server gets time to end. */
   end(): void
-  /** Ends the server now. */
   stop(): void
   /** Resolves with the reason after the server's last message. Never rejects. */
   readonly ended: Promise<Ended>
@@ -12,20 +10,19 @@ export type Upstream = {
 
 export type Ended = { readonly why: string; readonly isFailure: boolean }
 
-/** Callbacks for what comes from the server. */
+/** Callbacks for what the server sends. */
 export type Downstream = {
-  /** Called with bytes that the server writes, in order. The next ones wait until it resolves. */
+  /** Called with bytes of the server, in order. The next ones wait until it resolves. */
   receive(bytes: Buffer): Promise<void>
-  /** Called for each request that gets no answer from the server. */
+  /** Called for each request that the server does not answer. */
   noAnswer(id: string | number, reason: NoAnswer): Promise<void>
-  /** Prints a line for people. */
   say(message: string): void
 }
 
 export type NoAnswer = {
   readonly why: string
-  /** Text that the server sent instead of a message; null: it sent none. */
+  /** Text that the server sent instead of a message. null: none. */
   readonly sent: string | null
-  /** True if the server did not execute the request, as HTTP 404 means. Otherwise that is unknown. */
+  /** True if the server did not execute the request, as HTTP 404 means. False: unknown. */
   readonly isRefused: boolean
 }

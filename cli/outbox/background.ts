@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { environment } from '../environment.ts'
 import { SENDER_LOG } from './directory.ts'
 
-/** Begins a sender that outlives this process. If there is one already, it ends at once. */
+/** Starts a sender that outlives this process. It ends at once if another one is running. */
 export function sendInBackground(directory: string, args: readonly string[]): void {
   const log = tryOpen(join(directory, SENDER_LOG))
   try {
@@ -15,14 +15,14 @@ export function sendInBackground(directory: string, args: readonly string[]): vo
       stdio: ['ignore', 'ignore', log ?? 'ignore'],
       windowsHide: true,
     })
-      .on('error', () => {}) // the next one tries again
+      .on('error', () => {}) // the next hook tries again
       .unref()
   } finally {
     if (log !== null) closeSync(log)
   }
 }
 
-/** null: a full disk has no room for it, and the sender is what makes room. */
+/** null: the disk is full. The sender is started without a log, because it makes room. */
 function tryOpen(path: string): number | null {
   try {
     return openSync(path, 'w', 0o600)

@@ -19,9 +19,9 @@ import { list } from './directory.ts'
 import { CALLS_BEAT_MS, CALLS_STALE_MS } from './limits.ts'
 
 /*
- * Calls that were begun and have no outcome yet. From before a call is forwarded, the outbox holds the record that says that no outcome
- * came. The outcome replaces it; if the process is killed, whoever sends next moves that record into the inbox. One rename decides,
- * so each call has one outcome.
+ * Stores calls without an outcome. Before a call is forwarded, a record "no outcome came" is written here. The
+ * outcome replaces it. If the process is killed, the next sender moves that record into the inbox. A single rename
+ * decides, so each call has exactly one outcome.
  *
  *     calls/<process>/holder        who the process is
  *     calls/<process>/<call>.ndjson the record "no outcome came", as the inbox would have it
@@ -30,7 +30,6 @@ import { CALLS_BEAT_MS, CALLS_STALE_MS } from './limits.ts'
 const CALLS = 'calls'
 const HOLDER = 'holder'
 
-/** The open calls of this process. */
 export class OpenCalls {
   readonly #directory: string
   readonly #folder: string
@@ -55,7 +54,7 @@ export class OpenCalls {
     writeFileSync(join(this.#folder, HOLDER), JSON.stringify(holder), { mode: 0o600 })
   }
 
-  /** Before the call is forwarded. `none`: says that no outcome came. */
+  /** Call it before the call is forwarded. `none`: the record "no outcome came". */
   begin(call: string, none: Item): void {
     const write = () =>
       writeFileSync(this.#path(call), formatPut(none, makeIdempotencyKey()), { flag: 'wx', mode: 0o600 })
@@ -63,13 +62,13 @@ export class OpenCalls {
       write()
     } catch (error) {
       if (code(error) !== 'ENOENT') throw error
-      // This process was taken for dead, and the folder removed.
+      // Another process took this one for dead and removed the folder.
       this.#makeFolder()
       write()
     }
   }
 
-  /** Puts the outcome into the inbox, in the place of the record that there is none. */
+  /** Puts the outcome into the inbox, in place of "no outcome came". */
   settle(call: string, outcome: Item): void {
     const path = this.#path(call)
     const key = makeIdempotencyKey()
@@ -78,19 +77,20 @@ export class OpenCalls {
       renameSync(`${path}.tmp`, path)
     } catch (error) {
       if (code(error) !== 'ENOENT') throw error
-      // This process was taken for dead, while its machine slept: the ledger has "no outcome came", and then the outcome.
+      // Another process took this one for dead while the machine slept. The ledger gets "no outcome came", and then
+      // the outcome.
       putInInbox(this.#directory, outcome, key)
       return
     }
     renameSync(path, join(openInbox(this.#directory), inboxName(key)))
   }
 
-  /** The call was not forwarded: nothing is to be said of it. */
+  /** Removes the record of a call that was not forwarded. */
   forget(call: string): void {
     rmSync(this.#path(call), { force: true })
   }
 
-  /** All calls have their outcomes. */
+  /** Call it when all calls have their outcomes. */
   close(): void {
     clearInterval(this.#beat)
     removeFolder(this.#folder)
@@ -104,12 +104,15 @@ export class OpenCalls {
     try {
       utimesSync(join(this.#folder, HOLDER), new Date(), new Date())
     } catch {
-      // Taken for dead: begin() and settle() cope with it.
+      // Another process took this one for dead. begin() and settle() handle that.
     }
   }
 }
 
-/** Moves the records "no outcome came" of processes that are gone into the inbox. Any number of processes may do so at a time. */
+/**
+ * Moves the records "no outcome came" of dead processes into the inbox. Several processes may do this at the same
+ * time.
+ */
 export function settleCalls(directory: string): void {
   for (const name of list(join(directory, CALLS))) {
     const folder = join(directory, CALLS, name)
@@ -126,7 +129,7 @@ export function settleCalls(directory: string): void {
   }
 }
 
-/** Whether the process is gone; where that cannot be known, whether it gave no sign of life for long. */
+/** Returns whether the process is gone. If that cannot be known, whether it gave no sign of life for CALLS_STALE_MS. */
 function isOver(folder: string): boolean {
   try {
     const path = join(folder, HOLDER)
@@ -135,7 +138,8 @@ function isOver(folder: string): boolean {
     return Date.now() - statSync(path).mtimeMs > CALLS_STALE_MS
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error
-    // Being made, or removed; unless its process has left it so, because the disk had no room for an outcome.
+    // The folder is being created or removed, unless its process left it so because the disk had no room for an
+    // outcome.
     const found = statSync(folder, { throwIfNoEntry: false })
     return found !== undefined && Date.now() - found.mtimeMs > CALLS_STALE_MS
   }

@@ -5,13 +5,13 @@ import { isAlive, parseHolder } from '../../sdk/node/lock-holder.ts'
 import { OUTBOX_BEGINS_MS } from './limits.ts'
 
 /*
- * An outbox is a spool (sdk/README.md) that several processes share: hooks and proxies put records into its inbox, and one of them, or
- * `tallystick flush`, has the lock and sends.
+ * An outbox is a spool (sdk/README.md) that several processes share. Hooks and proxies put records into its inbox.
+ * One of them, or `tallystick flush`, has the lock and sends.
  */
 
 const BATCH_NAME = /^\d{16}\.(ndjson|parts)$/
 
-/** Whether anything waits to be sent. */
+/** Returns whether anything waits to be sent. */
 export function hasWork(directory: string): boolean {
   return (
     list(directory).some((name) => BATCH_NAME.test(name)) ||
@@ -20,8 +20,8 @@ export function hasWork(directory: string): boolean {
 }
 
 /**
- * Whether a process will see what is put there now: it has the outbox, and looks once more after it has let go; or it was begun a moment
- * ago, when many hooks run at the same time.
+ * Returns whether a running process will send a record put now. It has the lock, and checks again after releasing it,
+ * or was started a moment ago, as when many hooks run at the same time.
  */
 export function isSent(directory: string): boolean {
   const begun = statSync(join(directory, SENDER_LOG), { throwIfNoEntry: false })
@@ -33,10 +33,10 @@ export function isSent(directory: string): boolean {
   }
 }
 
-/** Name of the file that has what the newest sender in the background said: empty if all is well. */
+/** File with the output of the newest background sender. Empty if all is well. */
 export const SENDER_LOG = 'sender.log'
 
-/** Names in a folder; none where there is no such folder. */
+/** Returns the names in a folder, or none if the folder does not exist. */
 export function list(folder: string): string[] {
   try {
     return readdirSync(folder)

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { openInbox } from '../../sdk/node/inbox.ts'
 
-/** Tells at once what is put into an inbox, where the file system does; elsewhere the time is up. */
+/** Reports changes of an inbox at once if the file system supports that. Otherwise `next` waits for its full time. */
 export class InboxWatch {
   readonly #watcher: FSWatcher | null
   #changed = false

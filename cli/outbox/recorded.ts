@@ -4,13 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HANDLES_NAME } from '../../sdk/node/handle-file.ts'
 import { OUTBOX_BUSY_POLL_MS } from './limits.ts'
 
-/** Id of the newest record with this handle in the ledger, by the word of whoever sends; null: none. An agent may count its calls anew. */
+/**
+ * Returns the id of the newest recorded record with this handle, according to the sender. null: there is none. An
+ * agent may reuse its call ids, so there may be an older one.
+ */
 export function newestRecorded(directory: string, handle: string): string | null {
   const path = join(directory, HANDLES_NAME)
   return stampOf(path) === '' ? null : newestIn(path, handle)
 }
 
-/** Waits until the ledger has a record with this handle other than `before`, at most `waitMs` or until `signal`. Returns whether it does. */
+/**
+ * Waits until the ledger has a record with this handle other than `before`, at most `waitMs` or until `signal`.
+ * Returns whether it does.
+ */
 export async function waitUntilRecorded(
   directory: string,
   handle: string,
@@ -32,7 +38,10 @@ export async function waitUntilRecorded(
   return false
 }
 
-/** By its id, not by how many lines there are: the file is written anew with one for each handle, and after a crash has one twice. */
+/**
+ * Compares ids, not the number of lines: the file is rewritten with one line per handle, and after a crash may have
+ * one twice.
+ */
 function newestIn(path: string, handle: string): string | null {
   const text = readFileSync(path, 'utf8')
   const lines = text.slice(0, text.lastIndexOf('\n') + 1)

@@ -18,9 +18,9 @@ import {
 
 export type SenderOptions = {
   readonly directory: string
-  /** Throws where no key is known. */
+  /** Throws if no key is known. */
   readonly connect: () => Promise<Tallystick>
-  /** Says to people what keeps records from being sent. */
+  /** Reports to people what keeps records from being sent. */
   readonly say: (message: string) => void
 }
 
@@ -33,13 +33,13 @@ type SendOptions = {
 export type Sent = {
   readonly recorded: number
   readonly refused: number
-  /** Why the others wait; null: none do. */
+  /** Reason why records remain. null: none do. */
   readonly left: string | null
 }
 
 /**
- * Sends what lies in an outbox until nothing comes any more for `idleMs`, only people can help, or the signal ends it. Throws
- * SpoolInUseError while another process sends from it.
+ * Sends the records of an outbox until none came for `idleMs`, an error occurs that only people can fix, or the
+ * signal aborts. Throws SpoolInUseError while another process sends from it.
  */
 export async function sendOnce(
   { directory, connect, say }: SenderOptions,
@@ -65,7 +65,7 @@ export async function sendOnce(
     await adoptAll(notarizer, watch, { idleMs, isOver: () => signal.aborted || blocked !== null })
   } finally {
     watch.close()
-    // Rejects if something is left: that is in the spool.
+    // Rejects if records remain. They stay in the spool.
     await notarizer.close({ timeoutMs: 1 }).catch(() => {})
   }
   const { recorded, refused, buffered, lastError } = notarizer.stats
@@ -73,8 +73,8 @@ export async function sendOnce(
 }
 
 /**
- * Sends until nothing comes any more for `idleMs`, or nothing was recorded for `giveUpMs`. Why records are left; null: none are. Throws as
- * sendOnce does.
+ * Sends until no record came for `idleMs`, or none was recorded for `giveUpMs`. Returns the reason why records
+ * remain, or null. Throws what sendOnce throws.
  */
 export async function sendWhileItWorks(
   options: SenderOptions,
@@ -86,7 +86,8 @@ export async function sendWhileItWorks(
   const onRecorded = () => void timer.refresh()
   try {
     let left: string | null
-    // A hook that saw it alive began no other one: what came while it let go is its own still.
+    // A hook that saw this sender alive started no other one. So this sender also sends records that came while it
+    // released the outbox.
     do left = (await sendOnce(options, { idleMs, signal, onRecorded })).left
     while (left === null && hasWork(options.directory) && !signal.aborted)
     return left
@@ -114,7 +115,7 @@ async function adoptAll(
   }
 }
 
-/** Sends for as long as a process lives. One process of those that share the outbox does it at a time. */
+/** Sends while the process lives. Of the processes that share an outbox, one sends at a time. */
 export class Sender {
   readonly #options: SenderOptions
   readonly #stop = new AbortController()
@@ -127,7 +128,7 @@ export class Sender {
     this.#done = this.#run()
   }
 
-  /** Ends, after `waitMs` at most: whether everything was sent. */
+  /** Ends the sender after at most `waitMs`. Returns whether everything was sent. */
   async close(waitMs: number): Promise<boolean> {
     const until = performance.now() + waitMs
     while (hasWork(this.#options.directory) && performance.now() < until) await sleep(OUTBOX_BUSY_POLL_MS)
@@ -145,7 +146,7 @@ export class Sender {
     }
   }
 
-  /** How long to wait then. */
+  /** Sends once. Returns the delay before the next attempt. */
   async #send(signal: AbortSignal): Promise<number> {
     try {
       const { left } = await sendOnce(this.#options, { idleMs: OUTBOX_IDLE_MS, signal })
@@ -158,7 +159,7 @@ export class Sender {
   }
 }
 
-/** A sender tries again and again, and would say the same as often. */
+/** Wraps `say` to suppress the same message for OUTBOX_SAID_AGAIN_MS, because a sender tries again and again. */
 export function sayRarely(say: (message: string) => void): (message: string) => void {
   let last = ''
   let saidAt = Number.NEGATIVE_INFINITY

@@ -9,12 +9,12 @@ import {
   PREFLIGHT_ROUND_TRIPS,
 } from './limits.ts'
 
-/** One after another, on one connection. */
+/** Latencies of commits, one after another, on one connection. */
 export type Commits = {
   readonly commit: LatencySummary
-  /** The same commits, which wait for no flush: the control. */
+  /** The control: the same commits without a flush. */
   readonly unflushed: LatencySummary
-  /** Difference of the two: the flush of the log, and the standbys that commits wait for. */
+  /** The difference: flushing the log, and the standbys that commits wait for. */
   readonly flush: LatencySummary
 }
 
@@ -24,11 +24,13 @@ export async function measureRoundTrips(client: pg.ClientBase): Promise<LatencyS
 }
 
 /**
- * The median of the control is taken from each commit, not a commit of the control from each: which two belong together
- * nobody knows. So the p99 of `flush` has the noise of the rest of a commit in it, and is rather too high.
+ * Measures commits with and without a flush.
  *
- * First all of one, then all of the other: between the two Postgres writes what no commit waited for in the background,
- * and the next flush would wait for that one.
+ * The median of the control is subtracted from each commit. Single commits cannot be paired, so the p99 of `flush`
+ * includes the noise of the rest of a commit, and tends to be too high.
+ *
+ * All flushed commits run before the control. Otherwise Postgres would write the unflushed log in the background, and
+ * the next flush would wait for that.
  */
 export async function measureCommits(client: pg.ClientBase): Promise<Commits> {
   const bounds = { samples: PREFLIGHT_COMMITS, samplesMin: PREFLIGHT_COMMITS_MIN }
@@ -42,7 +44,7 @@ export async function measureCommits(client: pg.ClientBase): Promise<Commits> {
   }
 }
 
-/** Milliseconds of each. The first one, which loads catalogs and plans, does not count. */
+/** Returns the milliseconds of each run. The first run does not count, because it loads catalogs and plans. */
 async function repeat(
   work: () => Promise<void>,
   { samples, samplesMin }: { readonly samples: number; readonly samplesMin: number },

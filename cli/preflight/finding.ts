@@ -1,4 +1,4 @@
-/** Finding of one check, and what to do about it unless it is ok. skip: it could not be looked at. */
+/** Result of one check, with advice unless it is ok. skip: the check was not possible. */
 export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail' | 'skip'

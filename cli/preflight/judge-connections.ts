@@ -9,13 +9,13 @@ import {
 import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** Connections that the pools of src/db/connect/pools.ts of one process open at most. */
+/** Maximum connections of one process's pools (src/db/connect/pools.ts). */
 export const API_CONNECTIONS = WRITE_CONNECTIONS_MAX + READ_CONNECTIONS_MAX + SEARCH_CONNECTIONS_MAX
 export const WORKER_CONNECTIONS =
   READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + PEER_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX
 
 export type ConnectionPlan = {
-  /** Connections that servers and workers of this database may have, including those that run already. */
+  /** Connections available to servers and workers of this database, including those already running. */
   readonly usable: number
   readonly usedByOthers: number
   /** API processes that fit beside one worker. */
@@ -23,10 +23,10 @@ export type ConnectionPlan = {
   readonly workerFits: boolean
 }
 
-/** `own`: the login that is connected, whose limits count besides, whatever its name. */
+/** Calculates how many processes fit. `own`: the connected login, whose limits also count. */
 export function planConnections(facts: ConnectionFacts, own: string): ConnectionPlan {
   const cluster = facts.max - facts.reserved
-  // One of those in use is the preflight's own.
+  // One of the used connections is the preflight's own.
   const usedByOthers = Math.max(0, facts.inUse - facts.ours - 1)
   const othersHere = Math.max(0, facts.databaseInUse - facts.ours - 1)
   const usable = Math.min(cluster - usedByOthers, limited(facts.databaseMax) - othersHere)
@@ -52,14 +52,14 @@ export function judgeConnections(facts: ConnectionFacts, plan: ConnectionPlan): 
     (plan.workerFits ? `beside a worker there is room for ${plan.apiProcesses}` : 'a worker does not fit')
   const advice = `raise max_connections or the limits; ${API_CONNECTIONS} for each API process and ${WORKER_CONNECTIONS} for each worker`
   if (!plan.workerFits || plan.apiProcesses === 0) return fail('connections', detail, advice)
-  // While one is replaced by a new one, both are there.
+  // During a rolling restart the old and the new process run at the same time.
   if (plan.apiProcesses === 1) return warn('connections', `${detail}: none for a rolling restart`, advice)
   return ok('connections', detail)
 }
 
 const limited = (max: number) => (max < 0 ? Infinity : max)
 
-/** Superusers are held to none. */
+/** Returns the login's connection limit. Superusers have none. */
 function limitOf({ logins }: ConnectionFacts, login: string): number {
   const found = logins.find((each) => each.login === login)
   return found === undefined || found.isSuperuser ? Infinity : limited(found.max)

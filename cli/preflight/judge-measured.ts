@@ -24,8 +24,8 @@ export function judgeRoundTrip(roundTrip: LatencySummary): Finding {
 }
 
 /**
- * The gate is on the median: it says what the disk is. A p99 is three of three hundred, and says what else went on just then;
- * above the gate it is a warning.
+ * Judges commits. The gate applies to the median, which characterizes the disk. The p99 is three of three hundred
+ * samples and depends on other load, so above the gate it is only a warning.
  */
 export function judgeCommits(commits: Commits | null, gateMs: number): Finding[] {
   if (commits === null)
@@ -57,7 +57,7 @@ export function judgeClock({ aheadMs, errorMs }: ClockOffset): Finding {
   return judgeOffset('clock', 'the database’s', 'this machine’s', { aheadMs, errorMs })
 }
 
-/** `database`: its clock against this machine's, as the server's is. */
+/** Judges a server. `database`: the database clock's offset from this machine. */
 export function judgeServer(
   answers: ServerAnswers,
   database: ClockOffset,
@@ -86,7 +86,7 @@ export function judgeServer(
         ),
   ]
   if (clock === null) return findings
-  // It signs by its own clock, and the database holds it to the database's.
+  // The server signs by its own clock, and the database compares that with its own.
   const offset = { aheadMs: clock.aheadMs - database.aheadMs, errorMs: clock.errorMs + database.errorMs }
   return [...findings, judgeOffset('server clock', 'the server’s', 'the database’s', offset)]
 }
@@ -99,7 +99,7 @@ function judgeOffset(
 ): Finding {
   const which = aheadMs > 0 ? 'ahead of' : 'behind'
   const detail = `${theirs} is ${offsetText(aheadMs)} ${which} ${other} (± ${offsetText(errorMs)})`
-  // Certain part: less by the error of the measurement.
+  // Certain part of the offset: without the error of the measurement.
   const certainMs = Math.abs(aheadMs) - errorMs
   const advice = `let both follow a time server (NTP): entries more than ${CLOCK_SKEW_MS_MAX / 1000} s off are refused`
   if (certainMs > PREFLIGHT_CLOCK_FAIL_MS) return fail(check, detail, advice)

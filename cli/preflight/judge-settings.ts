@@ -10,7 +10,7 @@ import type { LoginSetting, ServerFacts } from '../../src/db/schema/preflight.ts
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { bytesText, listText } from './text.ts'
 
-/** Settings that are shown in any case, and judged below. */
+/** Settings that are always shown, and judged below. */
 export const SETTINGS = [
   'autovacuum',
   'data_checksums',
@@ -33,7 +33,10 @@ export const SETTINGS = [
   'zero_damaged_pages',
 ] as const
 
-/** Settings that `alter role` and `alter database` could weaken for servers and workers alone, and that their sessions do not set. */
+/**
+ * Settings that `alter role` and `alter database` could weaken for servers and workers only, and that their sessions
+ * do not set.
+ */
 export const LOGIN_SETTINGS = [
   'default_transaction_read_only',
   'session_replication_role',
@@ -41,11 +44,11 @@ export const LOGIN_SETTINGS = [
 ]
 
 const GIB = 1024 ** 3
-/** Postgres' own default; a record a millisecond fills it every few minutes. */
+/** Postgres' default. At one record per millisecond it fills every few minutes. */
 const MAX_WAL_BYTES_MIN = GIB
 const SHARED_BUFFERS_BYTES_MIN = GIB / 8
 
-/** `missing`: guards of the schema; null: there is none, or it cannot be asked. */
+/** Judges the settings. `missing`: missing guards of the schema. null: there is no schema, or it cannot be read. */
 export function judgeSettings(
   facts: ServerFacts,
   logins: readonly LoginSetting[],
@@ -83,10 +86,10 @@ function judgeWriter({ inRecovery, settings }: ServerFacts): Finding {
   return ok('writer', 'it takes writes')
 }
 
-/** Facts that garble rows rather than lose them. */
+/** Facts that corrupt rows rather than lose them. */
 const OF_ROWS = ['server_encoding', 'session_replication_role']
 
-/** Judges durability: a record that is acknowledged before it is on disk is lost with the power. */
+/** Judges durability: a record that is acknowledged before it is on disk is lost in a power cut. */
 function judgeDurability({ settings }: ServerFacts, unmet: readonly Unmet[]): Finding[] {
   const standbys = settings['synchronous_standby_names'] ?? ''
   const commits = settings['synchronous_commit'] ?? 'unknown'
@@ -112,7 +115,7 @@ function judgeDurability({ settings }: ServerFacts, unmet: readonly Unmet[]): Fi
   ]
 }
 
-/** Names each setting that would be refused if it were not accepted. */
+/** Reports each setting that would be refused if it were not accepted. */
 function tellAccepted(session: SessionFacts, accepted: readonly Acceptable[]): Finding[] {
   return findUnmet(session)
     .filter(({ name }) => (accepted as readonly string[]).includes(name))

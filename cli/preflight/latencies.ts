@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks'
 
-/** Nanoseconds. */
+/** Latencies in nanoseconds. */
 export type LatencySummary = {
   readonly count: number
   readonly mean: number
@@ -13,10 +13,13 @@ export type LatencySummary = {
 
 type Latencies = { record(ms: number): void; readonly histogram: ReturnType<typeof createHistogram> }
 
-/** Longer than any run; an HDR histogram needs its range beforehand. */
+/** Longer than any run. An HDR histogram needs its range beforehand. */
 const LATENCY_NS_MAX = 600_000_000_000
 
-/** An HDR histogram (three significant digits) of nanoseconds, fed with milliseconds of `performance.now()`. */
+/**
+ * Makes an HDR histogram (three significant digits) of nanoseconds. `record` takes milliseconds of
+ * `performance.now()`.
+ */
 export function makeLatencies(): Latencies {
   const histogram = createHistogram({ lowest: 1, highest: LATENCY_NS_MAX, figures: 3 })
   return {
@@ -38,7 +41,6 @@ export function summarize({ histogram }: Latencies): LatencySummary {
   }
 }
 
-/** Summary of samples measured one by one. */
 export function summarizeMs(samplesMs: Iterable<number>): LatencySummary {
   const latencies = makeLatencies()
   for (const ms of samplesMs) latencies.record(ms)

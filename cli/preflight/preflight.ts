@@ -26,7 +26,7 @@ type PreflightOptions = {
   readonly database: DatabaseOrUrl
   readonly gateMs: number
   readonly server: { readonly url: URL; readonly version: string } | null
-  /** A standby that servers are to read from. */
+  /** Standby that servers are to read from. */
   readonly replica: { readonly database: DatabaseOrUrl; readonly address: string } | null
   readonly now: () => number
 }
@@ -34,10 +34,10 @@ type PreflightOptions = {
 export type PreflightResult = {
   readonly findings: readonly Finding[]
   readonly facts: ServerFacts
-  /** `unknown`: no second connection could be made. */
+  /** `unknown`: no second connection could be opened. */
   readonly pooler: Pooler | 'unknown'
   readonly roundTrip: LatencySummary
-  /** null: nothing can be committed here. */
+  /** null: commits are not possible. */
   readonly commits: Commits | null
   readonly clock: ClockOffset
   readonly connections: ConnectionFacts
@@ -46,12 +46,15 @@ export type PreflightResult = {
   readonly replica: ReplicaAnswers | null
 }
 
-/** Measures, then judges. Writes no table; throws what Postgres and the network throw where it cannot connect. */
+/**
+ * Measures the database, then judges the results. Writes to no table. Throws the errors of Postgres and the network
+ * if it cannot connect.
+ */
 export async function runPreflight(options: PreflightOptions): Promise<PreflightResult> {
   const client = await openPreflightClient(options.database)
   try {
     const asked = await askPostgres(client)
-    // Last, because a commit that no standby confirms keeps its connection.
+    // Last, because a commit that no standby confirms blocks its connection.
     const timed = await timePostgres(client, options, asked)
     const replica = await askedReplica(client, options)
     const server = await askedServer(options)
@@ -106,12 +109,18 @@ function nullIfDenied(error: unknown): null {
   throw error
 }
 
-/** Commits whose standbys are away come back with them: pg says so in this message, and in no code. */
+/**
+ * Returns null for commits that are denied, or hang because standbys are away. pg reports the latter by this message,
+ * without a code.
+ */
 function nullIfDeniedOrStuck(error: unknown): null {
   return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)
 }
 
-/** A replica that cannot be read is a finding: servers go on without it. After the commits, which it has to replay. */
+/**
+ * Returns an Error for an unreadable replica, which becomes a finding: servers continue without it. Runs after the
+ * commits, which the replica must replay.
+ */
 async function askedReplica(
   client: pg.Client,
   { replica }: PreflightOptions,
@@ -133,7 +142,7 @@ function judgeReplicaAnswers(answers: ReplicaAnswers | Error | null): Finding[] 
   ]
 }
 
-/** A server that does not answer is a finding: the other measurements are worth as much without it. */
+/** Returns an Error for an unreachable server, which becomes a finding: the other measurements stay valid. */
 async function askedServer({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
   return server === null ? null : askServer(server.url, now).catch((error: Error) => error)
 }

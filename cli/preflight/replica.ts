@@ -12,8 +12,9 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { PREFLIGHT_REPLAY_MS_MAX, PREFLIGHT_REPLAY_POLL_MS } from './limits.ts'
 
 /**
- * Answers of a standby, and of its primary to the same questions. `replayMs`: how long it took until it had all that the primary had
- * when it was asked; null: it does not say how far it is, or the primary is a standby itself; Infinity: longer than anybody waited.
+ * Facts of a standby and its primary. `replayMs`: time until the standby had everything that the primary had at the
+ * beginning. null: the standby does not report its position, or the primary is itself a standby. Infinity: longer
+ * than the limit.
  */
 export type ReplicaAnswers = {
   readonly facts: ReplicaFacts
@@ -21,7 +22,7 @@ export type ReplicaAnswers = {
   readonly replayMs: number | null
 }
 
-/** Throws what Postgres and the network throw. */
+/** Reads the facts. Throws the errors of Postgres and the network. */
 export async function askReplica(primary: pg.ClientBase, database: DatabaseOrUrl): Promise<ReplicaAnswers> {
   const client = await openPreflightClient(database)
   try {
@@ -47,7 +48,10 @@ async function measureReplay(primary: pg.ClientBase, replica: pg.ClientBase): Pr
   }
 }
 
-/** Judges first, and alone, by anything that keeps servers from reading there: the rest says nothing then. */
+/**
+ * Judges a standby. Anything that keeps servers from reading there is reported first and alone, because the rest is
+ * then irrelevant.
+ */
 export function judgeReplica({ facts, primary, replayMs }: ReplicaAnswers): Finding {
   if (!facts.isStandby)
     return fail(

@@ -3,7 +3,7 @@ import { API_CONNECTIONS, WORKER_CONNECTIONS } from './judge-connections.ts'
 import type { LatencySummary } from './latencies.ts'
 import type { PreflightResult } from './preflight.ts'
 
-/** Output of `--json`: names that scripts may rely on, with their units last. docs/preflight.md lists them. */
+/** Output of `--json`. Scripts may rely on the names, which end with their units. docs/preflight.md lists them. */
 export type PreflightReport = ReturnType<typeof makeReport>
 
 export function makeReport(result: PreflightResult, about: { address: string; gateMs: number; at: Date }) {
@@ -51,7 +51,6 @@ export function makeReport(result: PreflightResult, about: { address: string; ga
   }
 }
 
-/** Whether all is well. */
 export function isWell(findings: readonly Finding[]): boolean {
   return findings.every(({ status }) => status !== 'fail')
 }

@@ -4,22 +4,20 @@ import { CONNECT_TIMEOUT_MS } from '../../src/db/limits.ts'
 import { type LatencySummary, summarizeMs } from './latencies.ts'
 import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 
-/** Answers of an API process to anybody. */
 export type ServerAnswers = {
-  /** null: it is no Tallystick server. */
+  /** null: not a Tallystick server. */
   readonly version: string | null
-  /** Status of `/readyz`. */
   readonly readyStatus: number
-  /** Latency of `/livez`, which asks no database, on an open connection. */
+  /** Latency of `/livez`, which does not use the database, on an open connection. */
   readonly roundTrip: LatencySummary
-  /** Against this machine. null: the answer has no Date. */
+  /** Offset from this machine's clock. null: the answer has no Date header. */
   readonly clock: ClockOffset | null
 }
 
-/** A Date header has whole seconds: the time was in its second. */
+/** A Date header has whole seconds, so the time was within that second. */
 const DATE_MS = 1_000
 
-/** Throws what `fetch` throws where nobody answers. */
+/** Reads a server's public answers. Throws the errors of `fetch`. */
 export async function askServer(baseUrl: URL, now: () => number): Promise<ServerAnswers> {
   const ready = await ask(new URL(pathBelow(baseUrl, 'readyz')), now)
   const answers: Answer[] = []
@@ -53,7 +51,7 @@ async function ask(url: URL, now: () => number): Promise<Answer> {
   return { status: response.status, body, tookMs, clock }
 }
 
-/** Reads no more of the answer than a server of ours would send, because it may be any server. */
+/** Reads at most PREFLIGHT_ANSWER_CHARS_MAX of the answer, because it may be any server. */
 async function readStart(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -78,7 +76,7 @@ function narrowest(answers: readonly Answer[]): ClockOffset | null {
   return clocks.sort((a, b) => a.errorMs - b.errorMs)[0] ?? null
 }
 
-/** A server may stand below a path of its own. */
+/** A server's address may include a path. */
 function pathBelow(baseUrl: URL, name: string): string {
   return `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}/${name}`
 }

@@ -1,6 +1,6 @@
 import type { LatencySummary } from './latencies.ts'
 
-/** Milliseconds with three figures: the histogram has no more. */
+/** Formats milliseconds with three digits, the precision of the histogram. */
 export function msOf(nanoseconds: number): string {
   const ms = nanoseconds / 1e6
   return `${ms >= 100 ? ms.toFixed(0) : ms.toPrecision(3)} ms`
@@ -18,7 +18,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 || size >= 100 ? Math.round(size) : size.toPrecision(3)} ${units[unit]}`
 }
 
-/** A list as one reads it. */
+/** Joins items with commas and "and". */
 export function listText(items: readonly string[]): string {
   return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
 }

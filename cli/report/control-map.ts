@@ -30,14 +30,14 @@ const schema = z.strictObject({
     ),
 })
 
-/** Controls, and the entries that are evidence for each. */
+/** Controls, and which entries are evidence for each. */
 export type ControlMap = z.output<typeof schema>
 export type Control = ControlMap['controls'][number]
 
-/** One control that takes everything. */
+/** Default map: one control for all entries. */
 export const NO_MAP: ControlMap = { title: 'All entries', controls: [{ id: 'all', title: 'All entries' }] }
 
-/** A control map, YAML 1.2. Throws UsageError. */
+/** Reads a control map in YAML 1.2. Throws UsageError. */
 export async function readControlMap(path: string): Promise<ControlMap> {
   let value: unknown
   try {
@@ -54,12 +54,15 @@ export async function readControlMap(path: string): Promise<ControlMap> {
   )
 }
 
-/** Ids of the controls that the row is evidence for. */
+/** Returns the ids of the controls that the row is evidence for. */
 export function controlsOf({ controls }: ControlMap, row: ReportRow): string[] {
   return controls.filter((control) => isEvidence(control, row)).map(({ id }) => id)
 }
 
-/** Whether the row is evidence for the control: it matches all that the control says. A type may be a name, for all its versions. */
+/**
+ * Returns whether the row is evidence for the control: it matches all conditions. A type may be a name, for all
+ * versions.
+ */
 export function isEvidence(
   { kinds, types, agents }: Control,
   { kind, type, agent, onBehalfOf }: ReportRow,

@@ -15,7 +15,7 @@ const COLUMNS = [
   'leaf',
 ] as const satisfies readonly (keyof ReportRow)[]
 
-/** A table of all rows, with the controls that each is evidence for (RFC 4180); the verifier's line stands in the last row. */
+/** Yields a CSV table (RFC 4180) of all rows with their controls. The last row has the verifier's line. */
 export async function* csvOf(
   rows: AsyncIterable<ReportRow>,
   map: ControlMap,
@@ -32,7 +32,7 @@ function csvLine(fields: readonly string[]): string {
   return `${fields.map(csvField).join(',')}\r\n`
 }
 
-/** A spreadsheet takes what begins with these characters for a formula, and runs it: an apostrophe makes it text. */
+/** Spreadsheets run text that begins with these characters as a formula. An apostrophe prevents that. */
 export function csvField(value: string): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -3,7 +3,7 @@ import { OTHER_OUTCOME, type ReportRow } from './rows.ts'
 
 const MS_PER_DAY = 86_400_000
 
-/** Numbers of one day: `YYYY-MM-DD`, in UTC. */
+/** Counts of one day, `YYYY-MM-DD` in UTC. */
 export type DayFigures = {
   readonly day: string
   rows: number
@@ -11,7 +11,7 @@ export type DayFigures = {
   outcomes: Record<string, number>
 }
 
-/** Counts rows by day, and by outcome. */
+/** Counts rows by day and by outcome. */
 export class Figures {
   readonly #days = new Map<string, DayFigures>()
   readonly #names = new Set<string>()
@@ -33,7 +33,7 @@ export class Figures {
     figures.outcomes[name] = (figures.outcomes[name] ?? 0) + 1
   }
 
-  /** Days in order; those without a row are left out. */
+  /** Days in order, without empty ones. */
   get days(): DayFigures[] {
     return [...this.#days.values()].sort((a, b) => (a.day < b.day ? -1 : 1))
   }
@@ -45,7 +45,7 @@ export class Figures {
     return sum
   }
 
-  /** Bars of a plot over time, of as many days each as it takes. */
+  /** Returns the bars of a plot over time. Each bar covers as many days as needed to stay below PLOT_BARS_MAX. */
   bars(read: (figures: DayFigures) => number): { readonly from: string; readonly value: number }[] {
     const days = this.days
     const [first, last] = [days[0], days.at(-1)]

@@ -14,7 +14,7 @@ figure{margin:1rem 0}figcaption{font-weight:600}svg{width:100%;height:auto}.leaf
 const COLUMNS = ['Seq', 'Recorded', 'Kind', 'Record', 'Type', 'Agent', 'For', 'Outcome', 'Signed by', 'Leaf']
 
 /**
- * One file that is printed as it is: no script, nothing is fetched, and everything that others wrote is escaped. `rows` is read once for each
+ * Yields a printable HTML file: no script, no external resource, all foreign text escaped. Reads `rows` once per
  * control, so that memory does not grow with the file.
  */
 export async function* htmlOf(

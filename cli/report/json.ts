@@ -2,7 +2,7 @@ import { type ControlMap, controlsOf } from './control-map.ts'
 import type { Figures } from './figures.ts'
 import type { ReportRow } from './rows.ts'
 
-/** One JSON object: the map, figures by day, rows with the controls that each is evidence for, and the verifier's line. */
+/** Yields one JSON object: the map, counts by day, rows with their controls, and the verifier's line. */
 export async function* jsonOf(
   rows: AsyncIterable<ReportRow>,
   map: ControlMap,

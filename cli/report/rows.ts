@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../src/proof/json/json-value.ts'
 import { isObject } from '../../src/proof/statement/fields.ts'
 import { STATEMENT } from '../../src/proof/statement/kinds.ts'
 
-/** Facts that a report shows about an entry, or about a record of a batch; empty where it has none. */
+/** Facts about an entry, or about a record of a batch. Empty texts where there is no value. */
 export type ReportRow = {
   readonly seq: number
   readonly recordedAt: string
@@ -13,17 +13,18 @@ export type ReportRow = {
   readonly type: string
   readonly agent: string
   readonly onBehalfOf: string
-  /** State after it, a verdict, an outcome, or the status that an agent's record says. */
+  /** A verdict, an outcome, the new state, or the status in an agent's record. */
   readonly outcome: string
   readonly denied: boolean
-  /** Empty for a registered statement: the verifier's last line says who signed it. */
+  /** Empty for a registered statement. The verifier's last line tells who signed it. */
   readonly signedBy: 'server' | 'agent' | ''
   readonly leaf: string
 }
 
 /**
- * Rows of a verified entry of a bundle: no fact of a row comes from an unverified line. Entries outside of a range, and entries that only give the keys of
- * a selection, have rows too. `types`: types of the gated records so far, for the rows of their steps.
+ * Yields the rows of a verified entry of a bundle. Every fact comes from a verified line. Entries outside a range,
+ * and entries that only provide the keys of a selection, have rows too. `types`: types of the gated records so far,
+ * for the rows of their steps.
  */
 export function* rowsOf(entry: VerifiedBundleEntry, types: Map<string, string>): Generator<ReportRow> {
   const { seq, kind, leaf } = entry
@@ -49,7 +50,10 @@ export function* rowsOf(entry: VerifiedBundleEntry, types: Map<string, string>):
   yield { ...always, record, type, onBehalfOf, ...outcomeOf(predicate, document) }
 }
 
-/** An agent's own record of an action says its status or a decision (docs/types.md); a step its verdict, outcome or state. */
+/**
+ * Returns the outcome: of a step its verdict, outcome or state, of an agent's own record its status or decision
+ * (docs/types.md).
+ */
 function outcomeOf(predicate: JsonObject, document: JsonValue): Pick<ReportRow, 'outcome' | 'denied'> {
   const shown = isObject(document) ? document : {}
   const signed = textOf(predicate['verdict']) || textOf(predicate['outcome']) || textOf(predicate['to'])
@@ -58,9 +62,9 @@ function outcomeOf(predicate: JsonObject, document: JsonValue): Pick<ReportRow, 
   return { outcome, denied: DENIALS.has(outcome) }
 }
 
-/** Plain words: nothing that a spreadsheet would take for a formula, or a separator. */
+/** Plain words without anything that a spreadsheet would treat as a formula or a separator. */
 const OUTCOME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
-/** Stands for outcomes that are no plain words, or too many. */
+/** Replaces outcomes that are not plain words, or too many. */
 export const OTHER_OUTCOME = 'other'
 const DENIALS: ReadonlySet<string> = new Set(['reject', 'denied', 'deny'])
 

@@ -7,12 +7,13 @@ import type { ExportSource } from '../../sdk/verify/export-source.ts'
 import { ROWS_BUFFER_CHARS } from './limits.ts'
 import { type ReportRow, rowsOf } from './rows.ts'
 
-/** A bundle that was verified, and its rows, which may be read again and again. */
+/** A verified bundle with its rows, which can be read several times. */
 export type VerifiedRows = { readonly report: BundleReport; readonly rows: () => AsyncIterable<ReportRow> }
 
 /**
- * Verifies a bundle and calls `work` with its rows, which are in a temporary file meanwhile. A report reads the rows once for each control. The bundle is
- * read only once, because another process could change it. Throws VerificationError as checkBundle does.
+ * Verifies a bundle and calls `work` with its rows, which are stored in a temporary file meanwhile. A report reads
+ * the rows once per control. The bundle is read only once, because another process could change it. Throws
+ * VerificationError like checkBundle.
  */
 export async function withVerifiedRows<Result>(
   source: ExportSource,

@@ -3,13 +3,13 @@ import { fromBase64, fromHex, toBase64 } from '../../src/proof/bytes.ts'
 import type { Sha256, Signer } from '../../src/proof/crypto.ts'
 import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
 
-/** Content of `witness.json`: the key, and the logs that a checkpoint was cosigned of, by the hash of their origin. */
+/** Content of `witness.json`: the key, and the logs with cosigned checkpoints, by the hash of their origin. */
 export type Identity = {
   readonly name: string
-  /** 32 bytes, base64: RFC 8032's private key. */
+  /** 32 bytes in base64: the private key of RFC 8032. */
   readonly seed: string
   readonly cosigned: readonly string[]
-  /** Logs among these of which the key has cosigned more than the state knows. */
+  /** Logs whose state was rolled back: the key has cosigned more than the state knows. */
   readonly rolledBack: readonly string[]
 }
 
@@ -21,7 +21,7 @@ export function newIdentity(name: string): Identity {
   return { name, seed: toBase64(randomBytes(SEED_BYTES)), cosigned: [], rolledBack: [] }
 }
 
-/** Throws an Error for what newIdentity and the state never write. */
+/** Parses `witness.json`. Throws an Error for content that newIdentity and the state never write. */
 export function parseIdentity(text: string): Identity {
   const { name, seed, cosigned, rolledBack } = JSON.parse(text) as Partial<Identity>
   if (typeof name !== 'string' || typeof seed !== 'string' || fromBase64(seed).length !== SEED_BYTES)

@@ -25,7 +25,7 @@ type ServeDeps = {
   readonly warn: (message: string) => void
 }
 
-/** The two requests of C2SP tlog-witness. Throws SourceError where the address cannot be had. */
+/** Serves the two requests of C2SP tlog-witness. Throws SourceError if the address is not available. */
 export async function serve(
   deps: ServeDeps,
   { host, port }: { host: string; port: number },
@@ -78,7 +78,7 @@ async function answer(
   return text === null ? { status: 400, body: 'the body is not UTF-8\n' } : witness.addCheckpoint(text)
 }
 
-/** null: it is not UTF-8. */
+/** null: not UTF-8. */
 function decode(body: Buffer): string | null {
   try {
     return utf8Decode(body)
@@ -87,7 +87,7 @@ function decode(body: Buffer): string | null {
   }
 }
 
-/** null: it is too long. */
+/** null: too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -102,7 +102,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
 function send(response: ServerResponse, { status, body, isSize = false }: WitnessAnswer): void {
   const type = isSize ? 'text/x.tlog.size' : 'text/plain; charset=utf-8'
   const more = status === 429 || status === 503 ? { 'retry-after': '1' } : {}
-  // The rest of a body that was too long is not read.
+  // The rest of a body that is too long is not read.
   const close = status === 413 ? { connection: 'close' } : {}
   response.writeHead(status, { 'content-type': type, ...more, ...close }).end(body)
 }

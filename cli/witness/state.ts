@@ -20,14 +20,14 @@ import { WITNESS_FORKS_KEPT_MAX, WITNESS_LOCK_STALE_MS } from './limits.ts'
 const IDENTITY = 'witness.json'
 const NOTE_NAME = /^([0-9a-f]{64})\.note$/
 
-/** The largest checkpoint of a log that was cosigned, with the cosignature. */
+/** The largest cosigned checkpoint of a log, with the cosignature. */
 type Cosigned = { readonly tree: LogTree; readonly note: string }
 
 /**
- * A folder with the key of a witness, and for each log the newest checkpoint that it has cosigned. All that a cosignature is worth rests on
- * this never going back: so one process has it at a time, `keep` returns when the disk has it, and a folder that lacks something is refused.
- * A folder that was put back as a whole looks like one of its past. Nobody can tell from inside; but a checkpoint that comes with a later
- * cosignature of this key shows it (`isRolledBack`).
+ * A folder with the key of a witness, and for each log the newest cosigned checkpoint. A cosignature is worthless if
+ * this state ever goes back. So one process uses it at a time, `keep` returns when the data is on disk, and an
+ * incomplete folder is refused. A folder restored as a whole looks like a past state, which cannot be detected from
+ * inside. A checkpoint with a later cosignature of this key reveals it (`isRolledBack`).
  */
 export class WitnessState {
   readonly signer: Signer
@@ -40,7 +40,10 @@ export class WitnessState {
   #identityWrites: Promise<unknown> = Promise.resolve()
   #forks = new Map<string, number>()
 
-  /** Throws UsageError or SourceError, which say what to do. `name`: needed for a new folder; otherwise it must be the folder's. */
+  /**
+   * Opens the folder. Throws UsageError or SourceError, which tell what to do. `name`: required for a new folder,
+   * otherwise it must match.
+   */
   static async open(
     path: string,
     name: string | undefined,
@@ -72,12 +75,12 @@ export class WitnessState {
     this.key = makeNoteKey(identity.name, 'cosignature', this.signer.key, providers.sha256)
   }
 
-  /** null: no checkpoint of it was cosigned. */
+  /** null: no checkpoint of this log was cosigned. */
   findSeen(origin: string): SeenTree | null {
     return this.#cosigned.get(this.hashOf(origin))?.tree ?? null
   }
 
-  /** The newest cosigned note of a log, by the SHA-256 of its origin. */
+  /** Returns the newest cosigned note of a log, by the SHA-256 of its origin. */
   findNote(hash: string): string | null {
     return this.#cosigned.get(hash)?.note ?? null
   }
@@ -86,7 +89,10 @@ export class WitnessState {
     return toHex(this.#providers.sha256(utf8Encode(origin)))
   }
 
-  /** Returns when the note is on disk: only then may it be answered. `note`: with the log's signature and the cosignature. */
+  /**
+   * Stores a note with the log's signature and the cosignature. Returns when it is on disk, and only then may it be
+   * sent.
+   */
   async keep(tree: LogTree, note: string): Promise<void> {
     const hash = this.hashOf(tree.origin)
     await this.#write(`${hash}.note`, note)
@@ -95,7 +101,7 @@ export class WitnessState {
     this.#cosigned.set(hash, { tree, note })
   }
 
-  /** Keeps what a log has signed of a size that it had signed another tree of: with the note that was cosigned it convicts the log. */
+  /** Stores a note of a log that signed two trees of one size. Together with the cosigned note it convicts the log. */
   async keepFork(tree: LogTree, note: string): Promise<void> {
     const hash = this.hashOf(tree.origin)
     const kept = this.#forks.get(hash) ?? 0
@@ -104,7 +110,7 @@ export class WitnessState {
     await this.#write(`${hash}.fork-${tree.size}-${toHex(tree.root).slice(0, 16)}`, note)
   }
 
-  /** Whether the key has cosigned more of this log than the folder knows; found once, it stays so. */
+  /** Returns whether the key has cosigned more of this log than the folder knows. Once true, it stays true. */
   async isRolledBack(signed: { readonly note: Note; readonly tree: LogTree } | null): Promise<boolean> {
     if (signed === null) return false
     const { note, tree } = signed
@@ -141,7 +147,7 @@ export class WitnessState {
     for (const hash of this.#identity.cosigned) {
       if (!this.#cosigned.has(hash)) throw lost(join(this.#folder, `${hash}.note`), 'is gone')
     }
-    // A process that was killed had written the note, and not the list yet.
+    // A killed process had written the note, but not the list yet.
     const cosigned = [...this.#cosigned.keys()].sort()
     if (cosigned.length > this.#identity.cosigned.length) await this.#writeIdentity({ cosigned })
   }
@@ -161,7 +167,7 @@ export class WitnessState {
     }
   }
 
-  /** One at a time, because requests of other logs write it too; each writes what all before it have changed. */
+  /** Serialized, because requests of other logs write the file too. Each write contains all earlier changes. */
   async #writeIdentity(change: Partial<Identity>): Promise<void> {
     this.#identity = { ...this.#identity, ...change }
     const write = this.#identityWrites.then(() => this.#write(IDENTITY, formatIdentity(this.#identity)))
@@ -169,7 +175,7 @@ export class WitnessState {
     await write
   }
 
-  /** A process that was stopped for long may have lost the folder to another, which has gone on. */
+  /** A process that was suspended for long may have lost the folder to another one, which has continued. */
   async #write(file: string, content: string): Promise<void> {
     this.#lock.requireHeld()
     await replaceFile(join(this.#folder, file), content)

@@ -17,12 +17,15 @@ import {
 } from './limits.ts'
 import { START_ANEW, type WitnessState } from './state.ts'
 
-/** Answer of a witness. `size`: the body is a size (409), and no text. */
+/** Answer of a witness. `isSize`: the body is a size (409), not a text. */
 export type WitnessAnswer = { readonly status: number; readonly body: string; readonly isSize?: boolean }
 
 export const TOO_MANY: WitnessAnswer = { status: 429, body: 'too many requests: come again in a second\n' }
 
-/** Checkpoints that the log has signed and that its tree has grown to: others can't use up the log's own by naming it, or by sending its old ones. */
+/**
+ * Limit of checkpoints that the log has signed and that grow its tree. Others cannot use up this limit by naming the
+ * log, or by sending its old checkpoints.
+ */
 const PER_LOG = {
   requestsPerSecond: WITNESS_REQUESTS_PER_LOG_PER_SECOND,
   burst: WITNESS_REQUESTS_PER_LOG_BURST,
@@ -33,15 +36,15 @@ type WitnessDeps = {
   readonly logs: ReadonlyMap<string, KnownLog>
   readonly providers: ProofProviders
   readonly now: () => number
-  /** Hears of what a log should not have signed. */
+  /** Called with what a log should not have signed. */
   readonly warn: (message: string) => void
 }
 
-/** C2SP tlog-witness over a folder: one decision at a time for each log, which is on disk before anybody hears of it. */
+/** C2SP tlog-witness over a folder. Makes one decision at a time per log, which is on disk before it is sent. */
 export class Witness {
   readonly #deps: WitnessDeps
   readonly #limits = new RateLimits(() => performance.now())
-  /** By origin: the last request, and how many there are. */
+  /** By origin: the last request, and the number of open ones. */
   readonly #queues = new Map<string, { last: Promise<unknown>; length: number }>()
 
   /** By origin: the newest cosignature. */
@@ -51,7 +54,7 @@ export class Witness {
     this.#deps = deps
   }
 
-  /** The origin that a body names, if it is of a log that is known here. */
+  /** Returns the origin that a body names, if it is a known log. */
   findOrigin(body: string): string | null {
     const begin = body.indexOf('\n\n') + 2
     const origin = body.slice(begin, body.indexOf('\n', begin))
@@ -94,7 +97,7 @@ export class Witness {
 
   async #cosign({ signed: { note, tree } }: Judgement & { refusal: null }): Promise<WitnessAnswer> {
     const { state, logs, providers, now } = this.#deps
-    // Its own copy of the name, because the request's keeps the whole request.
+    // The log's own copy of the name, because the request's string would keep the whole request in memory.
     const { origin, keys } = logs.get(tree.origin)!
     const isNew = state.findSeen(origin)?.size !== tree.size
     if (isNew && !this.#limits.charge([{ name: 'log', id: origin, limit: PER_LOG }]).allowed) return TOO_MANY
@@ -105,9 +108,9 @@ export class Witness {
     const text = aloneText(note.text)
     const seconds = Math.floor(nowMs / 1_000)
     const line = cosign(text, seconds, state.key.name, state.signer, providers.sha256)
-    // The disk has this tree already, and anybody can send the newest checkpoint again.
+    // The disk already has this tree, and anybody can send the newest checkpoint again.
     if (isNew) {
-      // The lines of others are anybody's.
+      // Lines of other keys could come from anybody.
       const own = keys
         .flatMap((key) => signaturesOf(note.signatures, key))
         .map(({ name, keyId, signature }) => signatureLine(name, keyId, signature))

@@ -5,7 +5,7 @@ import { type Column, Facts, Id, Page, Section, Shown, State, Table, Time } from
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
-/** All agents with all keys, or one agent with its own. `id`: an agent, or a key. */
+/** All agents with all keys, or one agent with its keys. `id`: of an agent or a key. */
 export function AgentsPage({ session, id }: { session: Session; id: string }) {
   return id.startsWith('agt_') ? (
     <OneAgent key={id} session={session} id={id} />

@@ -6,7 +6,7 @@ import { Agent, type Column, Failure, Page, Shown, Table, Time } from '../parts/
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
-/** Audits of the whole ledger by its server, newest first: what each found, or why it failed. */
+/** Audits of the whole ledger by the server, newest first, with their findings or errors. */
 export function AuditsPage({ session }: { session: Session }) {
   const { client } = session
   const audits = useAsked(

@@ -30,7 +30,7 @@ const COLUMNS: Column<Place>[] = [
   { name: 'Published', cell: ({ publishedAt }) => <Time at={publishedAt} /> },
 ]
 
-/** Signed sizes of the ledger, their witnesses, and what this browser keeps of them. */
+/** Signed sizes of the ledger, their witnesses, and the key and checkpoint that this browser stores. */
 export function CheckpointsPage({ session, size }: { session: Session; size: string }) {
   const { client } = session
   const list = useAsked((signal) => client.checkpoints.list({ limit: PAGE_ROWS }, { signal }).page(), [])
@@ -143,7 +143,7 @@ function One({
   )
 }
 
-/** Keys of witnesses that the reader trusts. */
+/** Keys of the witnesses that the reader trusts. */
 function Witnesses({
   witnesses,
   keep,
@@ -203,7 +203,7 @@ function Witnesses({
   )
 }
 
-/** Memory of this browser, which the reader can set and clear. */
+/** The key and checkpoint that this browser stores. The reader can set and clear them. */
 function Kept({ session: { ledger } }: { session: Session }) {
   const [kept, setKept] = useState(() => keptOf(ledger.id))
   const [noteKey, setNoteKey] = useState('')

@@ -10,7 +10,7 @@ import type { Session } from '../session.ts'
 
 const DAY_MS = 86_400_000
 
-/** One day of the fleet: who did what, what was decided, what went wrong, and what has no outcome. */
+/** One day of the fleet: actions, decisions, failures, and actions without an outcome. */
 export function DayPage({ session, query }: { session: Session; query: URLSearchParams }) {
   const day = /^\d{4}-\d\d-\d\d$/.exec(query.get('date') ?? '')?.[0] ?? dayOf(Date.now())
   const asked = useAsked((signal) => readDay(session, day, signal), [day])
@@ -106,7 +106,7 @@ function Findings({ session, records }: { session: Session; records: readonly Le
   )
 }
 
-/** One row a deed, with its outcome and the decisions about it. */
+/** A table with one row per deed, with its outcome and its decisions. */
 function Deeds({
   caption,
   deeds,

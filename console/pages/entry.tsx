@@ -6,7 +6,6 @@ import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 import { keyOf } from '../trust.ts'
 
-/** One entry of the chain, whatever it is about. */
 export function EntryPage({ session, seq: text }: { session: Session; seq: string }) {
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0
   const asked = useAsked(

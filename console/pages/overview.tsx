@@ -21,7 +21,6 @@ import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 import { ago } from '../times.ts'
 
-/** How the ledger stands, and what comes in. */
 export function OverviewPage({ session }: { session: Session }) {
   const { client } = session
   const newest = useAsked(

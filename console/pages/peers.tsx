@@ -196,7 +196,7 @@ const DIFFERENCES: Column<Difference>[] = [
   { name: 'Theirs', cell: ({ theirs }) => (theirs === null ? '–' : `version ${theirs.version}`) },
 ]
 
-/** Whether both sides have the same entries. A peer without a comparison is not a fault. */
+/** Shows whether both sides have the same entries. A missing comparison is not a fault. */
 function Agreement({ found: { reconciled, reasons } }: { found: PeerReconciliation }) {
   if (reconciled) return <State state="both have the same" tone="good" />
   const faults = reasons.filter((reason) => reason !== 'not_asked')

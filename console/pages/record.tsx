@@ -16,7 +16,7 @@ import type { Session } from '../session.ts'
 import { keep, keptOf, keyOf } from '../trust.ts'
 import type { RecordVerdict } from '../verifier.ts'
 
-/** A record: where it stands, whether it is true, and every entry of it. */
+/** A record with its state, its verification and all of its entries. */
 export function RecordPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const peer = query.get('peer') ?? undefined
   const asked = useAsked((signal) => session.client.records.get(id, { peer, signal }), [id, peer])
@@ -55,7 +55,6 @@ export function RecordPage({ session, id, query }: { session: Session; id: strin
   )
 }
 
-/** Runs the verifier on the record as it is shown. */
 function VerdictOfRecord({ session, record }: { session: Session; record: LedgerRecord }) {
   const { client, ledger } = session
   const [verdict, setVerdict] = useState<RecordVerdict | null>(null)
@@ -203,7 +202,6 @@ function Payload({ record: { payload, digest, salt, metadata, gated } }: { recor
   )
 }
 
-/** Delivery, to be read beside what was agreed. */
 function Delivered({ session: { names }, record: { gated } }: { session: Session; record: LedgerRecord }) {
   const { completion } = gated!
   if (completion === null) {
@@ -237,7 +235,7 @@ function Delivered({ session: { names }, record: { gated } }: { session: Session
   )
 }
 
-/** Findings of the rules, and of the one who judges. */
+/** Results of the rules, and the verdict. */
 function Judged({ session: { names }, record: { gated } }: { session: Session; record: LedgerRecord }) {
   const { verification, verdict, overturn, revision, cancellation, tolerances, revisions, maxRevisions } =
     gated!
@@ -337,7 +335,10 @@ function Timeline({
   )
 }
 
-/** Returns the entries that erased documents of the record, which are not among its own entries. Empty if the key may not read them. */
+/**
+ * Returns the entries that erased documents of the record, which are not among its own entries. Empty if the key may
+ * not read them.
+ */
 async function readErasures(
   { client }: Session,
   { erasure }: LedgerRecord,
@@ -388,7 +389,7 @@ function Entry({ entry }: { entry: RecordEntry }) {
   )
 }
 
-/** Rules that compared nothing leave an empty list. */
+/** True for null, and for the empty list of rules that compared nothing. */
 function isEmpty(document: unknown): boolean {
   return document == null || (Array.isArray(document) && document.length === 0)
 }

@@ -15,7 +15,7 @@ import { SearchPage } from './search.tsx'
 import { VerifyPage } from './verify.tsx'
 import { WorkPage } from './work.tsx'
 
-/** The page of an address, for all pages but the overview. */
+/** Shows the page of an address, for all pages except the overview. */
 export function RestPage({ route, session }: { route: Route; session: Session }) {
   const { page, id, query } = route
   switch (page) {

@@ -22,7 +22,6 @@ import {
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
-/** Retention rules, holds, and erased documents. */
 export function RetentionPage({ session }: { session: Session }) {
   const { client } = session
   const rules = useAsked((signal) => client.retention.rules({ signal }), [])
@@ -75,7 +74,7 @@ export function RetentionPage({ session }: { session: Session }) {
 
 type ErasureEvent = LedgerEvent & { readonly type: 'payload.erased' }
 
-/** Signed entries that erased documents, newest first. The chain is read in parts, from its beginning. */
+/** Signed entries that erased documents, newest first. Reads the chain from its beginning, in parts. */
 function Erasures({ session }: { session: Session }) {
   const [found, setFound] = useState<ErasuresFound | null>(null)
   const { isBusy, error, act } = useAct()
@@ -154,14 +153,14 @@ function erasureColumns({ names }: Session): Column<ErasureEvent>[] {
   ]
 }
 
-/** Name of the document of a record in a subject. */
+/** Returns the kind of document that a subject names. */
 function documentOf(subject: string): string {
   if (subject.endsWith('/reason')) return 'reason'
   if (subject.endsWith('/values')) return 'compared values'
   return subject.startsWith('cmp_') ? 'evidence' : 'payload'
 }
 
-/** Which records it is about. */
+/** Shows which records a rule or a hold covers. */
 function Selection({
   session,
   type,
@@ -268,7 +267,7 @@ function Lift({ session, hold, done }: { session: Session; hold: Hold; done: () 
   )
 }
 
-/** Type and agent that a form has: what is empty is left out. */
+/** Type and agent of a form. Empty values are ignored. */
 type Narrow = { readonly type: string; readonly agent: string }
 
 const EVERYTHING: Narrow = { type: '', agent: '' }
@@ -308,7 +307,7 @@ function NarrowFields({
   )
 }
 
-/** A rule is looked at before it is set: what is erased does not come back. */
+/** Form for a rule. Shows a preview before the rule is set, because erased documents cannot be restored. */
 function RuleForm({ session, done }: { session: Session; done: () => void }) {
   const { retention } = session.client
   const [of, setOf] = useState(EVERYTHING)

@@ -9,7 +9,7 @@ import { type Run, readRun, readTrace } from '../runs.ts'
 import type { Session } from '../session.ts'
 import { duration } from '../times.ts'
 
-/** Page of a run or a trace: actions with their nesting, times and outcomes. */
+/** Page of a run or a trace: deeds with their nesting, times and outcomes. */
 export function RunPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const trace = query.get('trace')
   const { drawn, error } = useRun((show, signal) =>
@@ -52,7 +52,7 @@ export function RunPage({ session, id, query }: { session: Session; id: string; 
 
 type Drawn = { readonly deeds: readonly Deed[]; readonly records: number; readonly state: Run['state'] }
 
-/** Returns the deeds of a run while it is read, renewed every RUN_DRAW_EVERY_MS. */
+/** Returns the deeds of a run while it is read, updated every RUN_DRAW_EVERY_MS. */
 function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise<void>) {
   const [drawn, setDrawn] = useState<Drawn | null>(null)
   const [error, setError] = useState<Error | null>(null)

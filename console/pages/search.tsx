@@ -12,12 +12,12 @@ import { placeOf } from '../places.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
-/** Filters of `GET /v1/records` that have a field here, with its label. */
+/** Filters of `GET /v1/records` that have a field here, with their labels. */
 const FILTERS = FILTER_ENTRIES.flatMap(([name, { label }]) => (label ? [[name, label] as const] : []))
 const STATES =
   'RECORDED CREATED ACTIVE SUBMITTED VERIFIED DISCREPANT ACCEPTED REJECTED CANCELLED EXPIRED'.split(' ')
 
-/** One box for whatever a reader has in hand, and filters that are the address. */
+/** One field for any text, and filters that are part of the address. */
 export function SearchPage({ session, query }: { session: Session; query: URLSearchParams }) {
   return (
     <Page title="Search">
@@ -175,7 +175,7 @@ function Where({ id, found }: { id: string; found: readonly FoundRecord[] }) {
   return <code>{found.find(({ record }) => record.id === id)?.where}</code>
 }
 
-/** Sentence about how many records were searched for a text, and what cannot be found. */
+/** Tells how many records were searched for a text, and what cannot be found. */
 function Read({
   findings: { found, read, readTo, withoutPayload, next },
   isReading,
@@ -204,7 +204,7 @@ function Read({
   )
 }
 
-/** Suggestions: for a name that was read as an agent's, and if nothing was found. */
+/** Suggests what to try: for a name that was treated as an agent's, and if nothing was found. */
 function NextToTry({
   session: { names, ledger },
   text,

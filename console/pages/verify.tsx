@@ -3,7 +3,7 @@ import { Failure, Page } from '../parts/basics.tsx'
 import { VerifyFile } from '../parts/verify-file.tsx'
 import type { verifyFile } from '../verifier.ts'
 
-/** Works without a key, and, once it is open, without the server. */
+/** Verifies a file. Needs no key, and once open, no server. */
 export function VerifyPage() {
   const [verify, setVerify] = useState<{ file: typeof verifyFile } | null>(null)
   const [error, setError] = useState<Error | null>(null)

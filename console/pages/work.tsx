@@ -7,7 +7,10 @@ import { Steps } from '../parts/steps.tsx'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
-/** States in which gated work waits. `mine`: roles of the agent that takes the next step. `none`: text for an empty list; null: the list is hidden. */
+/**
+ * Groups of waiting gated work. `mine`: roles of the agent that takes the next step. `none`: text for an empty group.
+ * null: the group is hidden.
+ */
 const WAITS = [
   {
     title: 'For a verdict',
@@ -34,7 +37,10 @@ type Wait = (typeof WAITS)[number]
 
 type Waiting = Wait & { readonly records: readonly LedgerRecord[]; readonly isWhole: boolean }
 
-/** Page of gated work that waits, oldest first, with the decision in each row. `for=me`: only work that waits for the agent of this key. */
+/**
+ * Waiting gated work, oldest first, with its decisions in each row. `for=me`: only work that waits for the agent of
+ * this key.
+ */
 export function WorkPage({ session, query }: { session: Session; query: URLSearchParams }) {
   const { ledger, names } = session
   const isMine = query.get('for') === 'me'
@@ -81,7 +87,7 @@ export function WorkPage({ session, query }: { session: Session; query: URLSearc
   )
 }
 
-/** `me`: returns only work whose next step is for this agent. null: all work. */
+/** Reads one group. `me`: only work whose next step is this agent's. null: all work. */
 async function readWaiting(
   { client }: Session,
   wait: Wait,
@@ -121,7 +127,7 @@ function Works({
   )
 }
 
-/** One piece of work: what was agreed and delivered, for whom it waits, and the steps that this key may take. */
+/** One gated record: payload, delivery, who must act, and the steps that this key may take. */
 function Work({ record, session, reload }: { record: LedgerRecord; session: Session; reload: () => void }) {
   const { id, type, payload, gated } = record
   const { principal, performer, deadline, completion, verification, revision } = gated!

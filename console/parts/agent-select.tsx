@@ -1,6 +1,5 @@
 import type { Session } from '../session.ts'
 
-/** One of the ledger's agents, or none. */
 export function AgentSelect({
   label,
   session,

@@ -6,9 +6,15 @@ import { linkTo } from '../router.ts'
 import { ago, clockTime } from '../times.ts'
 import { JsonTree } from './json-tree.tsx'
 
-/* Components of all pages. Texts of a ledger become text nodes, with marks for hidden characters: console/shown-text.ts. */
+/*
+ * Components of all pages. Texts of a ledger become text nodes, with marks for hidden characters:
+ * console/shown-text.ts.
+ */
 
-/** An id with a button that copies it; `to`: the page that shows it. `short`: its end alone, which is what ids of one time differ in. */
+/**
+ * An id with a copy button. `to`: link to its page. `short`: shows only the end, in which ids of the same time
+ * differ.
+ */
 export function Id({ id, to, short }: { id: string; to?: string | undefined; short?: boolean }) {
   const text = short ? shortened(id) : id
   const code = <code title={id}>{text}</code>
@@ -28,7 +34,7 @@ function shortened(id: string): string {
 const COPY_PATH = 'M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1'
 const COPIED_PATH = 'M2.5 8.5l4 4 7-9'
 
-/** Button that copies a text. `label`: name of the text; default: the text itself. */
+/** Button that copies a text. `label`: name of the text. Default: the text itself. */
 export function Copy({ text, label = text }: { text: string; label?: string }) {
   const [isCopied, setIsCopied] = useState(false)
   useEffect(() => {
@@ -36,7 +42,7 @@ export function Copy({ text, label = text }: { text: string; label?: string }) {
     const timer = setTimeout(() => setIsCopied(false), COPIED_MS)
     return () => clearTimeout(timer)
   }, [isCopied])
-  // Browsers have a clipboard for pages of https and of this machine alone.
+  // Browsers offer a clipboard only to pages of https and of this machine.
   if (navigator.clipboard === undefined) return null
   const copy = () => navigator.clipboard.writeText(text).then(() => setIsCopied(true))
   return (
@@ -48,7 +54,7 @@ export function Copy({ text, label = text }: { text: string; label?: string }) {
   )
 }
 
-/** An agent by its name, if that is known; `system`, and agents of other ledgers, as they are. */
+/** Shows an agent by name if it is known. `system` and agents of other ledgers are shown as ids. */
 export function Agent({ id, names }: { id: string; names: ReadonlyMap<string, string> }) {
   const name = names.get(id)
   if (name === undefined)
@@ -73,7 +79,7 @@ export function Time({ at }: { at: string | null }) {
   )
 }
 
-/** One timer for all times of a page: a live list has hundreds. */
+/** One timer for all times of a page, since a live list has hundreds. */
 const watchers = new Set<(nowMs: number) => void>()
 setInterval(() => {
   for (const watch of watchers) watch(Date.now())
@@ -120,17 +126,17 @@ const TONES: Readonly<Record<string, Tone>> = {
   invited: 'wait',
 }
 
-/** A state as text, with a colour besides. */
+/** A state as text, with a colour. */
 export function State({ state, tone = toneOf(state) }: { state: string; tone?: Tone }) {
   return <span class={`state ${tone}`}>{state}</span>
 }
 
-/** Tone of a state. Writers may use any word, such as `constructor`, so only own members are read. */
+/** Returns the tone of a state. Reads only own members, because writers may use any word, such as `constructor`. */
 function toneOf(state: string): Tone {
   return Object.hasOwn(TONES, state) ? TONES[state]! : 'plain'
 }
 
-/** Shows a JSON value, which can be folded and copied. A text is shown unchanged. */
+/** Shows a JSON value that can be folded and copied. A string is shown unchanged. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <Scrolled label={label} kind="text">
@@ -139,7 +145,7 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   )
 }
 
-/** A page: its one heading, which has the focus when it opens. */
+/** A page with its heading, which gets the focus when the page opens. */
 export function Page({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
   return (
     <>
@@ -158,7 +164,7 @@ export function Section({ title, children }: { title: string; children: Componen
   )
 }
 
-/** Names and values, one below the other. Values that are null are left out. */
+/** A list of names and values. Leaves out values that are null. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl>
@@ -174,7 +180,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   )
 }
 
-/** A part that is scrolled by itself, and not with the page. It takes the focus, or a keyboard could not scroll it. */
+/** A part that scrolls separately from the page. Focusable, so that a keyboard can scroll it. */
 function Scrolled({
   label,
   kind = '',
@@ -195,8 +201,8 @@ function Scrolled({
 export type Column<T> = { readonly name: string; readonly cell: (row: T) => ComponentChildren }
 
 /**
- * `caption`: for screen readers. A wide table scrolls separately from the page. On a phone each row is a card: the first cell is its heading, the
- * others follow the names of their columns.
+ * A table. `caption`: for screen readers. A wide table scrolls separately from the page. On a phone each row is a
+ * card: the first cell is its heading, the others follow the names of their columns.
  */
 export function Table<T>({
   caption,
@@ -241,7 +247,6 @@ export function Table<T>({
   )
 }
 
-/** Why something is not shown. */
 export function Failure({ error }: { error: Error }) {
   const scope = error instanceof ApiError && error.code === 'forbidden' ? error.problem.scope : undefined
   if (scope !== undefined) return <Lacking scope={scope} />
@@ -252,7 +257,7 @@ export function Failure({ error }: { error: Error }) {
   )
 }
 
-/** A key that lacks a scope is told which, and how to get one that has it. */
+/** Tells which scope the key lacks, and how to make a key with it. */
 export function Lacking({ scope }: { scope: string }) {
   return (
     <p class="quiet">
@@ -262,7 +267,7 @@ export function Lacking({ scope }: { scope: string }) {
   )
 }
 
-/** Data once it is there; before that it is said that it is asked for, or why it is not there. */
+/** Shows the data, or that it is loading, or its error. */
 export function Shown<T>({
   of: { data, error },
   children,

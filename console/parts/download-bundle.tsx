@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A link that saves a bundle as a file. */
 export function DownloadBundle({ name, lines }: { name: string; lines: string | Blob }) {
   const [url, setUrl] = useState<string | null>(null)
   useEffect(() => {

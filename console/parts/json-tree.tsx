@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { JSON_MEMBERS_MAX, JSON_OPEN_MEMBERS_MAX } from '../limits.ts'
 import { Copy, count } from './basics.tsx'
 
-/** Shows a JSON value whose objects and lists can be folded. Texts are quoted, to distinguish them from numbers. */
+/** Shows a JSON value whose objects and lists can be folded. Strings are quoted, to distinguish them from numbers. */
 export function JsonTree({ value, label }: { value: unknown; label: string }) {
   return (
     <div class="json">
@@ -33,7 +33,7 @@ function Value({
   return <Members name={name} value={value} isOpen={isOpen} isTop={isTop} />
 }
 
-/** Members are drawn when they are unfolded for the first time. */
+/** Members are drawn when they are first unfolded. */
 function Members({
   name,
   value,
@@ -87,7 +87,7 @@ function Name({ name }: { name: string | undefined }) {
   )
 }
 
-/** Text of a value. A line break follows each escaped line feed. */
+/** Returns the text of a value, with a line break after each escaped line feed. */
 function textOf(value: unknown): string {
   return JSON.stringify(value).replaceAll('\\n', '\\n\n')
 }
@@ -101,7 +101,7 @@ function isSmall(value: unknown): boolean {
   return walk(value)
 }
 
-/** Name of a member, quoted if it is not a plain identifier. */
+/** Returns the name of a member, quoted if it is not a plain identifier. */
 export function nameOf(name: string): string {
   return /^[\w.$-]+$/.test(name) ? name : JSON.stringify(name)
 }

@@ -6,8 +6,8 @@ import type { Session } from '../session.ts'
 import { Agent, type Column, Failure, Id, State, Table, Time } from './basics.tsx'
 
 /**
- * Events as they come, newest first, so many at most: drawn together every quarter of a second, however many there are. While the
- * reader holds the list, or has the focus in it, it stands still.
+ * Live events, newest first, at most LIVE_EVENTS_MAX. Drawn every quarter of a second, however many there are. The
+ * list stands still while the reader pauses it, or has the focus in it.
  */
 export function Live({ session }: { session: Session }) {
   const { client } = session

@@ -6,7 +6,7 @@ import { duration } from '../times.ts'
 import { Agent, type Column, Id, State, Table, Time } from './basics.tsx'
 import { nameOf } from './json-tree.tsx'
 
-/** Table of records: what happened and when comes first, the id last. `more`: additional columns. */
+/** Table of records. `more`: additional columns. */
 export function Records({
   caption,
   records,
@@ -39,10 +39,13 @@ export function Records({
   )
 }
 
-/** Outcome or state of a record, and one line of its payload. For built-in types the line has the most important members. */
+/**
+ * Shows outcome or state of a record, and one line of its payload. For built-in types the line has the most important
+ * members.
+ */
 export function Summary({ record }: { record: LedgerRecord }) {
   const { payload, erasure, gated, state } = record
-  // A record without gating has only one state, which is not shown.
+  // A notarized record has only one state, which is not shown.
   const word = gated === null ? wordOf(record) : state
   return (
     <span class="summary">
@@ -60,7 +63,7 @@ export function Summary({ record }: { record: LedgerRecord }) {
   )
 }
 
-/** How it ended, or was decided; null of other types. */
+/** Returns the status or decision in a record. null for other types. */
 export function wordOf({ type, payload }: LedgerRecord): string | null {
   const { status, decision } = (payload ?? {}) as { status?: unknown; decision?: unknown }
   if (type === 'agent-outcome/1' || type === 'mcp-call/1') return text(status)
@@ -95,7 +98,10 @@ const SUMMARIES: Readonly<Record<string, Parts>> = {
   'otel-log/1': ({ eventName, body }) => [text(eventName), body === undefined ? null : JSON.stringify(body)],
 }
 
-/** A value in one line. Members of an object are listed: `boxes: 40, deliver: "wire"`. Texts are quoted, so that no text looks like a member. */
+/**
+ * Returns a value in one line. Members of an object are listed: `boxes: 40, deliver: "wire"`. Strings are quoted, so
+ * that none looks like a member.
+ */
 export function membersOf(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
   const members = Object.entries(value).map(([name, member]) => `${nameOf(name)}: ${JSON.stringify(member)}`)
@@ -103,8 +109,8 @@ export function membersOf(value: unknown): string {
 }
 
 /**
- * Shows the decision of an `approval/1`. The decider is a claim of the record's writer. The signature proves only who wrote the record, or that the
- * server accepted it from that agent.
+ * Shows the decision of an `approval/1`. Who decided is a claim of the record's writer. The signature proves only who
+ * wrote the record, or that the server accepted it from that agent.
  */
 export function Decision({ record, session }: { record: LedgerRecord; session: Session }) {
   const { actor, entry, payload } = record
@@ -121,7 +127,7 @@ export function Decision({ record, session }: { record: LedgerRecord; session: S
   )
 }
 
-/** Name of the party that decided, by an `approval/1`. */
+/** Returns the name of the party that decided, from an `approval/1`. */
 export function approverOf(by: unknown): string | null {
   const { kind, id } = (by ?? {}) as { kind?: unknown; id?: unknown }
   return [text(kind), text(id)].filter((part) => part !== null).join(' ') || null

@@ -5,7 +5,7 @@ import { has, type Session } from '../session.ts'
 import { wordsOf } from '../words.ts'
 import { Failure, Section } from './basics.tsx'
 
-/** A step that the reader's agent may take, if the record's state, the agent's part and the key's scopes allow it. */
+/** A step that the reader's agent may take if the record's state, the agent's role and the key's scopes allow it. */
 type Step = {
   readonly name: string
   readonly needsReason: boolean
@@ -14,7 +14,7 @@ type Step = {
 }
 
 const reasonOf = (reason: string) => (reason === '' ? {} : { reason })
-/** Version of the record that the reader has seen: nothing is done to another one. */
+/** Restricts the step to the version that the reader has seen. */
 const as = ({ version }: LedgerRecord) => ({ ifVersion: version })
 
 const ACCEPT: Step = {
@@ -56,7 +56,7 @@ const ACTIVATE: Step = {
   take: ({ client }, record) => client.records.activate(record.id, {}, as(record)),
 }
 
-/** Steps of the reader. The server decides; these are the ones that it would not refuse at once. */
+/** Returns the steps that the server would not refuse at once. The server decides. */
 export function stepsOf(session: Session, { nextEvents, gated }: LedgerRecord): Step[] {
   if (gated === null) return []
   const me = session.ledger.key.agent
@@ -95,7 +95,7 @@ export function Next({
   )
 }
 
-/** Buttons for steps. A second button confirms each step, because a step is final. Nothing if the key may take no step. */
+/** Buttons for steps. A second button confirms each, because a step is final. Empty if the key may take none. */
 export function Steps({
   session,
   record,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Verdict } from '../verifier.ts'
 
-/** Finding of the verifier. One that is bad turns the whole page red, for as long as it is shown. */
+/** Shows a verdict. A negative one turns the whole page red while it is shown. */
 export function VerdictSection({ verdict, children }: { verdict: Verdict; children?: ComponentChildren }) {
   const { ok, title, reason, basis } = verdict
   useEffect(() => {

@@ -14,7 +14,7 @@ type Row = {
   readonly deed: Deed
   /** From 1 on. */
   readonly level: number
-  /** Index of the parent row; -1: none. */
+  /** Index of the parent row. -1: none. */
   readonly parent: number
   readonly isFolded: boolean
 }
@@ -22,8 +22,8 @@ type Row = {
 type Scale = { readonly fromMs: number; readonly lengthMs: number }
 
 /**
- * Shows deeds as rows, each with a bar for its time. One row is in the Tab order; arrow keys move between rows and fold them, Enter opens the
- * content of a row (treegrid of the ARIA Authoring Practices).
+ * Shows deeds as rows, each with a bar for its time. One row is in the Tab order. Arrow keys move between rows and
+ * fold them, Enter opens the content of a row (treegrid of the ARIA Authoring Practices).
  */
 export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session: Session }) {
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map())
@@ -156,10 +156,10 @@ type DeedRowProps = {
 }
 
 const DRAWN_BY = ['level', 'isFolded', 'isOpen', 'isActive', 'fromMs', 'lengthMs', 'names'] as const
-/** Members that a row shows. Deeds are new objects at each drawing, so these are compared. */
+/** Members that a row shows. They are compared one by one, because each drawing makes new deeds. */
 const DEED_DRAWN_BY = ['record', 'ending', 'beganMs', 'endedMs', 'inside', 'troubles'] as const
 
-/** Row of a deed. A run may have thousands, so a row is drawn again only if it has changed. */
+/** Row of a deed. Redrawn only if it has changed, because a run may have thousands of rows. */
 class DeedRow extends Component<DeedRowProps> {
   override shouldComponentUpdate(next: DeedRowProps): boolean {
     const { deed } = this.props
@@ -256,7 +256,7 @@ class DeedRow extends Component<DeedRowProps> {
   }
 }
 
-/** Error of an outcome; null: the deed ended well, or has no error. */
+/** Returns the error of a deed. null: it ended well. */
 function failureOf({ ending, outcomes, record }: Deed): string | null {
   if (ending === 'ok') return null
   const given = { ...record.payload, ...outcomes.at(-1)?.payload } as Record<string, unknown>

@@ -2,8 +2,8 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { type Tallystick, verify } from '@tallystick/sdk'
 
 /**
- * A ledger's checkpoints in a file, one a line, as `tallystick checkpoints watch` keeps them: each an extension of the one before. Keep the
- * file where the ledger's operator can't reach it.
+ * A ledger's checkpoints in a file, one per line, as `tallystick checkpoints watch` writes them. Each extends the one
+ * before. Store the file where the ledger's operator cannot reach it.
  */
 export class KeptCheckpoints {
   readonly notes: string[]
@@ -22,7 +22,10 @@ export class KeptCheckpoints {
     return new KeptCheckpoints(file, await readNotes(file), noteKey, tallystick)
   }
 
-  /** Throws VerificationError where the ledger that it is of does not begin with the one that was kept: it was cut, or rewritten. */
+  /**
+   * Appends a checkpoint. Throws VerificationError if its ledger does not begin with the stored one, because it was
+   * cut or rewritten.
+   */
   async keep(note: string): Promise<void> {
     if (this.notes.includes(note)) return
     const noteKey = this.#noteKey
@@ -30,7 +33,7 @@ export class KeptCheckpoints {
     const last = this.notes.at(-1)
     if (last !== undefined) {
       const from = await verify.checkpoint(last, { noteKey })
-      // Adds nothing. Whether the ledger is still as large as it was is found by its export.
+      // A smaller checkpoint adds nothing. Verifying the export shows whether the ledger still has its size.
       if (to.size < from.size) return
       const proof = await this.#findProof(from.size, to.size)
       await verify.consistency(proof, { from: last, to: note, noteKey })
@@ -39,7 +42,7 @@ export class KeptCheckpoints {
     this.notes.push(note)
   }
 
-  /** Equal sizes need no proof: the checkpoints are the same, or contradict each other. */
+  /** Reads the consistency proof. Equal sizes need none: the checkpoints are the same, or contradict each other. */
   async #findProof(from: number, to: number) {
     return from === to ? { from, to, path: [] } : this.#tallystick.checkpoints.consistency(from, to)
   }

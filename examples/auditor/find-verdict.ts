@@ -4,8 +4,8 @@ import { type EntryLine, type PublishedKey, verify } from '@tallystick/sdk'
 const VERDICTS: readonly string[] = ['verdict-rendered', 'verdict-overturned']
 
 /**
- * Where the last verdict over a record is in an export that was verified; null: nowhere. The server is not asked: it could answer an
- * earlier one.
+ * Returns the seq of the last verdict on a record in a verified export. null: there is none. The server is not asked,
+ * because it could name an earlier one.
  */
 export async function findVerdict(copy: string, record: string): Promise<number | null> {
   const file = await open(copy)
@@ -13,7 +13,7 @@ export async function findVerdict(copy: string, record: string): Promise<number 
   let seq: number | null = null
   for await (const text of file.readLines()) {
     const line = JSON.parse(text) as Partial<EntryLine> & { keys?: PublishedKey[] }
-    // Entries under a compromised key were held to the kept checkpoints when the export was verified.
+    // Verifying the export has already compared entries of compromised keys with the stored checkpoints.
     if (line.keys) keys = line.keys.map((key) => ({ ...key, compromisedAt: null }))
     if (line.envelope === undefined || !VERDICTS.includes(line.kind!)) continue
     const { subjects } = await verify.envelope(line.envelope, { keys })

@@ -2,7 +2,7 @@ import { fromBase64 } from '../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
 import { parseStatement } from '../../src/proof/statement/statement.ts'
 
-/** An entry of an export, as it is drawn; `receives`: the leaf of the other chain's entry that it names, or null. */
+/** An entry of an export, for drawing. `receives`: leaf of the other chain's entry that it names, or null. */
 export type ChainEntry = {
   readonly seq: number
   readonly kind: string
@@ -13,7 +13,7 @@ export type ChainEntry = {
 
 export type Chain = { readonly name: string; readonly entries: readonly ChainEntry[] }
 
-/** The entries of an export (docs/formats/export.md), in order. */
+/** Returns the entries of an export (docs/formats/export.md), in order. */
 export function readChain(text: string): ChainEntry[] {
   return text
     .trimEnd()
@@ -26,7 +26,10 @@ export function readChain(text: string): ChainEntry[] {
     })
 }
 
-/** Leaf that names another ledger's entry: in a receipt, a step that takes an offer, the second half of a handshake. */
+/**
+ * Returns the leaf by which an entry names another ledger's entry: in a receipt, a step that takes an offer, or the
+ * second half of a handshake.
+ */
 function receivedLeaf(predicate: Readonly<Record<string, unknown>>): string | null {
   const { received, offer, counterpart } = predicate as {
     received?: { leaf: string }
@@ -46,8 +49,8 @@ const LEAF_CHARS = 8
 const ARROWS = ['◀──', '──▶'] as const
 
 /**
- * One line an exchange: what one chain received beside the entry that it names, in the order of time. Anybody who stands in a second
- * line is in brackets there: a step that takes an offer receives, and is received.
+ * Draws one line per exchange, in the order of time: what one chain received, beside the entry that it names. An
+ * entry that occurs again is in brackets: a step that takes an offer receives, and is received.
  */
 export function drawChains(left: Chain, right: Chain): string[] {
   const chains = [left.entries, right.entries] as const
@@ -66,7 +69,7 @@ export function drawChains(left: Chain, right: Chain): string[] {
   return [`${left.name.padEnd(width)}       ${right.name}`, ...lines]
 }
 
-/** A row for each entry that receives one, and for each that the other side has not received. */
+/** Returns a row for each entry that receives another, and for each that the other side has not received. */
 function rowsOf(chains: readonly [readonly ChainEntry[], readonly ChainEntry[]], side: 0 | 1): Row[] {
   const other = side === 0 ? 1 : 0
   const theirs = new Map(chains[other].map((entry) => [entry.leaf, entry]))

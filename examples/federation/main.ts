@@ -1,9 +1,9 @@
 /*
  * npm run example -- federation
  *
- * Two organisations, each with a server, a database and keys of its own, on this machine: Acme commissions work from an agent of
- * Bolt's. Told line by line; at the end both chains stand side by side, and are reconciled offline from two exports. Everything
- * lies in a temporary folder that goes when it ends.
+ * Two organisations on this machine, each with its own server, database and keys. Acme commissions work from an agent
+ * of Bolt. The example prints each step. At the end it shows both chains side by side, and reconciles them offline
+ * from two exports. All files are in a temporary folder that is removed at the end.
  */
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { drawChains, readChain } from './chains.ts'
 import { Organisation, runTallystick } from './organisation.ts'
 
 const dataDir = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : tmpdir(), 'tallystick-demo-'))
-// A root user's Postgres runs as somebody else, who passes through.
+// Started by root, Postgres runs as another user, who must be able to enter this folder.
 chmodSync(dataDir, 0o711)
 const organisations: Organisation[] = []
 const interrupted = new AbortController()
@@ -28,7 +28,7 @@ try {
   await Promise.all(organisations.map((organisation) => organisation.stop()))
   rmSync(dataDir, { recursive: true, force: true })
 }
-// Requests under way at an interruption are not waited for.
+// Does not wait for requests that are under way at an interruption.
 process.exit()
 
 async function play(): Promise<void> {

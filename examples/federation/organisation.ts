@@ -14,11 +14,11 @@ const WAIT_SECONDS = 20
 // biome-ignore lint/suspicious/noExplicitAny: answers of our own servers
 type Answer = any
 
-/** A server of `npm start`, in a folder of its own, allowed to send to this machine. */
+/** A server of `npm start` in a folder of its own, which may send to this machine. */
 export class Organisation {
   readonly name: string
   readonly url: string
-  /** `led_…`, once it is ready. */
+  /** `led_…`, after `ready`. */
   ledger = ''
   #key = ''
   readonly #dataDir: string
@@ -51,7 +51,7 @@ export class Organisation {
         TALLYSTICK_DRAIN_SECONDS: '0',
         TALLYSTICK_LOG_LEVEL: 'warn',
       },
-      // In a process group of its own: Ctrl-C is for the example, which then stops it.
+      // A process group of its own, so that Ctrl-C reaches only the example, which then stops the server.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -62,7 +62,7 @@ export class Organisation {
     return organisation
   }
 
-  /** Until it has a ledger and its key. */
+  /** Resolves when the server has a ledger and its key. */
   async ready(): Promise<void> {
     const giveUpAt = Date.now() + READY_MS_MAX
     while (!this.#said.includes('Ctrl-C stops it')) {
@@ -81,7 +81,7 @@ export class Organisation {
     await once(this.#process, 'exit')
   }
 
-  /** Sends a request and returns its answer; throws unless it succeeded. `key`: by default the first one. */
+  /** Sends a request and returns its answer. Throws unless it succeeded. `key`: default is the first key. */
   async ask(
     method: string,
     path: string,
@@ -92,7 +92,10 @@ export class Organisation {
     throw new Error(`${this.name}: ${method} ${path} answered ${status}: ${text}`)
   }
 
-  /** A record once it stands so: each request waits at the server until it moves on. Until it has come here it is nothing. */
+  /**
+   * Returns a record when it is in the state. Each request waits at the server for a change. Before the record has
+   * arrived, the server answers 404.
+   */
   async untilRecord(id: string, state: string, signal: AbortSignal): Promise<Answer> {
     const known: { etag?: string } = {}
     for (const giveUpAt = Date.now() + SHARED_MS_MAX; ; ) {
@@ -113,7 +116,7 @@ export class Organisation {
     }
   }
 
-  /** Answer of an address once it is the wanted one. */
+  /** Polls an address until `isIt` accepts its answer. Returns the answer. */
   async until(path: string, isIt: (answer: Answer) => boolean, signal: AbortSignal): Promise<Answer> {
     for (const giveUpAt = Date.now() + SHARED_MS_MAX; ; await sleep(LOOK_EVERY_MS, undefined, { signal })) {
       const { status, text } = await this.#send('GET', path, this.#key)
@@ -129,7 +132,7 @@ export class Organisation {
     return text
   }
 
-  /** Kid of the server's first key, which an auditor has from its operator. */
+  /** Returns the kid of the server's first key. An auditor would get it from the operator. */
   async firstKid(): Promise<string> {
     const { keys } = await this.ask('GET', '/.well-known/tallystick-keys.json')
     return keys.find(({ use }: { use: string }) => use === 'envelope').kid
@@ -159,7 +162,7 @@ export class Organisation {
   }
 }
 
-/** Runs the command line, as a user would. Returns the output of both streams. */
+/** Runs the command line like a user. Returns exit code and output of both streams. */
 export async function runTallystick(args: readonly string[]): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, [join(PROJECT_DIR, 'cli', 'tallystick.ts'), ...args], {
     cwd: PROJECT_DIR,
@@ -175,7 +178,7 @@ export async function runTallystick(args: readonly string[]): Promise<{ code: nu
   return { code, output }
 }
 
-/** Leaves out the variables that configure a Tallystick of the person who runs the example. */
+/** Leaves out variables that configure the user's own Tallystick. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Notarizer, Tallystick, type TallystickOptions } from '@tallystick/sdk'
 import { type Delivery, euros, type FleetTypes } from './survey.ts'
 
-/** Agents of the fleet, and what each may do: its own work, and nothing else. */
+/** Agents of the fleet and their scopes: each may do only its own work. */
 const SCOPES = {
   planner: ['records:write', 'records:read:own'],
   researcher: ['records:write', 'records:read:own'],
@@ -13,7 +13,7 @@ const SCOPES = {
 
 export type Fleet = { readonly [Name in keyof typeof SCOPES]: FleetAgent }
 
-/** The gateway's work: each agent is registered, and gets a key of its own. */
+/** Done by the gateway: registers each agent and gives it a key of its own. */
 export async function openFleet(gateway: Tallystick<FleetTypes>, server: TallystickOptions): Promise<Fleet> {
   const fleet: Record<string, FleetAgent> = {}
   for (const [name, scopes] of Object.entries(SCOPES)) {
@@ -30,7 +30,7 @@ export class FleetAgent {
   readonly id: string
   readonly keyId: string
   readonly client: Tallystick<FleetTypes>
-  /** Takes what it is told at once, and sends it in batches. */
+  /** Accepts records at once, and sends them in batches. */
   readonly ledger: Notarizer<FleetTypes>
 
   constructor(agent: { name: string; id: string; keyId: string; client: Tallystick<FleetTypes> }) {
@@ -41,7 +41,7 @@ export class FleetAgent {
     this.ledger = agent.client.notarizer()
   }
 
-  /** Calls a tool, and writes down that it did; does not wait for the ledger. */
+  /** Calls a tool and records the call, without waiting for the ledger. */
   async callTool<Result>(tool: string, input: object, call: () => Result | Promise<Result>): Promise<Result> {
     const startedAt = performance.now()
     const result = await call()
@@ -49,7 +49,7 @@ export class FleetAgent {
     return result
   }
 
-  /** Looks up so many prices, each with a tool call, and makes a delivery of them. */
+  /** Reads so many prices, each with a tool call, and returns the delivery. */
   async collectPrices(topic: string, count: number): Promise<Delivery> {
     const lines: string[] = []
     for (let page = 1; page <= count; page++) {
@@ -61,7 +61,7 @@ export class FleetAgent {
   }
 }
 
-/** A price that is the same at every run. */
+/** Returns a price that is the same in every run. */
 function priceOf(topic: string, page: number): number {
   return createHash('sha256').update(`${topic} ${page}`).digest().readUInt16BE(0)
 }

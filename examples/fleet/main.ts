@@ -1,9 +1,9 @@
 /*
  * npm run example -- fleet
  *
- * A fleet of simulated agents beside `npm start`: a planner commissions surveys of prices, a researcher delivers them and passes part of
- * the work on to a scraper. Every tool call is notarized; every delivery is checked by rules and judged. At the end an auditor
- * exports the ledger and verifies it offline.
+ * A fleet of simulated agents for the server of `npm start`. A planner commissions surveys of prices. A researcher
+ * delivers them, and delegates a part to a scraper. Every tool call is notarized, and every delivery is checked by
+ * rules and judged. At the end an auditor exports the ledger and verifies it offline.
  */
 import { Tallystick, verify } from '@tallystick/sdk'
 import { credentials } from '../credentials.ts'
@@ -34,7 +34,7 @@ async function surveyWithARevision({ planner, researcher, scraper }: Fleet): Pro
   say('planner', 'wants 20 prices of copper for at most 1.00 EUR', order.id)
   await researcher.client.records.activate(order.id)
 
-  // Delegating is commissioning work oneself, under the order. On this gate the rules alone are the judge.
+  // To delegate, an agent commissions work itself, below the order. On this gate the rules alone decide.
   const part = await researcher.client.records.create({
     type: 'survey/1',
     payload: { topic: 'copper', prices: 12, budget: euros(0.5) },
@@ -61,7 +61,7 @@ async function surveyWithARevision({ planner, researcher, scraper }: Fleet): Pro
   const { state, version } = await planner.client.records.until(order.id, CHECKED)
   say('researcher', `delivers 20 prices: ${state}`)
 
-  // Judges what it has seen: had anything come in between, the version would be another.
+  // Judges only the version that it has seen. After any change the version would differ.
   sayVerdict(
     'planner',
     await planner.client.records.verdict(order.id, { verdict: 'accept' }, { ifVersion: version }),
@@ -89,7 +89,7 @@ async function surveyInDispute({ planner, researcher, arbiter }: Fleet): Promise
   sayVerdict('arbiter', await arbiter.client.records.overturn(id, { reason: 'the price had doubled since' }))
 }
 
-/** Sends what the notarizers still hold before the keys are gone. */
+/** Sends the notarizers' waiting records before the keys are revoked. */
 async function closeFleet(fleet: Fleet): Promise<void> {
   for (const { name, ledger } of Object.values(fleet)) {
     await ledger.close()

@@ -1,12 +1,12 @@
 import type { TypeDefinition, TypeMap } from '@tallystick/sdk'
 
-/* Terms of the fleet's work: a survey of prices, the smallest number of them, and the highest cost. */
+/* Terms of the fleet's work: a survey of prices, their minimum number, and the maximum cost. */
 
 type Money = { readonly amount: string; readonly currency: string }
 export type Survey = { readonly topic: string; readonly prices: number; readonly budget: Money }
 export type Delivery = { readonly prices: number; readonly cost: Money; readonly sheet: string }
 
-/** For the compiler: what the registered types hold. */
+/** Contents of the registered types, for the compiler. */
 export interface FleetTypes extends TypeMap {
   readonly 'survey/1': { readonly payload: Survey; readonly evidence: Delivery }
 }
@@ -18,7 +18,10 @@ const MONEY = {
   additionalProperties: false,
 }
 
-/** For the server: it holds every payload and delivery to the schemas, and compares the two by the rules. */
+/**
+ * Definition for the server, which checks every payload and delivery by the schemas, and compares the two by the
+ * rules.
+ */
 export const SURVEY: TypeDefinition = {
   name: 'survey',
   version: 1,

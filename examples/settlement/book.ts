@@ -1,15 +1,15 @@
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { verify } from '@tallystick/sdk'
 
-/** Fate of a signal: acted upon, or why not. */
+/** Result of a signal: acted on, or why not. */
 export type Taken = 'paid' | 'held' | 'known, or overtaken' | 'paid before: somebody must look'
 
 type Line = Pick<verify.VerifiedSignal, 'record' | 'version' | 'decision'>
 
 /**
- * Signals that were acted upon, in a file, one a line. It stands for the payer's database: there, one transaction looks the
- * record up, notes its version and orders the payment, under a unique key of record and version, and a second one of paid
- * records.
+ * File of the signals that were acted on, one per line. It stands for the payer's database. There, one transaction
+ * would read the record, store its version and order the payment, under a unique key of record and version, and a
+ * second one of paid records.
  */
 export class Book {
   readonly #file: number
@@ -29,9 +29,9 @@ export class Book {
   }
 
   /**
-   * A signal may come again, and after a later one (a dead letter that was delivered by hand): only a higher version of
-   * a record counts. A record is paid once in any case, because a ledger that was restored from a backup may judge it
-   * anew.
+   * Takes a signal. It may come again, or after a later one (a dead letter delivered by hand): only a higher version
+   * of a record counts. A record is paid once in any case, because a ledger restored from a backup may judge it
+   * again.
    */
   take({ record, version, decision }: verify.VerifiedSignal): Taken {
     if (version <= (this.#versions.get(record) ?? 0)) return 'known, or overtaken'

@@ -1,9 +1,9 @@
 /*
  * npm run example -- settlement [--port 8787] [--folder settlement]
  *
- * Moves money when a ledger says so: receives the webhooks of an endpoint for `signal.emitted`, believes only signed
+ * Moves money when a ledger says so. It receives the webhooks of an endpoint for `signal.emitted`, trusts only signed
  * statements, and acts once. WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that made the endpoint. Runs
- * until it is ended.
+ * until it is stopped.
  */
 import { mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -13,7 +13,10 @@ import { verify, webhooks } from '@tallystick/sdk'
 import { Book } from './book.ts'
 import { keptTrust } from './trust.ts'
 
-/** A signal takes a few KiB, and never more than its envelope and what repeats it: 32 KiB each, and Base64. */
+/**
+ * A signal takes a few KiB. It is never larger than its envelope and the members that repeat it: 32 KiB each, plus
+ * Base64.
+ */
 const BODY_BYTES_MAX = 256 * 1024
 
 const { values } = parseArgs({
@@ -31,7 +34,10 @@ server.listen(Number(values.port), '127.0.0.1', () => {
   console.log(`settles what ${ledger} says, on ${JSON.stringify(server.address())}`)
 })
 
-/** 2xx: dealt with, or not for us. All else is sent again, for a day and more: time for somebody to mend what is wrong. */
+/**
+ * Returns the status. 2xx: handled, or not relevant. Any other answer is delivered again for more than a day, which
+ * leaves time to fix the cause.
+ */
 async function receive(request: IncomingMessage): Promise<number> {
   try {
     const event = await webhooks.verify(await readBody(request), request.headers, endpoint)
@@ -51,12 +57,12 @@ async function settle(event: webhooks.VerifiedWebhook<'signal.emitted'>): Promis
     console.log(`${signal.decision} ${signal.once}: ${book.take(signal)}`)
   } catch (error) {
     if (!(error instanceof verify.SignalExpiredError)) throw error
-    // Sent again, it would be as late.
+    // A new delivery would be just as late.
     console.error(`${error}: somebody must look`)
   }
 }
 
-/** The bytes as they came: the signature is over them. */
+/** Returns the bytes as received, because the signature covers them. */
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   const pieces: Buffer[] = []
   let bytes = 0

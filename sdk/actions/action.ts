@@ -6,42 +6,48 @@ type Decided = BuiltInTypes['approval/1']['payload']
 
 /** An action that an agent is about to begin. */
 export type Call = Pick<Intent, 'kind' | 'name'> & {
-  /** Where that is: name or URL of an MCP server, host of an API. */
+  /** Name or URL of the MCP server, or host of the API. */
   readonly server?: string | undefined
-  /** The call's id, as the framework has it. */
+  /** Id that the framework gave the call. */
   readonly callId?: string | undefined
   /** Conversation, session or thread. */
   readonly session?: string | undefined
-  /** Name of the agent or subagent that acts. */
   readonly agent?: string | undefined
-  /** Any value. Recorded by its digest, or with `content` as it is. */
+  /** Any value. The record has its digest, or with `content` the value itself. */
   readonly arguments?: unknown
-  /** The program that tells it, with its version; absent: that of the `Actions`. */
+  /** Name and version of the reporting program. Default: `framework` of the `Actions`. */
   readonly framework?: string | undefined
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
-  /** The action that it is a part of. */
+  /** Action that this action is part of. */
   readonly parent?: Action | undefined
-  /** W3C Trace Context; absent: the parent's trace, or a new one. */
+  /** W3C Trace Context. Default: the parent's trace, or a new one. */
   readonly traceparent?: string | undefined
   readonly occurredAt?: Date | string | undefined
 }
 
 /**
- * `held`: the deed MUST wait for `permitted`, for the record says that it did. `before`: it may begin sooner, because the record waits in
- * memory or in a spool. `after`: it is done.
+ * When the record is written, compared with the action.
+ *
+ * - `held`: the caller MUST wait for `permitted` before it acts. The record states that it waited.
+ * - `before`: the action may begin sooner, because the record waits in memory or in a spool.
+ * - `after`: the action has ended already.
  */
 export type Told = NonNullable<Intent['told']>
 
 /**
- * How an action ended (docs/reference/outcomes.md). `ok`: it is known to have succeeded. `error`: it is known to have failed. `denied`: it
- * did not begin, because a person, a rule or its caller stopped it. `unknown`: every other case. An error with `ok` does not compile.
+ * How an action ended (docs/reference/outcomes.md). An error with `ok` does not compile.
+ *
+ * - `ok`: the action is known to have succeeded.
+ * - `error`: the action is known to have failed.
+ * - `denied`: the action did not begin, because a person, a rule or its caller stopped it.
+ * - `unknown`: every other case.
  */
 export type Outcome = {
-  /** Any value. Recorded by its digest, or with `content` as it is. */
+  /** Any value. The record has its digest, or with `content` the value itself. */
   readonly result?: unknown
   /** A class or a code, such as `timeout`: letters, digits and `_ $ . : -`. Default: the class of the error. */
   readonly errorType?: string | undefined
-  /** Absent: since `begin`. */
+  /** Default: the time since `begin`. */
   readonly durationMs?: number | undefined
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   readonly occurredAt?: Date | string | undefined
@@ -50,14 +56,17 @@ export type Outcome = {
   | {
       readonly status: Exclude<Ended['status'], 'ok'>
       /**
-       * The thrown value. The presence of this member says that something was thrown, even if the value is undefined. The record has its class
-       * as `errorType`, and the digest of its text, or with `content` the text.
+       * The thrown value. If this member is present, something was thrown, even if the value is undefined. The record
+       * has its class as `errorType`, and the digest of its text, or with `content` the text.
        */
       readonly error?: unknown
     }
 )
 
-/** Outcome of a deed that threw, or whose promise rejected: `error`, or `unknown` if the error means that the caller stopped waiting. */
+/**
+ * Returns the outcome of an action that threw, or whose promise rejected. The status is `unknown` if the error means
+ * that the caller stopped waiting (abort, cancellation, timeout), otherwise `error`.
+ */
 export function outcomeOfThrown(error: unknown): {
   readonly status: 'error' | 'unknown'
   readonly error: unknown
@@ -65,9 +74,12 @@ export function outcomeOfThrown(error: unknown): {
   return { status: isBrokenOff(error) ? 'unknown' : 'error', error }
 }
 
-/** Names of such errors: AbortError, CanceledError, APIUserAbortError, ReadTimeoutError. */
+/** Names of errors of callers that stopped waiting: AbortError, CanceledError, APIUserAbortError, ReadTimeoutError. */
 const BROKEN_OFF = /(Abort|Aborted|Cancel|Canceled|Cancelled|Timeout)(Error|Exception)$/
-/** Codes of Node, undici and axios, which have one class for all errors: ETIMEDOUT, ECONNABORTED, UND_ERR_HEADERS_TIMEOUT. */
+/**
+ * Codes of such errors. Node, undici and axios have one class for all errors: ETIMEDOUT, ECONNABORTED,
+ * UND_ERR_HEADERS_TIMEOUT.
+ */
 const BROKEN_OFF_CODE = /TIMEDOUT|TIMEOUT|ABORT|CANCEL/
 
 function isBrokenOff(error: unknown): boolean {
@@ -76,7 +88,8 @@ function isBrokenOff(error: unknown): boolean {
     return (
       [name, kind?.name].some((name) => typeof name === 'string' && BROKEN_OFF.test(name)) ||
       (typeof code === 'string' && BROKEN_OFF_CODE.test(code)) ||
-      // The error of `fetch` itself. Another error is one of the deed, whatever it was caused by.
+      // Only for the error of `fetch` itself does the cause count. Any other error is the action's own, whatever
+      // caused it.
       (name === 'TypeError' && message === 'fetch failed' && cause !== error && isBrokenOff(cause))
     )
   } catch {
@@ -90,31 +103,34 @@ export type Decision = Pick<Decided, 'decision' | 'by'> & {
   readonly occurredAt?: Date | string | undefined
 }
 
-/** Writes what becomes of an action: `Actions`. */
+/** Implemented by `Actions`. */
 export type Writer = {
   end(action: Action, outcome: Outcome): void
   decide(action: Action, decision: Decision): void
 }
 
-/** An action that was begun, and how to say what became of it. Made by `Actions.begin`. */
+/** An action that has begun. `Actions.begin` returns it. */
 export class Action {
-  /** Without the arguments: an action that is open for long must not keep them in memory. */
+  /** The call without its arguments: a long-running action must not keep them in memory. */
   readonly call: Omit<Call, 'arguments'>
-  /** Name of its record, until the record has an id. */
+  /** Identifies the record until the record has an id. */
   readonly handle: string
   readonly traceparent: string
   readonly depth: number
   /**
-   * Resolves when it may begin: at once, or of one that is held as soon as its record is in the ledger. Rejects with NotRecordedError if it is
-   * not; its outcome `denied` is then recorded.
+   * Resolves when the action may begin: at once, or for a `held` action when the ledger has its record. Rejects with
+   * NotRecordedError if the record was not written. The outcome `denied` is then recorded.
    */
   readonly permitted: Promise<unknown>
-  /** Id of its record, as soon as the ledger has it; null of one that did not ask for it. Rejects as `permitted` does. */
+  /**
+   * Resolves with the record's id when the ledger has the record. Resolves with null if `begin` was not told to wait
+   * for the id. Rejects as `permitted` does.
+   */
   readonly recorded: Promise<string | null>
   readonly beganAtMs: number
-  /** The action at the top of its tree: itself, if it has no parent. */
+  /** Root of the action's tree. An action without a parent is its own root. */
   readonly root: Action
-  /** Actions below this root that have not ended; empty in any other action. */
+  /** Open actions below this root. Always empty for an action that is not a root. */
   readonly open = new Set<Action>()
   readonly #writer: Writer
 
@@ -133,20 +149,20 @@ export class Action {
     this.root = given.call.parent?.root ?? this
   }
 
-  /** Its trace's id: all records of a run have the same (`GET /v1/records?traceId=`). */
+  /** Trace id. All records of a run have the same (`GET /v1/records?traceId=`). */
   get traceId(): string {
     return this.traceparent.slice(3, 35)
   }
 
   /**
-   * Records how the action ended. Only the first call counts. The end of a root also ends all open actions below it that have begun, as
-   * `unknown`. Never throws.
+   * Records how the action ended. Only the first call counts. Ending a root also ends all open actions below it that
+   * have begun, as `unknown`. Never throws.
    */
   end(outcome: Outcome): void {
     this.#writer.end(this, outcome)
   }
 
-  /** Records a decision about it. Never throws. */
+  /** Records a decision about the action. Never throws. */
   decide(decision: Decision): void {
     this.#writer.decide(this, decision)
   }

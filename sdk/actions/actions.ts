@@ -32,26 +32,35 @@ import {
 import { follow } from './follow.ts'
 
 export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
-  /** Absent: the one of TALLYSTICK_URL and TALLYSTICK_API_KEY. */
+  /** Default: a client made from TALLYSTICK_URL and TALLYSTICK_API_KEY. */
   readonly tallystick?: Tallystick | undefined
-  /** The program that tells the actions, with its version: stands in every record. */
+  /** Name and version of the reporting program. Every record has it. */
   readonly framework?: string | undefined
-  /** Keep arguments and results, of at most 48 KiB each, instead of their digests. */
+  /** Stores arguments and results of at most 48 KiB each, instead of their digests. */
   readonly content?: boolean | undefined
   /** An action begins only when its record is in the ledger, and is denied otherwise. Default: actions do not wait. */
   readonly failClosed?: boolean | undefined
-  /** How long such an action waits for its record: 10 000 by default. */
+  /** Milliseconds that such an action waits for its record. Default: 10,000. */
   readonly holdMsMax?: number | undefined
-  /** Called for failed attempts, and for records that could not be accepted. Default: the console, as with a notarizer. */
+  /**
+   * Called for failed attempts, and for records that could not be accepted. Default: `console.error`, as for a
+   * notarizer.
+   */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
 
 const HOLD_MS_MAX = 10_000
-/** `close` waits so long for open actions if it has no `timeoutMs`. Otherwise it waits half of `timeoutMs`, and sends in the rest. */
+/**
+ * Time that `close` waits for open actions without `timeoutMs`. With `timeoutMs`, `close` waits half of it and sends
+ * in the rest.
+ */
 const OPEN_MS_MAX = 5_000
-/** Limit of open actions, because some may never end. Beyond it the oldest ends as `unknown`. */
+/** Limit of open actions, because some may never end. Above the limit the oldest ends as `unknown`. */
 const OPEN_MAX = 10_000
-/** The server takes trees of 16 records: an outcome is one, and what lies deeper than this hangs at the action that is as deep. */
+/**
+ * The server accepts record trees 16 deep, and an outcome takes one level. A deeper action gets its ancestor at this
+ * depth as its parent.
+ */
 const ACTION_DEPTH_MAX = 14
 const NAME_CHARS_MAX = 512
 const ID_CHARS_MAX = 256
@@ -59,8 +68,10 @@ const FRAMEWORK_CHARS_MAX = 128
 const REASON_CHARS_MAX = 4_096
 
 /**
- * Returns whether a digest of a record, such as `payload.resultDigest`, is the digest of this value. For a digest of a JSON text (`json`) pass
- * that text. False if `of` is `none`, or if `digest` is not a digest. Never throws.
+ * Returns whether `digest` is the digest of `value`. Never throws.
+ *
+ * `digest` is a member of a record, such as `payload.resultDigest`. If its `of` is `json`, pass the JSON text as
+ * `value`. The result is false if `of` is `none`, or if `digest` is not a digest.
  */
 export function matchesDigest(value: unknown, digest: unknown): boolean {
   return isOfDigest(value, digest, sha256Hex)
@@ -69,13 +80,14 @@ export function matchesDigest(value: unknown, digest: unknown): boolean {
 const sha256Hex = (bytes: Uint8Array) => toHex(sha256(bytes))
 
 /**
- * Writes down what agents do: an action before it, an outcome after it, approvals in between. They are records of the types
- * `agent-action/1`, `agent-outcome/1` and `approval/1`, and make up the tree of the run.
+ * Records what agents do: an action before it begins, its outcome afterwards, approvals in between.
+ *
+ * The records have the types `agent-action/1`, `agent-outcome/1` and `approval/1`, and form the tree of the run.
  *
  *     const actions = new Actions()
  *     const found = await actions.run({ kind: 'tool', name: 'search', arguments: query }, () => search(query))
  *
- * It never throws at an agent, unless `failClosed` is set, and then only from `run` and `permitted`.
+ * With `failClosed`, only `run` and `permitted` throw. Without it nothing throws at the agent.
  */
 export class Actions implements Writer {
   readonly #failClosed: boolean
@@ -84,16 +96,14 @@ export class Actions implements Writer {
   readonly #content: ContentOptions
   readonly #holdMsMax: number
   readonly #onError: ((error: unknown) => unknown) | undefined
-  /** Actions that have not ended, the oldest first. */
   readonly #open = new Set<Action>()
   readonly #ended = new WeakSet<Action>()
   /** Actions that have not begun, because they wait for their record. */
   readonly #waiting = new WeakSet<Action>()
-  /** Called when the last open action has ended. */
   #onIdle: (() => void) | undefined
-  /** Waiters for a record, by its handle. */
+  /** Callbacks for records whose id is awaited, by handle. */
   readonly #awaited = new Map<string, (id: string | null, error?: unknown) => void>()
-  /** Since the last record that was taken: the next one says so, or the ledger would hide it. */
+  /** Records lost since the last accepted one. The next record states the number, so that the ledger shows the gap. */
   #lost = 0
 
   constructor(options: ActionsOptions = {}) {
@@ -117,15 +127,17 @@ export class Actions implements Writer {
     })
   }
 
-  /** How an action is to be begun that can wait for its record. */
+  /** Value of `told` for an action that can wait for its record: `held` with `failClosed`, otherwise `before`. */
   get toldFirst(): Told {
     return this.#failClosed ? 'held' : 'before'
   }
 
   /**
-   * Begins an action, calls the deed, and records how it ended. The deed gets the action, which is the parent of its parts. If the deed returns
-   * a generator, an async iterable or a stream, the action ends when that ends. The caller gets the same object; for a ReadableStream it gets a
-   * new stream that reads the original. Throws what the deed throws.
+   * Begins an action, calls `deed`, and records how it ended.
+   *
+   * `deed` gets the action, which is the parent of its parts. If the result is a generator, an async iterable or a
+   * stream, the action ends when the result ends. `run` returns the same object. For a ReadableStream it returns a
+   * new stream that reads the original. Throws what `deed` throws, and NotRecordedError with `failClosed`.
    */
   async run<Result>(call: Call, deed: (action: Action) => Result | Promise<Result>): Promise<Result> {
     const action = this.begin(call, this.toldFirst)
@@ -140,7 +152,7 @@ export class Actions implements Writer {
     return follow(result, (outcome) => action.end(outcome))
   }
 
-  /** Records an action. `isAwaited`: somebody waits for its id. */
+  /** Records an action and returns it. With `isAwaited`, its `recorded` resolves with the record's id. */
   begin(call: Call, told: Told = 'before', isAwaited = told === 'held'): Action {
     const parent = call.parent && ancestorWithRoom(call.parent)
     const handle = crypto.randomUUID()
@@ -184,7 +196,7 @@ export class Actions implements Writer {
 
   end(action: Action, outcome: Outcome): void {
     this.#write(action, outcome)
-    // A part that waits ends as `denied` if its wait fails. Otherwise it begins and ends by itself.
+    // A waiting part ends as `denied` if its wait fails. Otherwise it begins and ends by itself.
     for (const part of action.open) if (!this.#waiting.has(part)) part.end(UNSEEN)
   }
 
@@ -206,7 +218,10 @@ export class Actions implements Writer {
     if (this.#open.size === 0) this.#onIdle?.()
   }
 
-  /** Members for an error. The text of a NotRecordedError is our own, not content. */
+  /**
+   * Returns the members for an error. The text of a NotRecordedError is always stored: it is the SDK's own, not
+   * content.
+   */
   #errorOf(outcome: Outcome): ErrorMembers {
     const keep = this.#content.keep || outcome.error instanceof NotRecordedError
     const told = 'error' in outcome ? errorOf(outcome.error, { ...this.#content, keep }) : {}
@@ -224,14 +239,15 @@ export class Actions implements Writer {
     this.#record('approval/1', payload, optionsAfter(action, occurredAt))
   }
 
-  /** Resolves when everything so far is recorded, as a notarizer's `flush`. */
+  /** Resolves when all records so far are in the ledger, like a notarizer's `flush`. */
   flush(options?: WaitOptions): Promise<void> {
     return this.#notarizer.flush(options)
   }
 
   /**
-   * Waits for open actions: half of `timeoutMs`, or 5 s without one. Then it ends the actions that are still open as `unknown`, accepts no new
-   * ones, and flushes. If that fails, records in a spool stay there for the next process.
+   * Ends recording. Waits for open actions: half of `timeoutMs`, or 5 s without it. Then ends the remaining open
+   * actions as `unknown`, accepts no new ones, and flushes. Throws if the flush fails. Records in a spool then stay
+   * there for the next process.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     const { timeoutMs, signal } = options
@@ -276,11 +292,11 @@ export class Actions implements Writer {
   #attributesOf(attributes: Call['attributes']): { attributes?: object } {
     const lost = this.#lost > 0 ? { lostBefore: this.#lost } : {}
     const found = attributesOf({ ...attributes, ...lost })
-    // Too long together: the number stays.
+    // Together they are too long: only `lostBefore` is recorded.
     return found.attributes === undefined ? attributesOf(lost) : found
   }
 
-  /** Resolves when no action is open, when the time is up or at the signal. */
+  /** Resolves when no action is open, after `waitMs`, or when `signal` aborts. */
   async #idle(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     if (this.#open.size === 0 || signal?.aborted) return
     const { promise, resolve } = withResolvers<void>()
@@ -313,7 +329,7 @@ export class Actions implements Writer {
     this.#lost = 0
   }
 
-  /** Resolves with the record's id when it is in the ledger. */
+  /** Resolves with the record's id when the record is in the ledger. Rejects with NotRecordedError. */
   #await(payload: object, options: RecordOptions, handle: string): Promise<string | null> {
     const { promise, resolve, reject } = withResolvers<string | null>()
     const holdMsMax = this.#holdMsMax
@@ -324,7 +340,7 @@ export class Actions implements Writer {
     this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
     try {
       this.#take('agent-action/1', payload, { ...options, tag: handle })
-      // Sends it now, and rejects at once for what only people can mend.
+      // Sends the record now. Rejects at once on an error that only a person can solve.
       this.#notarizer.flush({ timeoutMs: holdMsMax }).catch(reject)
     } catch (error) {
       this.#lose(error)
@@ -348,15 +364,14 @@ export class Actions implements Writer {
     try {
       this.#onError?.(error)
     } catch {
-      // The agent is not to hear of it.
+      // Errors of the callback must not reach the agent.
     }
   }
 }
 
-/** Outcome of an action whose end was not observed. */
 const UNSEEN: Outcome = { status: 'unknown' }
 
-/** Callers without types may leave the status out. */
+/** Callers without TypeScript may leave out the status. */
 function statusOf(outcome: Outcome): Outcome['status'] {
   return outcome.status ?? ('error' in outcome ? 'error' : 'result' in outcome ? 'ok' : 'unknown')
 }

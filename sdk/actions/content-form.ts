@@ -2,23 +2,32 @@ import { isLonger, toBase64 } from '../../src/proof/bytes.ts'
 import { isSorted, quote, quoteName } from '../../src/proof/json/jcs.ts'
 
 /*
- * The exact form of a value, which its digest hashes (docs/formats/content-digests.md). Python's `actions/form.py` writes the same bytes, and
- * both are tested with test/vectors/content-digests.json.
+ * The exact form of a value: the text whose hash is the digest (docs/formats/content-digests.md). Python's
+ * `actions/form.py` writes the same bytes. test/vectors/content-digests.json tests both.
  */
 
-/** `jcs`: the value is JSON. `tagged-jcs`: JSON cannot express parts of the value; these are written with their types. */
+/**
+ * - `jcs`: the value is JSON.
+ * - `tagged-jcs`: JSON cannot express parts of the value. These parts are written with their types.
+ */
 export type Form = { readonly of: 'jcs' | 'tagged-jcs'; readonly text: string }
 
-/** Why a value has no form. */
+/** Reason why a value has no form. */
 export type NoForm = 'no-form' | 'cyclic' | 'too-deep' | 'too-large' | 'unreadable'
 
-/** UTF-8 bytes of a form. Writing them takes up to 0.3 s of CPU: most for maps nested 128 deep, because each map sorts. */
+/**
+ * Limit of a form in UTF-8 bytes. Writing a form takes up to 0.3 s of CPU. The worst case is maps nested 128 deep,
+ * because each map sorts.
+ */
 export const FORM_BYTES_MAX = 4 * 1024 * 1024
-/** Nesting depth of objects and arrays: what Python's stack allows. */
+/** Limit of nested objects and arrays. Python's stack allows no more. */
 export const FORM_DEPTH_MAX = 128
 const BIGINT_DIGITS_MAX = 4_300
 
-/** Member with the type of a value. A user's object that has a member of this name is written with the tag `object`. */
+/**
+ * Member that names the type of a value. A plain object that has a member of this name is written with the tag
+ * `object`.
+ */
 const TAG = '$is'
 
 /** Returns the form of a value, or the reason why it has none. Reads each part of the value once. Never throws. */
@@ -44,9 +53,9 @@ class Unwritable extends Error {
 
 class Writer {
   isTagged = false
-  /** Characters so far. The form has at least as many bytes. */
+  /** Characters written so far. The form has at least as many bytes. */
   #chars = 0
-  /** Objects that contain the current one, to find cycles. */
+  /** Objects that contain the current one. Detects cycles. */
   readonly #around: object[] = []
 
   write(value: unknown, depth: number): string {
@@ -108,7 +117,7 @@ class Writer {
         return this.#tag('url', this.#string((object as URL).href))
       case 'ArrayBuffer':
       case 'SharedArrayBuffer':
-        // The constructor of DataView throws for other objects, and for a buffer that was transferred.
+        // The DataView constructor throws for other objects, and for a transferred buffer.
         return this.#bytes(new Uint8Array(new DataView(object as ArrayBuffer).buffer))
       case 'DataView':
       case 'Uint8Array': {
@@ -160,7 +169,7 @@ class Writer {
       if (isHole) holes++
       text += `${i === 0 ? '' : ','}${isHole ? this.#tag('hole') : this.write(element, depth)}`
     }
-    // The array of a match of a regular expression has `index` and `groups`.
+    // The array of a regular expression match has the members `index` and `groups`.
     if (Object.keys(array).length !== length - holes) throw new Unwritable('no-form')
     return `${text}]`
   }
@@ -175,10 +184,10 @@ class Writer {
     return this.#tag('typed-array', `[${this.#string(classOf(array))},${this.#list(parts)}]`)
   }
 
-  /** Writes a plain object. Members that are `undefined` are left out, as in JSON. */
+  /** Writes a plain object. Leaves out members that are `undefined`, as JSON does. */
   #plain(object: Readonly<Record<string, unknown>>, depth: number): string {
     const names = Object.keys(object)
-    // In the order of JCS: RFC 8785, 3.2.3.
+    // JCS order: RFC 8785, 3.2.3.
     if (!isSorted(names)) names.sort()
     const pairs: string[] | null = names.every(isUsual) ? null : []
     let isWritable = true
@@ -224,8 +233,8 @@ class Writer {
 const SHOWN = new Set(['Array', 'ArrayBuffer', 'DataView', 'Date', 'Map', 'Set', 'SharedArrayBuffer', 'URL'])
 
 /**
- * How an object is read. undefined: it may have hidden state, as an instance of a class with private members; or it has members that its
- * form would leave out.
+ * Returns the kind of an object, which decides how it is read. undefined: the object may have hidden state, such as
+ * private members, or it has members that its form would leave out.
  */
 function kindOf(object: object): string | undefined {
   const prototypes = prototypesOf(object)
@@ -234,7 +243,7 @@ function kindOf(object: object): string | undefined {
   if (symbols.length > 0 && symbols.some((symbol) => isEnumerable(object, symbol))) return undefined
   if (prototypes <= 1) return name === 'Object' && !isFunction(object, 'toJSON') ? 'Object' : undefined
   if (prototypes === 2 && SHOWN.has(name)) {
-    // Any class can have one of these names, so check. Values of the other classes are checked where they are read.
+    // Any class can claim one of these names, so check. The other classes are checked where they are read.
     if (name === 'Array') return Array.isArray(object) ? name : undefined
     if (name === 'DataView' && !ArrayBuffer.isView(object)) return undefined
     return Object.keys(object).length === 0 ? name : undefined
@@ -245,7 +254,10 @@ function kindOf(object: object): string | undefined {
   return name === 'Uint8Array' ? name : 'TypedArray'
 }
 
-/** Number of prototypes up to `Object.prototype` of any realm. Infinity: the chain does not end there, or is longer than that of a Buffer. */
+/**
+ * Returns the number of prototypes up to `Object.prototype` of any realm. Infinity: the chain ends elsewhere, or is
+ * longer than that of a Buffer.
+ */
 function prototypesOf(object: object): number {
   let prototype = Object.getPrototypeOf(object) as object | null
   if (prototype === null) return 0
@@ -269,7 +281,7 @@ function isFunction(object: object, name: string): boolean {
   return Object.hasOwn(object, name) && typeof (object as Record<string, unknown>)[name] === 'function'
 }
 
-/** Whether an object with a member of this name can be written as a plain JSON object. */
+/** Returns whether an object with a member of this name can be written as plain JSON. */
 function isUsual(name: string): boolean {
   return name !== TAG && name.isWellFormed()
 }

@@ -5,33 +5,34 @@ import { toJson } from '../json.ts'
 import { type Form, formOf, type NoForm } from './content-form.ts'
 
 /*
- * Puts arguments and results of a call into its records: those of adapters, hooks and proxies alike, so that the same value has the same
- * digest. Imports nothing that is slow to load (`tallystick hook`), and is passed its SHA-256 therefore.
+ * Puts arguments and results of a call into its records. Adapters, hooks and proxies share it, so that the same value
+ * has the same digest everywhere. `tallystick hook` must load fast: the file imports nothing slow, and callers pass
+ * SHA-256.
  */
 
 /**
- * With `content`: longer arguments and results are recorded by their digest. A record has 64 KiB, and never both of them; names, attributes
- * and an error have the rest.
+ * Limit of arguments and results that `content` stores. Longer ones are recorded by digest. A record has 64 KiB, and
+ * never both arguments and result. The rest is for names, attributes and an error.
  */
 export const CONTENT_BYTES_MAX = 48 * 1024
-/** An error or a reason beside a content that is longer takes of its room. */
+/** Room for an error or a reason in the same record. A longer one reduces the room for content. */
 const BESIDES_BYTES_MAX = 2 * 1024
-/** The server reads 32 levels, of which a record has some for itself. */
+/** The server accepts 32 levels. The record itself uses some of them. */
 const CONTENT_DEPTH_MAX = 24
-/** A longer text has no digest, because hashing 64 MiB takes half a second. */
+/** Longer texts get no digest: hashing 64 MiB takes half a second. */
 const TEXT_CHARS_MAX = 64 * 1024 * 1024
 const ERROR_TYPE_CHARS_MAX = 256
 const ERROR_CHARS_MAX = 4_096
 const ATTRIBUTES_BYTES_MAX = 4 * 1024
 
-/** In lower-case hex. */
+/** Returns the digest in lower-case hex. */
 export type Sha256 = (bytes: Uint8Array) => string
 
 export type ContentOptions = {
-  /** Values themselves, not only their digests. */
+  /** Store the values, not only their digests. */
   readonly keep: boolean
   readonly sha256: Sha256
-  /** Long text that stands in the same record. */
+  /** Long text in the same record, which reduces the room. */
   readonly besides?: string | undefined
 }
 
@@ -40,12 +41,13 @@ export type ContentDigest =
   | { readonly sha256: string; readonly of: Form['of'] | 'bytes' | 'json'; readonly length: number }
   | { readonly of: 'none'; readonly why: NoForm }
 
-/** Name of a payload's member for content, without `Digest`. */
+/** Payload member for content. The digest's member has the suffix `Digest`. */
 type Name = 'arguments' | 'result' | 'error'
 
 /**
- * Member of a payload for a value: `NAME` with the value itself if `keep` is set and a record can hold it, otherwise `NAMEDigest`. No member for
- * undefined. Never throws, because the result of a tool must not decide whether its call is recorded.
+ * Returns the payload member for a value: `NAME` with the value if `keep` is set and it fits, otherwise `NAMEDigest`.
+ * Returns no member for undefined. Never throws, because the result of a tool must not decide whether its call is
+ * recorded.
  */
 export function contentOf(
   name: Name,
@@ -62,7 +64,7 @@ export function contentOf(
   return { [`${name}Digest`]: digestOfWritten(written, sha256) }
 }
 
-/** Member of a payload with the digest of a JSON text, for a text of which parsing loses a part. */
+/** Returns the payload member with the digest of a JSON text. For texts that parsing would change. */
 export function jsonDigest<Of extends Name>(
   name: Of,
   text: string,
@@ -71,7 +73,7 @@ export function jsonDigest<Of extends Name>(
   return { [`${name}Digest`]: digestOfText(text, 'json', sha256) } as never
 }
 
-/** Returns whether a digest is that of this value: `matchesDigest` with a given SHA-256. */
+/** Returns whether a digest is that of this value. See `matchesDigest`. */
 export function isOfDigest(value: unknown, digest: unknown, sha256: Sha256): boolean {
   const { of, sha256: wanted } = (digest ?? {}) as Readonly<Record<string, unknown>>
   const found =
@@ -88,8 +90,11 @@ export type ErrorMembers = {
 }
 
 /**
- * Members for a thrown value: its class as `errorType`, and its text, which is content. `error` has the text if `keep` is set, `errorDigest` its
- * digest if `keep` is not set or the text does not fit. Never throws.
+ * Returns the members for a thrown value. Never throws.
+ *
+ * - `errorType`: the class of the error.
+ * - `error`: its text, if `keep` is set.
+ * - `errorDigest`: the digest of its text, if `keep` is not set or the text does not fit.
  */
 export function errorOf(error: unknown, { keep, sha256 }: ContentOptions): ErrorMembers {
   const { type, written } = readError(error)
@@ -103,7 +108,10 @@ export function errorOf(error: unknown, { keep, sha256 }: ContentOptions): Error
   })
 }
 
-/** Returns a class or a code of letters, digits and `_ $ . : -`. undefined for another text, which may be content. */
+/**
+ * Returns `type` if it is a class or a code of letters, digits and `_ $ . : -`. Otherwise undefined: other text may
+ * be content.
+ */
 export function errorType(type: unknown): string | undefined {
   return typeof type === 'string' && type.length <= ERROR_TYPE_CHARS_MAX && ERROR_TYPE.test(type)
     ? type
@@ -122,7 +130,6 @@ function readError(error: unknown): { readonly type?: unknown; readonly written:
   }
 }
 
-/** Digest of any value. Never throws. */
 export function digestOf(value: unknown, sha256: Sha256): ContentDigest {
   return digestOfWritten(writtenOf(value), sha256)
 }
@@ -145,7 +152,10 @@ function digestOfText(text: string, of: Form['of'] | 'bytes' | 'json', sha256: S
   return { sha256: sha256(bytes), of, length: bytes.length }
 }
 
-/** The value as the record would have it. undefined: a record cannot hold it, because it has U+0000, or is too deep or too large. */
+/**
+ * Returns the value as a record would store it. undefined: it contains U+0000, or is too deep or too large for a
+ * record.
+ */
 function keepable(written: Written, bytesMax: number): unknown {
   if (typeof written === 'string' || !isShort(written.text, bytesMax)) return undefined
   const { of, text } = written
@@ -153,7 +163,7 @@ function keepable(written: Written, bytesMax: number): unknown {
   try {
     if (of === 'bytes' || text.includes('\\u0000'))
       return isShort(toJson(value, '', CONTENT_DEPTH_MAX), bytesMax) ? value : undefined
-    // A form is JSON already. Only its depth is not known.
+    // A form is valid JSON. Only its depth is unchecked.
     refuseCost(text, { depthMax: CONTENT_DEPTH_MAX })
     return value
   } catch {
@@ -169,7 +179,7 @@ function bytesOf(text: string): number {
   return utf8Encode(text).length
 }
 
-/** `attributes`, of what a record can hold; nothing, if nothing is left. */
+/** Returns `attributes` with those that a record can store, or `{}` if none remain. */
 export function attributesOf(attributes: Readonly<Record<string, unknown>>): { attributes?: object } {
   const kept = Object.entries(attributes).flatMap(([name, value]) => {
     const found = value === undefined ? undefined : keepable(writtenOf(value), ATTRIBUTES_BYTES_MAX)
@@ -179,20 +189,26 @@ export function attributesOf(attributes: Readonly<Record<string, unknown>>): { a
   return { attributes: Object.fromEntries(kept) }
 }
 
-/** Text for a member that holds at most so many characters, and none that a record cannot hold; undefined for none. */
+/**
+ * Returns the text cut to `charsMax`, with U+0000 and lone surrogates replaced. undefined for an empty text or
+ * another type.
+ */
 export function short(value: unknown, charsMax: number): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   return value.replaceAll('\0', '\ufffd').slice(0, charsMax).toWellFormed()
 }
 
-/** The members that have a value. */
+/** Returns the members whose value is not undefined. */
 export function defined<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: NonNullable<Members[Name]> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 }
 
-/** References by which records of a call find each other, also those that others write: of the ids that a reference can hold. */
+/**
+ * Returns references that connect the records of a call, also across writers. Leaves out ids that a reference cannot
+ * hold.
+ */
 export function referencesOf(named: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(named).flatMap(([name, id]) => {
     const reference = `${name}:${id}`

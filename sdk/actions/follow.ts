@@ -4,25 +4,25 @@ type End = (outcome: Outcome) => unknown
 type Method = (this: unknown, ...args: unknown[]) => unknown
 type Iteration = { next: Method; return?: Method; throw?: Method }
 
-/** Outcome if the reader left before the end. */
+/** Outcome if the reader stopped before the end. */
 const LEFT: Outcome = { status: 'unknown' }
 
 /**
- * Observes the result of a deed, and calls `end` once, when the result ends. Returns the result for the caller.
+ * Observes the result of an action, and calls `end` once, when the result ends. Returns the result for the caller.
  *
  * - a value, also a collection: at once, `ok`
- * - an iterator, a generator, an iterable: when it is read to its end, fails, or its reader leaves. The same object is returned, with observed
- *   methods
- * - a ReadableStream: likewise; a new stream is returned that reads it
+ * - an iterator, a generator, an iterable: when it is read to its end, fails, or its reader stops. The same object is
+ *   returned, with observed methods
+ * - a ReadableStream: likewise. A new stream is returned that reads the original
  * - a stream of Node: when it closes
- * - an object whose end cannot be observed (a Response with a body, a child process, a socket, an Observable, a frozen generator, a locked
- *   stream): at once, `unknown`
+ * - an object whose end cannot be observed (a Response with a body, a child process, a socket, an Observable, a
+ *   frozen generator, a locked stream): at once, `unknown`
  */
 export function follow<Result>(result: Result, end: End): Result {
   try {
     return followed(result, end) as Result
   } catch {
-    // A getter has thrown, or the object cannot be changed.
+    // A getter threw, or the object cannot be changed.
     end({ status: 'unknown' })
     return result
   }
@@ -88,17 +88,17 @@ function observeIterable(
     try {
       observeIterator(iterator as Iteration, end)
     } catch {
-      // The reader gets the original, whose end is not observed.
+      // The reader gets the original iterator, and its end is not observed.
     }
     return iterator
   })
 }
 
-/** Observes the methods of an iterator, async or not: a returned promise is observed when it settles. */
+/** Observes the methods of an iterator, sync or async. A returned promise is observed when it settles. */
 function observeIterator(iterator: Iteration, end: End): void {
   const { next, return: leave, throw: fail } = iterator
   if (leave) observe(iterator, 'return', leave, (done) => done && end(LEFT))
-  // If the reader passed an error to `throw` and gets it back, the deed did not fail by itself.
+  // If the reader passes an error to `throw` and gets it back, the action did not fail by itself.
   if (fail)
     observe(iterator, 'throw', fail, (done, value) => done && end({ status: 'ok', result: value }), true)
   observe(iterator, 'next', next, (done, value) => done && end({ status: 'ok', result: value }))
@@ -140,7 +140,7 @@ function define(on: object, name: PropertyKey, value: Method): void {
   Object.defineProperty(on, name, { value, configurable: true, writable: true, enumerable: false })
 }
 
-/** True for a ReadableStream itself. A subclass, or a stream with additional members, would lose them in a replacement. */
+/** True for a ReadableStream itself. A subclass or added members would be lost in the replacement. */
 function isPlainStream(value: object): value is ReadableStream {
   return (
     typeof ReadableStream === 'function' &&
@@ -150,7 +150,7 @@ function isPlainStream(value: object): value is ReadableStream {
   )
 }
 
-/** Returns a stream that reads another one on demand, with the same errors and the same `cancel`. */
+/** Returns a stream that reads `stream` on demand. Errors and `cancel` pass through. */
 function observedStream(stream: ReadableStream, end: End): ReadableStream {
   const isOfBytes = readsBytes(stream)
   const reader = stream.getReader()
@@ -196,7 +196,10 @@ function isNodeStream(value: object): value is NodeStream {
   return typeof pipe === 'function' && typeof once === 'function' && 'readableEnded' in value
 }
 
-/** Listens to `close` only: a listener for `data` would start the stream, and one for `error` would hide unhandled errors. */
+/**
+ * Listens only to `close`. A listener for `data` would start the stream, and one for `error` would hide unhandled
+ * errors.
+ */
 function observeNodeStream(stream: NodeStream, end: End): void {
   const closed = () => {
     if (stream.errored !== null && stream.errored !== undefined) end(outcomeOfThrown(stream.errored))

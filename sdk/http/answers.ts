@@ -4,20 +4,20 @@ import { errorOf, type TallystickError, UnexpectedAnswerError } from '../errors.
 import type { Problem } from '../generated/api.ts'
 import { meaningOf } from './statuses.ts'
 
-/** More than any answer that is read whole: a page of the largest records. */
+/** Limit of an answer read as a whole. A page of the largest records is smaller. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const PROBLEM_BYTES_MAX = 1024 * 1024
 
-/** Request that an answer belongs to, and how it can be repeated. */
+/** A request, as its answer and errors need it. */
 export type Asked = {
-  /** For people: method and address without a query. */
+  /** Method and address without the query, for messages. */
   readonly name: string
   readonly idempotencyKey: string | null
-  /** Can be repeated without doing it twice. */
+  /** A repetition cannot take effect twice. */
   readonly repeatable: boolean
 }
 
-/** The JSON of an answer. Throws what the answer says, or UnexpectedAnswerError. */
+/** Returns the JSON object of an answer. Throws UnexpectedAnswerError if the answer is not one. */
 export async function readJson<T>(response: Response, asked: Asked): Promise<T> {
   refuseMediaType(response, 'application/json', asked)
   const text = await readText(response, asked)
@@ -31,7 +31,7 @@ export async function readJson<T>(response: Response, asked: Asked): Promise<T> 
   throw wrongServer(`${asked.name} answered JSON that is no object`, asked, response.status)
 }
 
-/** Throws unless the answer is of this type: a wrong server, or something between, answers pages. */
+/** Throws UnexpectedAnswerError if the answer has another media type. Wrong servers and proxies answer HTML pages. */
 export function refuseMediaType({ status, headers }: Response, mediaType: string, asked: Asked): void {
   const found = headers.get('content-type')
   if (mediaTypeOf(found) === mediaType) return
@@ -39,7 +39,10 @@ export function refuseMediaType({ status, headers }: Response, mediaType: string
   throw wrongServer(`${asked.name} answered ${status} with ${type}, not with ${mediaType}`, asked, status)
 }
 
-/** The error of an answer that says that it was not done, or that the server did not give. */
+/**
+ * Returns the error for an answer that is not a success: an ApiError for a problem document, otherwise
+ * UnexpectedAnswerError.
+ */
 export async function readRefusal(response: Response, asked: Asked): Promise<TallystickError> {
   const { status, headers } = response
   const retryAfterMs = retryAfterMsOf(headers.get('retry-after'), Date.now())
@@ -70,7 +73,7 @@ export async function readRefusal(response: Response, asked: Asked): Promise<Tal
   })
 }
 
-/** It may be the server's answer, damaged on the way. */
+/** Returns the error for an answer that may come from the server, but was damaged on the way. */
 export function unexpected(message: string, asked: Asked, cause?: unknown): UnexpectedAnswerError {
   return new UnexpectedAnswerError(`${message}${lookFirst(asked)}`, {
     retryable: asked.repeatable,
@@ -79,7 +82,10 @@ export function unexpected(message: string, asked: Asked, cause?: unknown): Unex
   })
 }
 
-/** It is nothing that the server answers: another attempt is of no use. `asked`: null for requests that take no key. */
+/**
+ * Returns the error for an answer that no Tallystick server gives, so that a retry is useless. `asked`: null for
+ * requests without a key.
+ */
 export function wrongServer(
   message: string,
   asked: Asked | null = null,
@@ -93,12 +99,12 @@ export function wrongServer(
   })
 }
 
-/** Advice about a write that nobody answered, and that has no key by which it could be repeated. */
+/** Returns advice about a write with an unknown outcome that cannot be repeated safely. Empty for repeatable calls. */
 export function lookFirst({ repeatable }: Asked): string {
   return repeatable ? '' : '; whether it was done is not known: look before you repeat it'
 }
 
-/** null: the server did not write it. */
+/** Returns null if the text is not a problem document of a server. */
 function parseProblem(text: string): Problem | null {
   try {
     const problem = JSON.parse(text) as Partial<Problem> | null
@@ -112,7 +118,7 @@ function parseProblem(text: string): Problem | null {
   }
 }
 
-/** All of the body as text. An answer without an end must not fill the memory. */
+/** Returns the whole body as text. Throws above `bytesMax`: an endless answer must not fill the memory. */
 export async function readText(
   response: Response,
   asked: Asked,
@@ -126,7 +132,7 @@ export async function readText(
   return pieces.join('')
 }
 
-/** All of the body as bytes. */
+/** Returns the whole body as bytes. Throws above ANSWER_BYTES_MAX. */
 export async function readBytes(response: Response, asked: Asked): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   for await (const piece of piecesOf(response, asked, ANSWER_BYTES_MAX)) pieces.push(piece)
@@ -148,7 +154,7 @@ async function* piecesOf(
   }
 }
 
-/** A stream's pieces; not every browser's streams are async iterable. An early end cancels the stream. */
+/** Yields the chunks of a stream: not every browser's streams are async iterable. Ending early cancels the stream. */
 export async function* bytesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   try {

@@ -2,7 +2,10 @@ import { ApiError, ConnectionError, TallystickError, TimeoutError, UnknownOutcom
 import { type Asked, lookFirst } from './answers.ts'
 import type { Patience } from './patience.ts'
 
-/** Error for the caller about an attempt that broke off: the reason of the signal, if that was the cause. */
+/**
+ * Returns the error for the caller of a failed attempt. Throws the caller's abort reason if the caller stopped the
+ * call.
+ */
 export function explain(error: unknown, asked: Asked, patience: Patience): unknown {
   patience.throwIfCallerStopped()
   if (error instanceof TallystickError) return error
@@ -17,7 +20,7 @@ function timedOut(asked: Asked, timeoutMs: number): TimeoutError {
   )
 }
 
-/** Codes of connections that were never made: nothing can have been done. */
+/** Codes of connections that were never established. The server cannot have done anything. */
 const NEVER_CONNECTED = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -44,26 +47,32 @@ function disconnected(asked: Asked, error: unknown): ConnectionError {
 
 const CAUSES_MAX = 4
 
-/** Innermost code of an error and its causes, and for people that code and the innermost message. */
+/**
+ * Returns the innermost code of an error and its causes, and a text for people with that code and the innermost
+ * message.
+ */
 function reasonOf(error: unknown): { readonly code: string | null; readonly reason: string } {
   let code: string | null = null
   let message = `${error}`
   for (let at = error, causes = 0; typeof at === 'object' && at !== null && causes <= CAUSES_MAX; causes++) {
     const found = at as { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown }
-    // A DOMException has a number.
+    // The code of a DOMException is a number.
     if (typeof found.code === 'string' && found.code !== '') code = found.code
     if (causes > 0) message = `${found.message ?? ''}`
     at = found.cause
   }
   const said = [code, message].filter((part) => part !== null && part !== '').join(': ')
-  // fetch keeps a 407 to itself, and gives no reason (Fetch §4.4).
+  // fetch hides status 407 and gives no reason (Fetch §4.4).
   return { code, reason: said || 'no reason given: a proxy that asks for authentication?' }
 }
 
-/** Statuses that a server may answer before it looks up the idempotency key: they say nothing about an earlier attempt. */
+/**
+ * Statuses that a server may answer before it checks the idempotency key. They prove nothing about an earlier
+ * attempt.
+ */
 const BEFORE_THE_KEY: ReadonlySet<number> = new Set([401, 403, 421, 429])
 
-/** Remembers whether an attempt of a call may have been done: what a later attempt meets does not undo it. */
+/** Remembers whether an attempt of a call may have taken effect. A later failure does not undo it. */
 export class Doubt {
   #mayBeDone = false
 
@@ -71,7 +80,10 @@ export class Doubt {
     this.#mayBeDone ||= isUnknown(error)
   }
 
-  /** The error that ends the call: as it is, or UnknownOutcomeError with the key if an earlier attempt may have been done. */
+  /**
+   * Returns the error that ends the call: `error` itself, or UnknownOutcomeError with the key if an earlier attempt
+   * may have taken effect.
+   */
   ending(error: unknown, idempotencyKey: string | null): unknown {
     if (!this.#mayBeDone || idempotencyKey === null) return error
     const isKnown =

@@ -1,12 +1,13 @@
-/** Ledgers whose size a client remembers: a key function may give keys of many. */
+/** Limit of ledgers whose size a client remembers. An `apiKey` function may return keys of many ledgers. */
 const LEDGERS_MAX = 1_000
 const SIZE = /^[1-9][0-9]{0,14}$/
 /** An API key begins with its ledger's id. */
 const LEDGER_CHARS = 'tly_'.length + 26
 
 /**
- * Largest size of each ledger that an answer has said, in `Tallystick-Ledger-Size`. Reads demand it (`If-Known-Size`), so that a
- * server that reads from a replica shows no less than what this client has written, or has read before.
+ * Stores the largest size of each ledger that an answer reported in `Tallystick-Ledger-Size`. Reads require it
+ * (`If-Known-Size`), so that a server that reads from a replica never shows less than this client has written or
+ * read.
  */
 export class KnownSizes {
   readonly #sizes = new Map<string, number>()
@@ -24,7 +25,7 @@ export class KnownSizes {
     this.#sizes.set(ledger, size)
   }
 
-  /** After an error that told the caller: a database that lost entries must not be refused for ever. */
+  /** Called after the caller got an error: a ledger whose database lost entries must be readable again. */
   forget(apiKey: string): void {
     this.#sizes.delete(apiKey.slice(0, LEDGER_CHARS))
   }

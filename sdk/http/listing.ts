@@ -1,10 +1,10 @@
 import { wrongServer } from './answers.ts'
 
-/** A page of a list; `nextCursor` is null on the last one. */
+/** A page of a list. `nextCursor` is null on the last page. */
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
 
 /**
- * A list that is read page by page, as far as somebody reads it:
+ * A list that is fetched page by page, while it is read.
  *
  *     for await (const record of tallystick.records.list({ type: 'order/1' })) …
  *     const newest = await tallystick.records.list({ limit: 10 }).page()
@@ -16,7 +16,10 @@ export class Listing<T> implements AsyncIterable<T> {
     this.#fetchPage = fetchPage
   }
 
-  /** The first page, or the one that a `nextCursor` names. */
+  /**
+   * Returns the first page, or the page of a `nextCursor`. Throws errors of the call, and UnexpectedAnswerError if
+   * the answer is not a page.
+   */
   async page(cursor?: string): Promise<Page<T>> {
     const page = await this.#fetchPage(cursor)
     if (!Array.isArray(page.data)) throw wrongServer('a list was answered that has no pages')
@@ -28,7 +31,7 @@ export class Listing<T> implements AsyncIterable<T> {
     do {
       const page = await this.page(cursor)
       yield page
-      // A reader to the end would never get there.
+      // Otherwise the loop would never end.
       if (cursor !== undefined && page.nextCursor === cursor)
         throw wrongServer('a page names itself as the next one')
       cursor = page.nextCursor ?? undefined
@@ -39,7 +42,7 @@ export class Listing<T> implements AsyncIterable<T> {
     for await (const { data } of this.pages()) yield* data
   }
 
-  /** The first `max` of the list. */
+  /** Returns the first `max` items. */
   async toArray(max: number): Promise<T[]> {
     const items: T[] = []
     if (max <= 0) return items

@@ -1,9 +1,10 @@
-/** A timer takes no more, and one for longer would go off at once. */
+/** Largest delay of a timer. A longer one would fire at once. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1
 
 /**
- * Stops an attempt: when its caller says so, or when nothing has come for `timeoutMs`. Throws the caller's reason where that has
- * been said already. Its maker ends it: until then the caller's signal knows it, and a process waits for its timer.
+ * Aborts an attempt when the caller's signal aborts, or when nothing arrived for `timeoutMs`. The constructor throws
+ * the reason of a signal that is already aborted. Call `end` or `giveUp`: until then a listener stays on the caller's
+ * signal, and the timer keeps the process alive.
  */
 export class Patience {
   readonly timeoutMs: number
@@ -28,7 +29,7 @@ export class Patience {
     return this.#timedOut
   }
 
-  /** Waits for `timeoutMs` from now on. */
+  /** Restarts the timeout. */
   begin(): void {
     clearTimeout(this.#timer)
     if (this.timeoutMs > TIMER_MS_MAX) return
@@ -38,18 +39,18 @@ export class Patience {
     }, this.timeoutMs)
   }
 
-  /** Nothing is waited for. */
+  /** Stops the timeout while no answer is expected. */
   pause(): void {
     clearTimeout(this.#timer)
   }
 
-  /** All has come. */
+  /** Ends the watch: the answer is complete. */
   end(): void {
     clearTimeout(this.#timer)
     this.#caller?.removeEventListener('abort', this.#stop)
   }
 
-  /** Ends it, and drops the rest of the answer, which may have no end, or no reader. */
+  /** Ends the watch and aborts the request. The rest of the answer may be endless, or have no reader. */
   giveUp(): void {
     this.end()
     this.#stop()

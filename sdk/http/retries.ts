@@ -1,20 +1,20 @@
 import { TallystickError, UsageError } from '../errors.ts'
 
-/** How often, and how patiently, what failed is tried again. */
+/** Number and delays of retries after a failure. */
 export type RetryPolicy = {
-  /** 0: never again. Infinity: until it succeeds, or fails for good. */
+  /** 0: no retry. Infinity: retry until the call succeeds, or fails with an error that is not retryable. */
   readonly retriesMax: number
-  /** Before the first retry; doubled before each further one. */
+  /** Delay before the first retry. It doubles with each further retry, up to `delayMsMax`. */
   readonly delayMsMin: number
   readonly delayMsMax: number
 }
 
 export const RETRIES_DEFAULT: RetryPolicy = { retriesMax: 5, delayMsMin: 100, delayMsMax: 5_000 }
 
-/** A server that asks for a longer wait than this gets no retry: the caller should know, not sleep. */
+/** No retry if the server asks for a longer wait: the caller should get the error, not sleep. */
 const RETRY_AFTER_MS_MAX = 60_000
 
-/** Throws UsageError for a policy that means nothing: with a retriesMax that is no number it would never end. */
+/** Fills in the defaults. Throws UsageError for an invalid policy: with NaN as `retriesMax` retries would never end. */
 export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy {
   const {
     retriesMax = RETRIES_DEFAULT.retriesMax,
@@ -27,7 +27,10 @@ export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy
   return { retriesMax, delayMsMin, delayMsMax }
 }
 
-/** Runs `attempt` until it succeeds, fails for good, or was tried often enough; then the last error is thrown. */
+/**
+ * Runs `attempt` until it succeeds. Throws its error if that is final or not retryable, or when the retries are used
+ * up.
+ */
 export async function withRetries<T>(
   policy: RetryPolicy,
   signal: AbortSignal | undefined,
@@ -45,7 +48,7 @@ export async function withRetries<T>(
   }
 }
 
-/** Counts how often something failed in a row. */
+/** Counts failures in a row. */
 export class Retries {
   readonly #policy: RetryPolicy
   readonly #signal: AbortSignal | undefined
@@ -56,12 +59,12 @@ export class Retries {
     this.#signal = signal
   }
 
-  /** Says that the call made progress: a failure from now on begins a new row. */
+  /** Call it after progress: the next failure counts as the first. */
   reset(): void {
     this.#count = 0
   }
 
-  /** Waits until it may be tried again after this error; throws it where it may not. */
+  /** Waits before the next retry. Throws `error` if it allows no retry, or the retries are used up. */
   async before(error: unknown): Promise<void> {
     if (!(error instanceof TallystickError) || !error.retryable || this.#count >= this.#policy.retriesMax)
       throw error
@@ -73,8 +76,8 @@ export class Retries {
 }
 
 /**
- * Half fixed, half random: many clients that were refused together do not come back together. The wait is at least as
- * long as the server asks. null: the server asks for more than anybody waits for.
+ * Returns the delay before a retry: half fixed, half random, so that clients refused together do not return together.
+ * At least as long as the server asked. null: the server asks for more than RETRY_AFTER_MS_MAX.
  */
 export function retryDelayMs(
   { delayMsMin, delayMsMax }: Pick<RetryPolicy, 'delayMsMin' | 'delayMsMax'>,
@@ -88,7 +91,7 @@ export function retryDelayMs(
   return Math.max(asked, delayMs / 2) + (random() * delayMs) / 2
 }
 
-/** Rejects with the signal's reason when that is aborted. */
+/** Resolves after `delayMs`. Rejects with the signal's reason when it aborts. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)

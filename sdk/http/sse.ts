@@ -1,28 +1,25 @@
-/** Event of a stream (server-sent events). */
 export type SseEvent = {
-  /** `message` where the stream names none. */
+  /** `message` if the stream names no type. */
   readonly type: string
   readonly data: string
-  /** The newest `id`, which may be an earlier event's; empty: none yet. */
+  /** The last `id` of the stream, perhaps of an earlier event. Empty: none yet. */
   readonly lastEventId: string
 }
 
-/** A line, or the data of an event, is longer than any that this reads. */
+/** A line, or the data of an event, exceeds `charsMax`. */
 export class SseTooLongError extends Error {}
 
 /**
- * Parses `text/event-stream` (WHATWG HTML §9.2.6) as it comes, in whatever pieces. An event that is cut off is not
- * dispatched. A line without an end must not fill the memory: beyond `charsMax` of one line, or of one event's data,
- * `push` throws SseTooLongError.
+ * Parses `text/event-stream` (WHATWG HTML §9.2.6) incrementally. A cut-off event is not dispatched. `push` throws
+ * SseTooLongError if a line or an event's data exceeds `charsMax`, because an endless line must not fill the memory.
  */
 export class SseParser {
   readonly #charsMax: number
-  /** Not fatal, and without a byte order mark at the beginning. */
+  /** Not fatal, and drops a byte order mark at the beginning. */
   readonly #decoder = new TextDecoder()
-  /** Pieces of the line that has begun: many may be joined to it. */
   #begun: string[] = []
   #begunChars = 0
-  /** The last character was a CR: a LF that follows belongs to it. */
+  /** The last character was CR, so that a following LF belongs to it. */
   #afterCr = false
   #type = ''
   #data: string[] = []
@@ -35,17 +32,17 @@ export class SseParser {
     this.#charsMax = charsMax
   }
 
-  /** Also of what had no data, and was not dispatched. */
+  /** Includes ids of events without data, which are not dispatched. */
   get lastEventId(): string {
     return this.#lastEventId
   }
 
-  /** Wait that the stream asks for before it is opened again; null: none. */
+  /** Reconnection time of the stream (`retry`). null: none. */
   get retryMs(): number | null {
     return this.#retryMs
   }
 
-  /** The events that end in this piece. */
+  /** Returns the events that end in this piece. */
   push(piece: Uint8Array): SseEvent[] {
     const events: SseEvent[] = []
     let text = this.#decoder.decode(piece, { stream: true })
@@ -81,7 +78,7 @@ export class SseParser {
     else if (name === 'event') this.#type = value
     else if (name === 'id' && !value.includes('\0')) this.#id = value
     else if (name === 'retry' && /^[0-9]{1,15}$/.test(value)) this.#retryMs = Number(value)
-    // Anything else, a comment among them, says nothing.
+    // Other fields and comments are ignored.
   }
 
   #addData(value: string): void {

@@ -1,23 +1,23 @@
-/** Meaning of a status that the server did not explain by a problem document: something between answered, or another server. */
+/** Meaning of a status without a problem document. A proxy or another server answered. */
 export type StatusMeaning = {
-  /** The state passes: worth another attempt with the same key. */
+  /** The state is temporary: retry with the same key. */
   readonly passing: boolean
   /** The status proves that the server never got the whole request. */
   readonly nothingDone: boolean
-  /** For people: where to look. */
+  /** What to check, for people. */
   readonly advice: string
 }
 
 /**
- * Statuses by which a sender refuses to take the request (RFC 9110 §15.5 and §15.6, 6585, 8470), whoever it is. 400, 401,
- * 403, 404 and 406 prove nothing: firewalls put them in the place of an answer, too. Nor does 503.
+ * Statuses that refuse to accept a request, whoever sends them (RFC 9110 §15.5 and §15.6, 6585, 8470). 400, 401, 403,
+ * 404 and 406 prove nothing, because firewalls also put them in place of an answer. Neither does 503.
  */
 const NOTHING_DONE: ReadonlySet<number> = new Set([
   407, 411, 413, 414, 415, 417, 421, 425, 426, 428, 429, 431, 505, 511,
 ])
-/** 499 is nginx's: its client closed the connection. */
+/** nginx answers 499 if its client closed the connection. */
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425, 429, 499])
-/** The same request would get them again. */
+/** The same request would get these statuses again. */
 const LASTING_5XX: ReadonlySet<number> = new Set([501, 505, 510, 511])
 
 const CHECK_ADDRESS = "check that the address is a Tallystick server's"
@@ -34,7 +34,10 @@ const ADVICE: Readonly<Record<number, string>> = {
   511: 'the network asks for a login first',
 }
 
-/** RFC 9110 §15: an unknown status is treated as the first of its class, and one that is in no class as 500. */
+/**
+ * Returns the meaning of a status. RFC 9110 §15: an unknown status counts as the first of its class, a status outside
+ * all classes as 500.
+ */
 export function meaningOf(status: number): StatusMeaning {
   const isServerError = status >= 500 || status < 100
   const passing = PASSING_4XX.has(status) || (isServerError && !LASTING_5XX.has(status))

@@ -2,8 +2,8 @@ import { type Asked, bytesOf, unexpected, wrongServer } from './answers.ts'
 import type { Patience } from './patience.ts'
 
 /**
- * An answer as it comes. While somebody waits for its next piece, that has as long as an answer has; a reader may take as long as it
- * likes. A stream that breaks off throws an error that `explain` makes; it never just ends.
+ * Returns the body with a timeout for each read. Each read may take `timeoutMs`, while the reader itself may take any
+ * time. A broken stream throws the error that `explain` returns. It never just ends.
  */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,
@@ -31,23 +31,26 @@ export function watchedStream(
         patience.giveUp()
       },
     },
-    // Nothing is read ahead of the reader.
+    // Read only on demand.
     { highWaterMark: 0 },
   )
 }
 
-/** More than the line of the largest batch that a server takes (4 MiB as it is sent; in canonical form it can be longer). */
+/** Larger than the line of any batch. A server accepts 4 MiB per request, and the canonical form can be longer. */
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const NEWLINE = 0x0a
 
-/** The lines of NDJSON. One that never ends must not fill the memory; one that is cut off is an error. */
+/**
+ * Yields the lines of NDJSON. Throws UnexpectedAnswerError for a cut-off line, or a line longer than `lineBytesMax`:
+ * an endless line must not fill the memory.
+ */
 export async function* linesOf(
   stream: ReadableStream<Uint8Array>,
   asked: Asked,
   lineBytesMax = LINE_BYTES_MAX,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  // Text, not bytes: a piece of one byte would take some hundred.
+  // Text, not bytes: a chunk of one byte would take some hundred bytes.
   let begun: string[] = []
   let begunBytes = 0
   for await (const piece of bytesOf(stream)) {
@@ -69,10 +72,10 @@ export async function* linesOf(
 
 const LAST_LINE = '{"checkpoint":'
 
-/** Passes an export on, and fails at its end unless that is the last line of one (docs/formats/export.md). */
+/** Passes an export through. Fails at the end if the last line is not that of an export (docs/formats/export.md). */
 export function wholeExport(asked: Asked): TransformStream<Uint8Array, Uint8Array> {
   const head = (bytes: Uint8Array) => new TextDecoder().decode(bytes.subarray(0, LAST_LINE.length))
-  /** How the last whole line begins, and the one that has begun. */
+  /** Beginning of the last complete line, and of the unfinished line. */
   let last = ''
   let begun = ''
   return new TransformStream({

@@ -21,45 +21,48 @@ import { parseRetryPolicy, type RetryPolicy, withRetries } from './retries.ts'
 import { watchedStream } from './streams.ts'
 
 export type TransportOptions = {
-  /** The server's address; a path of its own is kept. */
+  /** The server's address. It may include a path. */
   readonly baseUrl: string
-  /** Or what gives it, asked before each attempt: a key that is rotated while the process runs. */
+  /**
+   * The key, or a function that returns it. The function is called before each attempt, for keys that are rotated
+   * while the process runs.
+   */
   readonly apiKey: string | (() => string | Promise<string>)
-  /** For an answer, or for the next piece of one that is streamed; each attempt has so long. */
+  /** Limit of each attempt for the answer, or for the next chunk of a streamed answer. Default: 30,000. */
   readonly timeoutMs?: number | undefined
   readonly retries?: Partial<RetryPolicy> | undefined
-  /** Instead of the runtime's own, for a proxy or a pool of one's own. */
+  /** Replaces the runtime's `fetch`, for a proxy or a connection pool. */
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** Signs what the agent does with a key of its own (`@tallystick/sdk/signing`); absent: the server signs. */
+  /** Signs the agent's entries with a key of its own (`@tallystick/sdk/signing`). Default: the server signs. */
   readonly signer?: RequestSigner | undefined
-  /** Whether reads always rest on the newest state, and so on no replica: for programs that end before they could remember a size. */
+  /**
+   * Reads always come from the newest state, never from a replica. For programs that end before they could remember a
+   * size.
+   */
   readonly fresh?: boolean | undefined
 }
 
-/** Options of every call. */
 export type CallOptions = {
-  /** Stops the call, and the waiting between its attempts; it then throws the signal's reason. */
+  /** Aborts the call and the waits between its attempts. The call then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly retriesMax?: number | undefined
   /**
-   * Fewest entries of the ledger that a read shows, such as `seq + 1` of an event. By itself a client demands what it has written
-   * or read before. ConflictError `ledger_smaller`: the ledger has fewer.
+   * Minimum number of entries that a read must show, such as `seq + 1` of an event. A client always requires what it
+   * has written or read before. Throws ConflictError `ledger_smaller` if the ledger has fewer.
    */
   readonly ifKnownSize?: number | undefined
 }
 
-/** Options of calls that write. */
 export type WriteOptions = CallOptions & {
-  /** 1 to 255 visible ASCII characters. One is made where none is given, so that a retry never does it twice. */
+  /** 1 to 255 visible ASCII characters. Default: a random key, so that a retry never takes effect twice. */
   readonly idempotencyKey?: string | undefined
-  /** W3C Trace Context: signed with the record. */
+  /** W3C Trace Context. Signed with the record. */
   readonly traceparent?: string | undefined
 }
 
-/** Options of steps of a gated record. */
 export type StepOptions = WriteOptions & {
-  /** Only if the record still has this version; otherwise ConflictError `version_mismatch`. */
+  /** Expected version of the record. Throws ConflictError `version_mismatch` if the record has another. */
   readonly ifVersion?: number | undefined
 }
 
@@ -67,38 +70,41 @@ export type Call = {
   readonly params?: PathParams
   readonly query?: Query
   readonly body?: unknown
-  /** Text of JSON that was made already; instead of `body`. */
+  /** JSON text, instead of `body`. */
   readonly text?: string
-  /** A body that is no JSON; instead of `body`. */
+  /** Body of another media type, instead of `body`. */
   readonly bytes?: { readonly mediaType: string; readonly content: Uint8Array }
   readonly options?: StepOptions | undefined
-  /** Whether the record is to be created, not notarized: the caller's word, which no server can change. */
+  /**
+   * The record is to be created as gated, not notarized. The signer takes this from the caller, so that no server can
+   * change it.
+   */
   readonly gated?: boolean
-  /** Answers, not obstacles: no retry because of these. */
+  /** Codes that the caller expects. They are not retried. */
   readonly unretried?: readonly ErrorCode[]
-  /** Version of the record that the caller has: 304 while it is the same. */
+  /** Version that the caller has. The server answers 304 while the record still has it. */
   readonly knownVersion?: number
-  /** How long the server may hold the answer back, beyond the time for it. */
+  /** How long the server may delay the answer. Added to the timeout. */
   readonly heldMs?: number
 }
 
-/** Signs what an agent does, before it is sent. */
+/** Signs an agent's entries before they are sent. */
 export type RequestSigner = {
-  /** Body of the call with its envelope; null: such calls are not signed. */
+  /** Returns the body of the call with its envelope. null: such calls are not signed. */
   sign(http: Transport, operation: Operation, call: Call): Promise<object | null>
-  /** Forgets who signs: the server says that it is somebody else by now. */
+  /** Forgets the cached signer, because the server reported another one. */
   forget(http: Transport): void
 }
 
-/** These last until an operator has acted: the caller should know, not wait for minutes. */
+/** Errors that last until an operator acts. The caller should get them at once, not after minutes of retries. */
 const OPERATORS: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
-/** With a clock that is off it is refused as often as it is signed. */
+/** With a wrong clock every signature is refused. */
 const SIGNATURES_MAX = 3
 const TIMEOUT_MS_DEFAULT = 30_000
 const HEADER_VALUE = /^[\x21-\x7e]+$/
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-/** Every request of the library goes through here: authenticated, timed, retried, and its answer understood. */
+/** Sends every request of the SDK: adds the key, enforces timeouts, retries, and interprets the answer. */
 export class Transport {
   readonly baseUrl: URL
   readonly #apiKey: () => string | Promise<string>
@@ -122,21 +128,21 @@ export class Transport {
     this.#fetch = chosen
   }
 
-  /** The answer of an operation that answers JSON. */
+  /** Returns the JSON answer of an operation. */
   json<T>(operation: Operation, call: Call = {}): Promise<T> {
     const doubt = new Doubt()
     const send = (asked: Call) => this.#call(operation, asked, 'application/json', whole(readJson<T>), doubt)
     return this.#signer ? this.#signed(this.#signer, operation, call, send) : send(call)
   }
 
-  /** The list of an operation that answers pages. */
+  /** Returns the list of a paged operation. */
   list<T>(operation: Operation, call: Call): Listing<T> {
     return new Listing((cursor) => this.json(operation, { ...call, query: { ...call.query, cursor } }))
   }
 
   /**
-   * Every attempt of a call sends the same bytes. If they come too late, nothing was written, and they are signed anew under the same
-   * Idempotency-Key, for which a signature makes no other request.
+   * Signs and sends a call. Every attempt sends the same bytes. After `signed_time_refused` nothing was written: the
+   * call is signed again under the same Idempotency-Key, since the signature is not part of the request's identity.
    */
   async #signed<T>(
     signer: RequestSigner,
@@ -162,7 +168,7 @@ export class Transport {
     }
   }
 
-  /** The same, or null where the record still has `knownVersion`. */
+  /** Like `json`, but null if the record still has `knownVersion`. */
   jsonIfMoved<T>(operation: Operation, call: Call & { readonly knownVersion: number }): Promise<T | null> {
     const read = whole<T | null>((response, asked) =>
       response.status === 304 ? Promise.resolve(null) : readJson<T>(response, asked),
@@ -170,7 +176,7 @@ export class Transport {
     return this.#call(operation, call, 'application/json', read)
   }
 
-  /** The answer of an operation that answers text, such as a note. */
+  /** Returns the text answer of an operation, such as a note. */
   text(operation: Operation, mediaType: string, call: Call = {}): Promise<string> {
     const read = whole(async (response, asked) => {
       refuseMediaType(response, mediaType, asked)
@@ -179,7 +185,7 @@ export class Transport {
     return this.#call(operation, call, mediaType, read)
   }
 
-  /** The answer of an operation that answers bytes, such as a receipt. */
+  /** Returns the binary answer of an operation, such as a receipt. */
   bytes(operation: Operation, mediaType: string, call: Call = {}): Promise<Uint8Array> {
     const read = whole(async (response, asked) => {
       refuseMediaType(response, mediaType, asked)
@@ -188,7 +194,7 @@ export class Transport {
     return this.#call(operation, call, mediaType, read)
   }
 
-  /** An operation that answers nothing, and has done it when this returns. */
+  /** Performs an operation without an answer. Resolves after status 204. */
   done(operation: Operation, call: Call = {}): Promise<void> {
     const read = whole(async (response, asked) => {
       const { status } = response
@@ -199,7 +205,10 @@ export class Transport {
     return this.#call(operation, call, 'application/json', read)
   }
 
-  /** The answer of an operation that answers a stream, once it begins. Its length is its own; each piece of it is waited for as an answer is. */
+  /**
+   * Returns the answer of an operation as a stream, once it begins. The timeout applies to each chunk, not to the
+   * whole stream.
+   */
   stream(operation: Operation, mediaType: string, call: Call = {}): Promise<ReadableStream<Uint8Array>> {
     return this.#call(operation, call, mediaType, async (response, asked, patience) => {
       refuseMediaType(response, mediaType, asked)
@@ -208,7 +217,7 @@ export class Transport {
     })
   }
 
-  /** How a call with these options is retried. */
+  /** Returns the retry policy of a call with these options. */
   retriesOf({ retriesMax }: CallOptions): RetryPolicy {
     return parseRetryPolicy({ ...this.#retries, retriesMax: retriesMax ?? this.#retries.retriesMax })
   }
@@ -249,7 +258,7 @@ export class Transport {
     }
   }
 
-  /** Headers of a read: what it must rest on. */
+  /** Returns headers that require a minimum state for a read. */
   #demands(method: string, apiKey: string, ifKnownSize: number): Record<string, string> {
     if (method !== 'GET') return {}
     const size = Math.max(ifKnownSize, this.#knownSizes.of(apiKey) ?? 0)
@@ -288,7 +297,7 @@ export class Transport {
   }
 }
 
-/** A request without its key, which each attempt adds, and without what only its ledger says. */
+/** A request without the headers that each attempt adds: the key, and the size that its ledger must have. */
 type Request = RequestInit & {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -297,7 +306,7 @@ type Request = RequestInit & {
 
 type Read<T> = (response: Response, asked: Asked, patience: Patience) => Promise<T>
 
-/** Reader of a whole answer. */
+/** Wraps a reader that reads the whole answer. */
 function whole<T>(read: (response: Response, asked: Asked) => Promise<T>): Read<T> {
   return async (response, asked, patience) => {
     const answer = await read(response, asked)
@@ -329,13 +338,16 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
       ...(traceparent !== undefined && { traceparent }),
     },
     ifKnownSize,
-    // An API key goes to the server that was named, and to no other.
+    // Never follow redirects: the API key goes only to the named server.
     redirect: 'manual',
     ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
   }
 }
 
-/** The key without white space around it, which files and variables often have. Throws UsageError, without the key. */
+/**
+ * Returns the key without surrounding white space, which files and variables often have. Throws UsageError without
+ * showing the key.
+ */
 function requireKey(apiKey: unknown): string {
   const key = typeof apiKey === 'string' ? apiKey.trim() : ''
   if (key === '') throw new UsageError('an API key is needed: `apiKey`, or the variable TALLYSTICK_API_KEY')

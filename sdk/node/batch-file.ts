@@ -10,33 +10,32 @@ import { formatItem, formatKey, formatSegments, parseSegments } from './spool-li
 
 const syncData = promisify(fdatasync)
 
-/** Parts of the spool that a batch needs. */
 export type SpoolDirectory = {
   usedBytes: number
   readonly reserve: Reserve
-  /** Throws SpoolError when the spool is another's by now. */
+  /** Throws SpoolError if another process has taken the lock. */
   requireHeld(): void
-  /** Names in the directory are on the disk. */
+  /** Resolves when the names in the directory are on the disk. */
   sync(): Promise<void>
 }
 
 /**
- * A batch in a file. Records are written when they are taken, into the page cache, which survives the process. Before
- * the first byte is sent the file and its name are on the disk, so that after a power cut the same request is sent
+ * A batch in a file. Records are written when they are accepted, into the page cache, which survives the process.
+ * Before the first byte is sent, the file and its name are on the disk. After a power cut the same request is sent
  * again, or none.
  */
 export class BatchFile implements SpooledBatch {
   readonly #path: string
   readonly #directory: SpoolDirectory
-  /** While records are taken. */
+  /** null: the batch accepts no more records. */
   #fd: number | null = null
   #bytes: number
   #records: number
-  /** Not known to be on the disk as it should be: an error was answered, and a later success says nothing then. */
+  /** True after a failed write or fsync. A later fsync does not prove that the data is on disk. */
   #suspect = false
   #durable: Promise<void> | null = null
 
-  /** With its first item. Throws SpoolError, and leaves no file. */
+  /** Creates a batch file with its first item. Throws SpoolError, and then leaves no file. */
   static begin(directory: SpoolDirectory, path: string, idempotencyKey: string, item: Item): BatchFile {
     directory.requireHeld()
     const batch = new BatchFile(directory, path, 0, 0)
@@ -55,7 +54,7 @@ export class BatchFile implements SpooledBatch {
     }
   }
 
-  /** Batch of an earlier process. */
+  /** Returns a batch that an earlier process left. */
   static leftBehind(directory: SpoolDirectory, path: string, bytes: number, records: number): BatchFile {
     directory.usedBytes += bytes
     directory.reserve.restore(reserveFor(bytes, records))
@@ -90,7 +89,7 @@ export class BatchFile implements SpooledBatch {
     } catch (error) {
       this.#suspect = true
       if (isFull(error)) {
-        // Needs no room, and leaves the file as it was.
+        // Truncating needs no disk space, and leaves the file as it was.
         ftruncateSync(this.#fd!, this.#bytes)
         this.#suspect = false
       }
@@ -98,7 +97,7 @@ export class BatchFile implements SpooledBatch {
     }
   }
 
-  /** Makes sure that a record can leave again before it is taken: throws where the disk has no room for that. */
+  /** Reserves the disk space that the record needs to leave the spool again. Throws if the disk has too little. */
   #reserveFor({ length }: Uint8Array): void {
     this.#directory.reserve.ensure(reserveFor(this.#bytes + length, this.#records + 1))
   }
@@ -114,7 +113,7 @@ export class BatchFile implements SpooledBatch {
 
   seal(): void {
     this.#durable = this.#makeDurable()
-    // A later read reports it and tries again.
+    // `read` reports the error and tries again.
     this.#durable.catch(() => {})
   }
 
@@ -149,7 +148,7 @@ export class BatchFile implements SpooledBatch {
     }
   }
 
-  /** Without what a failed write may have left at its end. */
+  /** Ignores what a failed write may have left at the end of the file. */
   async #parse(): Promise<Segment[]> {
     const bytes = await readFile(this.#path)
     return parseSegments(this.#path, bytes.toString('utf8', 0, this.#bytes), 'is as written')

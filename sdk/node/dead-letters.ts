@@ -7,7 +7,10 @@ import { formatRefused } from './spool-lines.ts'
 
 const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
 
-/** Adds to the file, unless it has `bytesMax` already: looked up each time, because people remove it when they have read it. */
+/**
+ * Appends refused records to the file. Throws SpoolError if the file has `bytesMax` already. The size is read each
+ * time, because people remove the file after reading it.
+ */
 export async function keepRefused(
   path: string,
   refused: readonly Refused[],
@@ -25,13 +28,13 @@ export async function keepRefused(
         `${path} has ${size} bytes of refused records, and takes no more from ${bytesMax} on: the batch with the next one waits. What to do: see why they are refused, and move the file away`,
       )
     try {
-      // A process that ended here has left half a line.
+      // A process that ended while writing has left half a line.
       const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
       if (size > 0 && buffer[0] !== 0x0a) await file.writeFile('\n')
       await file.writeFile(bytes)
       await file.sync()
     } catch (error) {
-      // Half a line would spoil the next one.
+      // Half a line would damage the next one.
       await file.truncate(size)
       throw error
     }

@@ -2,16 +2,17 @@ import { constants, type Stats } from 'node:fs'
 import { chmod, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { SpoolError } from '../errors.ts'
 
-/** Names of files that a spool makes and moves aside, and that a new volume has. */
+/** Names of files that a spool creates or moves aside, and of those on a new volume. */
 const SPOOL_NAME =
   /^(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|reserve|calls|sender\.log|lost\+found)(\..+)?$/
 
-/** An attacker who can write into the directory could put a link where a file is expected. Windows has no such flag. */
+/** An attacker who can write to the directory could put a link where a file is expected. Windows has no such flag. */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0
 
 /**
- * A directory of this user is made private. One of root is taken as it is: volumes of Kubernetes are root's, and their group's.
- * Throws SpoolError for anybody else's, who could read and change all that is put there, and for one that holds other things.
+ * Makes the directory private if it belongs to this user. Accepts a directory of root as it is, because Kubernetes
+ * volumes belong to root and to their group. Throws SpoolError for a directory of another user, who could read and
+ * change all files in it, and for one that contains other files.
  */
 export async function takeDirectory(path: string): Promise<void> {
   const { uid, mode } = await stat(path)
@@ -19,7 +20,7 @@ export async function takeDirectory(path: string): Promise<void> {
   if (own === null) return
   if (uid === own) {
     if ((mode & 0o077) === 0) return
-    // Nobody else may need it: the path could name /tmp or all of /var/spool, which are root's.
+    // A shared directory must stay readable for others: the path could name /tmp, or all of /var/spool.
     if ((await readdir(path)).some((name) => !SPOOL_NAME.test(name)))
       throw new SpoolError(
         `the directory ${path} holds other things, and others may read it. What to do: name one in it that is the spool's alone`,
@@ -31,18 +32,18 @@ export async function takeDirectory(path: string): Promise<void> {
     )
 }
 
-/** A regular file that nobody else has put there. */
+/** Returns whether this is a regular file of this user. */
 export function isOwnFile(found: Stats): boolean {
   const own = ownUid()
   return found.isFile() && (own === null || found.uid === own)
 }
 
-/** null: files have no owners here. */
+/** null: the platform has no file owners. */
 function ownUid(): number | null {
   return process.geteuid?.() ?? null
 }
 
-/** Throws EEXIST where there is something, also a link. A failure leaves nothing. */
+/** Creates a file and syncs it. Throws EEXIST if the path exists, also as a link. A failure leaves no file. */
 export async function makeFile(path: string, content: string | Uint8Array): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
@@ -56,7 +57,7 @@ export async function makeFile(path: string, content: string | Uint8Array): Prom
   }
 }
 
-/** All of it or nothing, also after a power cut, once the directory is synced. */
+/** Replaces a file atomically. Survives a power cut once the directory is synced. */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const made = `${path}.tmp`
   await rm(made, { force: true })

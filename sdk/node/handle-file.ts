@@ -9,16 +9,16 @@ import { asSpoolError, isFull } from './spool-errors.ts'
 
 export const HANDLES_NAME = 'handles.ndjson'
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
-/** From which the file is written anew, with the handles that are not forgotten. */
+/** Number of lines from which the file is rewritten with only the newest handles. */
 const LINES_MAX = 2 * HANDLES_MAX
 const LINE = /^\["([!#-[\]-~]{1,255})","(rec_[0-9a-z]{26})"\]$/
 
-/** Handles with their ids in a file, a line each, for the next process on the spool. */
+/** Stores handles with their record ids in a file, one per line, for the next process that opens the spool. */
 export class HandleFile extends MemoryHandles {
   readonly #path: string
   readonly #reserve: Reserve
   #lines = 0
-  /** The file may end with half a line, or not be on the disk. */
+  /** The file may end with half a line, or may not be on the disk. */
   #suspect = false
   readonly #writes = new InTurn()
 
@@ -34,7 +34,7 @@ export class HandleFile extends MemoryHandles {
     this.#reserve = reserve
   }
 
-  /** Lines that nobody understands are passed over: a record without its parent is better than none. */
+  /** Skips unreadable lines: a record without its parent is better than no record. */
   async #load(): Promise<void> {
     let text = ''
     try {
@@ -53,7 +53,7 @@ export class HandleFile extends MemoryHandles {
     )
   }
 
-  /** One after another: several batches may be under way. */
+  /** Serialized: several batches may be under way. */
   override keep(found: readonly RecordHandle[]): Promise<void> {
     this.add(found)
     return this.#writes.do(() => this.#write(found))
@@ -86,7 +86,7 @@ export class HandleFile extends MemoryHandles {
     }
   }
 
-  /** false: the disk has no room for all of them at once. */
+  /** Returns false if the disk has no room for all handles at once. */
   async #rewrite(): Promise<boolean> {
     try {
       await this.#reserve.lend(() => replaceFile(this.#path, format([...this.ids])))

@@ -1,8 +1,8 @@
-/** Does what it is given one after another. A failure is told to its caller alone. */
+/** Runs tasks one after another. A failure reaches only the caller of its task. */
 export class InTurn {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Fulfilled when nothing that was given so far is under way. */
+  /** Resolves when all tasks so far have ended. */
   get over(): Promise<unknown> {
     return this.#last
   }

@@ -6,23 +6,32 @@ import { makeDirectory } from './make-directory.ts'
 import { formatItem, formatKey } from './spool-lines.ts'
 
 /*
- * Folder of a spool in which any number of processes put records at the same time, without its lock: one file for each, whole from the
- * moment at which it has its name. The process that has the spool moves the files out of it and sends them, in the order of their names.
- * Imports nothing that is slow to load: a command that ends at once puts a record here (`tallystick hook`).
+ * Folder of a spool into which any number of processes put records at the same time, without the spool's lock. Each
+ * file has one record and is complete when it gets its name. The process that has the spool moves the files out and
+ * sends them in the order of their names. `tallystick hook` must load fast, so the file imports nothing slow.
  */
 
 export const INBOX = 'inbox'
-/** Records that wait while no process sends them. */
+/** Limit of records that wait while no process sends them. */
 const INBOX_FILES_MAX = 50_000
-/** Milliseconds, a number within one, a random part: the order in which they were put. */
+/**
+ * Milliseconds, a counter within one millisecond, a random part. The names sort in the order in which the records
+ * were put.
+ */
 export const INBOX_NAME: RegExp = /^\d{13}-\d{6}-[0-9a-f]{32}\.ndjson$/
 
-/** Text of a file with one record. The key makes a batch of it, which is recorded once however often it is sent. */
+/**
+ * Returns the text of a file with one record. Its key makes it a batch of its own, which is recorded once however
+ * often it is sent.
+ */
 export function formatPut(item: Item, idempotencyKey: string): string {
   return formatKey(idempotencyKey) + formatItem(item)
 }
 
-/** Puts a record, which survives the process from here on. Throws SpoolError without room, and what the file system says. */
+/**
+ * Puts a record into the inbox. The record then survives the process. Throws SpoolError if the inbox is full, and
+ * errors of the file system.
+ */
 export function putInInbox(directory: string, item: Item, idempotencyKey: string): void {
   const inbox = openInbox(directory)
   const waiting = readdirSync(inbox).length
@@ -36,13 +45,13 @@ export function putInInbox(directory: string, item: Item, idempotencyKey: string
     writeFileSync(made, formatPut(item, idempotencyKey), { flag: 'wx', mode: 0o600 })
     renameSync(made, join(inbox, name))
   } catch (error) {
-    // Half a file would take the room that the next record needs.
+    // Half a file would use the room that the next record needs.
     rmSync(made, { force: true })
     throw error
   }
 }
 
-/** The folder, made if it is not there. */
+/** Returns the path of the inbox, and creates the folder if needed. */
 export function openInbox(directory: string): string {
   const inbox = join(directory, INBOX)
   makeDirectory(inbox)
@@ -52,7 +61,7 @@ export function openInbox(directory: string): string {
 let lastMs = 0
 let within = 0
 
-/** Name of a file that is put now. */
+/** Returns the name of a file that is put now. */
 export function inboxName(idempotencyKey: string): string {
   const nowMs = Math.max(lastMs, Date.now())
   within = nowMs === lastMs ? within + 1 : 0

@@ -2,21 +2,23 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 
-/** Process that holds a spool. `place`: where its pid means something. */
+/**
+ * The process that has a spool's lock. `place`: identifies the machine, boot and namespace in which its pid is valid.
+ */
 export type Holder = {
   readonly token: string
   readonly pid: number
   readonly place: string
-  /** Tells a process from an earlier one with the same pid. */
+  /** Distinguishes the process from an earlier one with the same pid. */
   readonly startedAtMs: number
 }
 
-/** Clocks are set, and a process starts in no time. */
+/** Tolerance for clock changes. No two processes start with the same pid so soon after each other. */
 const SAME_START_MS = 100
 
 export type Lock = { readonly text: string; readonly touchedAtMs: number; readonly holder: Holder | null }
 
-/** null: there is none. */
+/** Reads a lock file. null: there is none. */
 export async function readLock(path: string): Promise<Lock | null> {
   try {
     const text = await readFile(path, 'utf8')
@@ -27,12 +29,12 @@ export async function readLock(path: string): Promise<Lock | null> {
   }
 }
 
-/** null: nothing that a spool writes, perhaps half of it. */
+/** Parses the text of a lock file. null: it is not a lock, or only half of one. */
 export function parseHolder(text: string): Holder | null {
   try {
     const { token, pid, place, startedAtMs } = JSON.parse(text) as Partial<Holder>
     if (typeof token !== 'string' || typeof place !== 'string' || typeof startedAtMs !== 'number') return null
-    // For 0 and less, kill() means a group of processes, or all of them.
+    // For 0 and negative numbers kill() means a process group, or all processes.
     return isPid(pid) ? { token, pid, place, startedAtMs } : null
   } catch {
     return null
@@ -43,12 +45,12 @@ function isPid(pid: unknown): pid is number {
   return Number.isInteger(pid) && (pid as number) > 0 && (pid as number) < 2 ** 31
 }
 
-/** Whether its process is known to live. */
+/** Returns whether the process is known to be alive. */
 export function isAlive(holder: Holder | null): boolean {
   return holder !== null && holder.place === place() && !isGone(holder)
 }
 
-/** Whether its process is known not to live any more. */
+/** Returns whether the process is known to be gone. */
 export function isGone(holder: Holder | null): boolean {
   if (holder?.place !== place()) return false
   if (holder.pid === process.pid) return Math.abs(holder.startedAtMs - startedAtMs()) > SAME_START_MS
@@ -60,14 +62,17 @@ export function isGone(holder: Holder | null): boolean {
   }
 }
 
-/** Calculated once: while a machine sleeps Date.now() goes on and process.uptime() does not, and the process would be another one then. */
+/**
+ * Calculated once. While a machine sleeps, Date.now() goes on and process.uptime() does not, so that a later
+ * calculation would differ.
+ */
 const STARTED_AT_MS = Math.round(Date.now() - process.uptime() * 1000)
 
 export function startedAtMs(): number {
   return STARTED_AT_MS
 }
 
-/** The machine since it was started, and on Linux the namespace: each container counts its pids from 1. */
+/** Identifies the machine, its boot, and on Linux the pid namespace: each container counts its pids from 1. */
 export function place(): string {
   return [
     hostname(),

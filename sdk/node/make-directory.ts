@@ -2,9 +2,9 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a directory and its parents, by default for their owner only. Returns whether it was missing, and adds each directory that was made to
- * `made`, the outermost first. Throws errors of the file system. Node's recursive `mkdir` never returns if an existing directory answers ENOENT, as
- * `/proc` does.
+ * Creates a directory and its parents, by default for their owner only. Returns whether the directory was missing.
+ * Appends each created directory to `made`, outermost first. Throws errors of the file system. Node's recursive
+ * `mkdir` never returns if an existing directory answers ENOENT, as `/proc` does.
  */
 export function makeDirectory(path: string, mode = 0o700, made: string[] = []): boolean {
   const directory = resolve(path)
@@ -16,13 +16,13 @@ export function makeDirectory(path: string, mode = 0o700, made: string[] = []): 
     made.push(directory)
     return true
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isDirectory(directory)) throw error
     return false
   }
 }
 
-/** Whether the path is a directory. Throws errors of the file system other than ENOENT and ENOTDIR. */
+/** Returns whether the path is a directory. Throws errors of the file system other than ENOENT and ENOTDIR. */
 function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory()

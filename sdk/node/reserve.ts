@@ -7,27 +7,27 @@ import { InTurn } from './in-turn.ts'
 import { isFull } from './spool-errors.ts'
 
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
-/** Several files, because a disk may have room but no inode left. */
+/** Several files, because a disk may have free space but no free inode. */
 const FILES = 8
 /** Step by which the reserve grows. */
 const STEP_BYTES = 64 * 1024
-/** For the lock, the owner, and the blocks that small files take. */
+/** Room for the lock, the owner file, and the blocks of small files. */
 const BASE_BYTES = 32 * 1024
-/** For a record: its problem in `refused.ndjson`, its handle with its id. */
+/** Room for one record: its problem in `refused.ndjson`, its handle with its id. */
 const RECORD_BYTES = 512
 
-/** Reserve that lets a batch be replaced, and some of its records be set aside. */
+/** Returns the bytes needed to replace a batch and to set some of its records aside. */
 export function reserveFor(bytes: number, records: number): number {
   return BASE_BYTES + bytes + records * RECORD_BYTES
 }
 
 /**
- * Reserve of disk space in a spool, which records never use. On a full disk it is freed for writes that are needed before
- * records can leave the spool, and made again afterwards.
+ * Disk space that records never use. On a full disk it is freed for writes that let records leave the spool, and
+ * allocated again afterwards.
  */
 export class Reserve {
   readonly #directory: string
-  /** Present size in bytes. */
+  /** Current size in bytes. */
   #bytes = 0
   /** Required size in bytes. */
   #wanted = STEP_BYTES
@@ -37,7 +37,7 @@ export class Reserve {
     this.#directory = directory
   }
 
-  /** Grows the reserve. Throws if the disk has no room; the reserve then keeps its size. */
+  /** Grows the reserve. Throws if the disk has no room. The reserve then keeps its size. */
   ensure(bytes: number): void {
     if (bytes <= this.#bytes) return
     const wanted = Math.ceil(bytes / STEP_BYTES) * STEP_BYTES
@@ -51,7 +51,7 @@ export class Reserve {
     this.#wanted = Math.max(this.#wanted, wanted)
   }
 
-  /** Makes as much of the reserve as there is room for. */
+  /** Grows the reserve as far as the disk allows. Returns whether it reached `bytes`. */
   restore(bytes = this.#wanted): boolean {
     this.#wanted = Math.max(this.#wanted, bytes)
     for (let wanted = this.#wanted; wanted >= STEP_BYTES; wanted /= 2) {
@@ -59,7 +59,7 @@ export class Reserve {
         this.ensure(wanted)
         return wanted >= bytes
       } catch {
-        // The disk is full, or fails: whatever is written next says so.
+        // The disk is full or fails. The next write reports it.
       }
     }
     return false
@@ -82,7 +82,6 @@ export class Reserve {
     }
   }
 
-  /** Frees the room of the reserve. */
   giveUp(): void {
     this.#bytes = 0
     for (const path of this.#paths()) rmSync(path, { force: true })
@@ -100,7 +99,7 @@ export class Reserve {
 
 function growFile(path: string, bytes: number): void {
   withFile(path, (fd, size) => {
-    // Random, because some file systems compress.
+    // Random bytes, because some file systems compress.
     const missing = randomFillSync(new Uint8Array(Math.max(0, bytes - size)))
     const written = missing.length === 0 ? 0 : writeSync(fd, missing)
     if (written < missing.length) throw Object.assign(new Error('the disk is full'), { code: 'ENOSPC' })

@@ -14,10 +14,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   ELOOP: 'a symbolic link is no file of a spool: remove it',
 }
 
-/** Faults that pass without anybody's help, as other files are closed. */
+/** Errors that pass without help, when other files are closed. */
 const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
 
-/** Whether nothing more can be written because there is no room, no inode, or no quota. */
+/** Returns whether the disk has no space, inode or quota left. */
 export function isFull(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'

@@ -3,7 +3,8 @@ import type { Item } from '../notarizer/items.ts'
 import type { Refused, Segment } from '../notarizer/spool.ts'
 
 /*
- * A batch as a file: for each segment a line with its key, then a line for each record, with the text that is sent as it is.
+ * The file format of a batch. Each segment has one line with its key, followed by one line per record with exactly
+ * the text that is sent.
  *
  *     {"idempotencyKey":"0123456789abcdef0123456789abcdef"}
  *     {"record":{"type":"generic/1","payload":{…},"occurredAt":"…"}}
@@ -45,8 +46,9 @@ const NAMED =
   /^\{(?:"tag":("(?:[^"\\]|\\.)*"),)?(?:"handle":"([!#-[\]-~]{1,255})",)?(?:"parentHandle":"([!#-[\]-~]{1,255})",)?"record":/
 
 /**
- * The segments of a file. Its last line is dropped where it has no end: the power or the disk failed before that record was
- * taken. Throws SpoolError for anything else that was never written here. `everyLine`: JSON.parse has to agree.
+ * Returns the segments of a file. Drops a last line without a newline: the power or the disk failed before its record
+ * was accepted. Throws SpoolError for any other line that no spool writes. With `is JSON`, each record is also parsed
+ * by JSON.parse.
  */
 export function parseSegments(path: string, text: string, everyLine: 'is JSON' | 'is as written'): Segment[] {
   const lines = text.split('\n')
@@ -67,7 +69,7 @@ export function parseSegments(path: string, text: string, everyLine: 'is JSON' |
   return segments.filter(({ items }) => items.length > 0)
 }
 
-/** The record's text is cut out, not parsed, so that the second request sends the same bytes as the first. */
+/** Cuts out the record's text without parsing, so that a retry sends the same bytes. */
 function parseItem(line: string): Item | null {
   if (!line.endsWith('}}')) return null
   if (line.startsWith(RECORD))

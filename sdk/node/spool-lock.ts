@@ -11,16 +11,20 @@ import { asSpoolError, isFull } from './spool-errors.ts'
 
 const BEATS_PER_STALE = 5
 const POLLS_PER_STALE = 50
-/** For another process that found the lock stale at the same moment to replace it as well: the last one has it. */
+/**
+ * Gives another process that found the lock stale at the same moment the time to replace it too. The last one gets
+ * the lock.
+ */
 const SETTLE_MS = 50
 
-/** Directories that this process has, by their locks' tokens. */
+/** Directories that this process has locked, with their tokens. */
 const held = new Map<string, string>()
 
 /**
- * One process per directory, through `lock` in it. The holder touches the file again and again. A lock is stale when its
- * process is known to be gone, or nobody has touched it for `staleMs`, by the clock of the process that waits: killed processes leave
- * theirs, in a container every process has the pid 1, and what is on a shared disk has the time of another machine.
+ * Allows one process per directory, by the file `lock` in it. The holder touches the file regularly. A lock is stale
+ * when its process is known to be gone, or when nobody touched it for `staleMs`, by the clock of the waiting process.
+ * Killed processes leave their lock, every container has a process with pid 1, and files on a shared disk have the
+ * time of another machine.
  */
 export class SpoolLock {
   readonly #path: string
@@ -32,7 +36,10 @@ export class SpoolLock {
   #seenAtMs = 0
   #lost = false
 
-  /** `directory`: its real path. Throws SpoolError when another has it, or it can't be written, not even in the reserve. */
+  /**
+   * Acquires the lock. `directory`: a real path. Throws SpoolError if another process has the lock, or if the file
+   * cannot be written even in the reserve.
+   */
   static async acquire(
     directory: string,
     staleMs: number,
@@ -58,12 +65,13 @@ export class SpoolLock {
   }
 
   /**
-   * Throws SpoolError when another process has taken the lock for stale. Looks when that could be: a process that was stopped, or
-   * did not come to touching its lock, must not write into what another one has sent and removed.
+   * Throws SpoolError if another process has taken the lock as stale. Reads the file whenever that is possible: a
+   * process that was suspended or could not touch its lock must not write to files that another one has sent and
+   * removed.
    */
   requireHeld(): void {
     const sinceMs = Date.now() - this.#seenAtMs
-    // Less than none: the clock was set back, and says nothing.
+    // A negative time means that the clock was set back, and proves nothing.
     if (!this.#lost && sinceMs >= 0 && sinceMs <= this.#staleMs / 2) return
     if (!this.#lost && this.#isOwn()) {
       this.#seenAtMs = Date.now()
@@ -82,7 +90,7 @@ export class SpoolLock {
     try {
       isOwn = !this.#lost && this.#isOwn()
     } catch {
-      // It stays, and the next process takes it when it is stale.
+      // The lock stays, and the next process takes it when it is stale.
     }
     if (isOwn) await unlink(this.#path)
     this.#lost = true
@@ -110,7 +118,7 @@ export class SpoolLock {
     }
   }
 
-  /** Returns when nobody has touched it for so long; throws when somebody does. */
+  /** Returns when nobody has touched the lock for `staleMs`. Throws SpoolInUseError if somebody does. */
   async #waitUntilStale(found: Lock): Promise<void> {
     const until = performance.now() + this.#staleMs
     while (performance.now() < until) {
@@ -125,7 +133,7 @@ export class SpoolLock {
     }
   }
 
-  /** Whether the lock is ours, and not the other's who wanted to replace it too. */
+  /** Replaces a stale lock. Returns whether the lock is ours, not that of a competing process. */
   async #replace(found: Lock): Promise<boolean> {
     const own = `${this.#path}.${this.#token}`
     try {
@@ -144,7 +152,7 @@ export class SpoolLock {
     return this.#isOwn()
   }
 
-  /** false: a full disk has no room for it but where the lock of a process that is gone lies; that has to be removed first. */
+  /** Returns false if the disk is full and the old lock's process is gone: the old lock must then be removed first. */
   async #makeReplacement(path: string, { holder }: Lock): Promise<boolean> {
     try {
       await this.#makeFile(path)
@@ -175,7 +183,7 @@ export class SpoolLock {
         this.#lost = true
       }
     } catch {
-      // requireHeld looks itself when it has not been seen for too long.
+      // `requireHeld` reads the file itself if it was not seen for too long.
     }
   }
 
@@ -189,7 +197,10 @@ export class SpoolLock {
     return JSON.stringify(holder)
   }
 
-  /** Throws SpoolError where the file can't be read: that says nothing about whose it is. */
+  /**
+   * Returns whether the lock is ours. Throws SpoolError if the file cannot be read, which proves nothing about its
+   * owner.
+   */
   #isOwn(): boolean {
     try {
       return parseHolder(readFileSync(this.#path, 'utf8'))?.token === this.#token

@@ -32,40 +32,42 @@ import { claimSpool } from './spool-owner.ts'
 export type { Spool } from '../notarizer/spool.ts'
 
 export type SpoolOptions = {
-  /** Bytes that wait to be sent; 1 GiB by default. */
+  /** Limit of bytes that wait to be sent. Default: 1 GiB. */
   readonly bytesMax?: number | undefined
-  /** From which `refused.ndjson` takes no more, and batches with such records wait; 256 MiB by default. */
+  /** Limit of `refused.ndjson`. Above it, batches with refused records wait. Default: 256 MiB. */
   readonly refusedBytesMax?: number | undefined
-  /** After this time without a sign of life another process may take the directory; 5000 by default. */
+  /** Time without a sign of life after which another process may take the directory. Default: 5000. */
   readonly lockStaleMs?: number | undefined
 }
 
 const BYTES_MAX_DEFAULT = 1024 ** 3
 const REFUSED_BYTES_MAX_DEFAULT = 256 * 1024 ** 2
 const LOCK_STALE_MS_DEFAULT = 5_000
-/** An item with its tag, its handles and its batch's key. */
+/** Limit of a line: an item with its tag, its handles and its batch's key. */
 const LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
-/** Moved out of the inbox at once. */
+/** Limit of files moved out of the inbox at once. */
 const ADOPTED_FILES_MAX = 1_000
-/** Records of the inbox that become one batch: of no more types or parents than the server takes in one. */
+/** Limit of inbox records merged into one batch. A server accepts that many types and parents in one batch. */
 const MERGED_FILES_MAX = 32
 const MERGED_BYTES_MAX = 1_000_000
 const PARTS_NAME = /^\d{16}\.parts$/
-/** After which half a file in the inbox is one whose process ended, and took nothing. */
+/** Age after which an unfinished file in the inbox is removed. Its process ended before the record was accepted. */
 const UNFINISHED_MS = 60_000
 const BATCH_NAME = /^\d{16}\.ndjson$/
-/** Unfinished replacement: the file that it should have replaced is there. */
+/** Unfinished replacement. The file that it should replace still exists. */
 const UNFINISHED_NAME = /^\d{16}\.ndjson\.tmp$/
 const REFUSED_NAME = 'refused.ndjson'
 const OWNER_NAME = 'owner.json'
 
 /**
- * A spool in a directory of its own. Records that `record` took survive the process, and sealed batches survive the
- * machine. Holds payloads: directory and files are their owner's only. Records that the server never takes are kept in
- * `refused.ndjson`, with the reason, until somebody takes them away. Files that can't be understood are moved aside as
- * `….damaged`.
+ * Opens a spool in a directory of its own, which is created if needed.
  *
- * Throws SpoolError when another process has the directory, after at most `lockStaleMs`.
+ * Records that `record` accepted survive the process, and sealed batches survive the machine. The spool contains
+ * payloads, so directory and files are private to their owner. Records that the server never accepts are stored in
+ * `refused.ndjson` with the reason, until somebody removes them. Damaged files are moved aside as `….damaged`.
+ *
+ * Throws SpoolError if another process has the directory, after at most `lockStaleMs`. Throws UsageError for invalid
+ * options.
  */
 export async function openSpool(
   directory: string,
@@ -141,7 +143,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async open(): Promise<void> {
-    // Windows opens no directories, and needs no such thing.
+    // Windows cannot open directories, and needs no sync of them.
     if (process.platform !== 'win32') this.#handle = await open(this.#path, 'r')
     this.reserve.restore()
     this.#handles = await HandleFile.load(join(this.#path, HANDLES_NAME), this.reserve)
@@ -159,7 +161,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     try {
       const { bytes, segments } = await readBatch(path)
       const records = segments.reduce((sum, { items }) => sum + items.length, 0)
-      // The process ended while it made the file: no record was taken.
+      // The process ended while it wrote the file: no record was accepted.
       if (records === 0) await unlink(path)
       else batches.push(BatchFile.leftBehind(this, path, bytes, records))
     } catch (error) {
@@ -175,12 +177,14 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return found
   }
 
-  /** One after another. */
   adopt(): Promise<Found> {
     return this.#adoptions.do(() => this.#adopt())
   }
 
-  /** A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process. Never throws. */
+  /**
+   * Moves records from the inbox to the spool by rename, so that a record is always in exactly one of them, whatever
+   * ends the process. Never throws.
+   */
   async #adopt(): Promise<Found> {
     const inbox = join(this.#path, INBOX)
     const taken: Taken = { batches: [], errors: [] }
@@ -188,7 +192,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
       for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break
         this.requireHeld()
-        // Taken before anything waits: a record may be taken meanwhile, and a failure leaves what the next process merges.
+        // The number is taken before any wait, because a record may be accepted meanwhile. After a failure the next
+        // process merges the folder under this number.
         const number = this.#nextNumber++
         const path = this.#pathOf(number)
         if (names.length === 1) await rename(join(inbox, names[0]!), path)
@@ -206,12 +211,16 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return taken
   }
 
-  /** Files that become one batch; where the disk has no room for that, one each, which needs none. */
+  /**
+   * Returns the files to merge into one batch. Without disk space for a merge, each file becomes a batch of its own.
+   */
   #mergeable({ names, bytes }: InboxGroup): string[][] {
     return this.reserve.restore(reserveFor(bytes, names.length)) ? [names] : names.map((name) => [name])
   }
 
-  /** Makes one batch of the files in a folder, which are in no other place. If the batch is there, it has all of them. */
+  /**
+   * Merges the files of a folder into one batch, and removes the folder. An existing batch file contains all of them.
+   */
   async #merge(number: string, errors: TallystickError[]): Promise<void> {
     const path = join(this.#path, `${number}.ndjson`)
     const parts = join(this.#path, `${number}.parts`)
@@ -242,7 +251,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return batch
   }
 
-  /** One after another, as the lines of several batches would be mixed. */
+  /** Serialized, because lines of several batches would mix. */
   refuse(refused: readonly Refused[]): Promise<void> {
     return this.#refusals.do(() => this.#refuse(refused))
   }
@@ -273,7 +282,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async close(): Promise<void> {
-    // It would move records to where the next process has its own.
+    // An adoption that is under way would use file numbers of the next process.
     await this.#adoptions.over
     await this.#handle?.close()
     this.#handle = null
@@ -302,10 +311,9 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Files of the inbox that are to become one batch. */
 type InboxGroup = { readonly names: string[]; bytes: number }
 
-/** In the order in which they were put. */
+/** Groups the inbox files for merging, in the order in which they were put. */
 async function listInbox(inbox: string): Promise<InboxGroup[]> {
   let names: string[]
   try {
@@ -336,6 +344,6 @@ async function removeUnfinished(path: string): Promise<void> {
   try {
     if (Date.now() - (await stat(path)).mtimeMs > UNFINISHED_MS) await unlink(path)
   } catch {
-    // It has its name by now.
+    // The file was renamed meanwhile.
   }
 }

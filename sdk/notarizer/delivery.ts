@@ -25,28 +25,29 @@ import type { Limits } from './options.ts'
 import { splitRefused } from './refusals.ts'
 import type { RecordHandle, Refused, Segment, Spool, SpooledBatch } from './spool.ts'
 
-/** Callbacks of a delivery; none of these throws. */
+/** Callbacks of a delivery. They must not throw. */
 export type DeliveryEvents = {
   recorded(segment: Segment, batch: Batch): void
   refused(refused: readonly Refused[], error: TallystickError): void
   failed(error: TallystickError): void
-  /** Attempts succeed again. */
+  /** Called when an attempt succeeds after failures. */
   recovered(): void
 }
 
-/** Segment that was sent, those after it, and the answer, or why it will never be taken as it is. */
+/** The sent segment, the remaining ones, and the answer or the final error. */
 type Sent = {
   readonly segment: Segment
   readonly others: readonly Segment[]
   readonly answer: Batch | ApiError | UnexpectedAnswerError
 }
 
-/** A Retry-After is honoured up to this: the server may be well before. */
+/** Limit of a Retry-After. The server may recover much sooner. */
 const RETRY_AFTER_MS_MAX = 60_000
 
 /**
- * Sends a batch until all of it is recorded or refused, however long that takes: the same bytes with the same key, so that nothing
- * is there twice. A change of the batch is on the disk before it is acted upon. Only the signal ends it otherwise.
+ * Sends batches until every record is recorded or refused, however long that takes. A retry sends the same bytes with
+ * the same key, so that nothing is recorded twice. Each change of a batch is on the disk before it is used. Only the
+ * signal ends the delivery early.
  */
 export class Delivery {
   readonly #http: Transport
@@ -54,11 +55,11 @@ export class Delivery {
   readonly #limits: Limits
   readonly #timeoutMs: number | undefined
   readonly #events: DeliveryEvents
-  /** The spool is known to be that of the key's agent, or will be. */
+  /** Resolves when the spool belongs to the key's agent. */
   #claimed: Promise<void> | null = null
-  /** Waits that nobody but people can end. */
+  /** Waits that end early only when `retryBlocked` is called. */
   readonly #blocked = new Set<AbortController>()
-  /** Records that something before the server refused since one was recorded. */
+  /** Records set aside since the last recorded one, because a proxy or firewall refused them. */
   #setAside = 0
   #isSizeReported = false
 
@@ -76,7 +77,7 @@ export class Delivery {
     this.#events = events
   }
 
-  /** `older`: batches that were taken before, and may hold parents of this one's records. */
+  /** Delivers one batch. `older`: earlier batches, which may contain parents of this batch's records. */
   async deliver(batch: SpooledBatch, older: Promise<unknown>, signal: AbortSignal): Promise<void> {
     this.#claimed ??= this.#claim(signal)
     await this.#claimed
@@ -134,8 +135,8 @@ export class Delivery {
   }
 
   /**
-   * Sends the first segment, and where its key was used for it and some after it, these together: that writes nothing, and after a
-   * crash is done again.
+   * Sends the first segment. If the server answers `idempotency_key_reused`, sends it joined with the following
+   * segments of the same key. That writes nothing, and is repeated after a crash.
    */
   async #sendFirst(segments: readonly Segment[], signal: AbortSignal): Promise<Sent> {
     const [segment, ...others] = segments as [Segment, ...Segment[]]
@@ -150,7 +151,7 @@ export class Delivery {
     return { segment, others, answer }
   }
 
-  /** The answer, or why it will never be taken as it is. */
+  /** Returns the answer, or the error if the segment will never be accepted as it is. */
   #send(segment: Segment, signal: AbortSignal): Promise<Sent['answer']> {
     const text = bodyOf(segment)
     const { idempotencyKey } = segment
@@ -171,7 +172,10 @@ export class Delivery {
     })
   }
 
-  /** The segments that are left where something before the server refused the first: its halves, or those after a record that was alone. */
+  /**
+   * Handles a segment that a proxy or firewall refused. Returns the remaining segments: its halves, or the others if
+   * the record was alone and is set aside.
+   */
   async #avoid(
     batch: SpooledBatch,
     segment: Segment,
@@ -190,7 +194,7 @@ export class Delivery {
     return this.#takeOut(batch, segment, segment.items, others, { why, problem: problemOf(why) }, signal)
   }
 
-  /** The segments that are left to be sent. */
+  /** Handles a segment that the server refused. Returns the segments that remain. */
   async #refuse(
     batch: SpooledBatch,
     { segment, others, again }: { segment: Segment; others: readonly Segment[]; again: boolean },
@@ -201,7 +205,10 @@ export class Delivery {
     return this.#takeOut(batch, segment, refused, left, { why: error, problem: error.problem }, signal)
   }
 
-  /** Once: a proxy that takes small requests only does so with every batch. A record that is refused alone is reported itself. */
+  /**
+   * Reports halving once, since a proxy with a size limit refuses every batch. A single refused record is reported by
+   * itself.
+   */
   #report(segment: Segment, error: UnexpectedAnswerError): void {
     if (this.#isSizeReported || !isBySize(error)) return
     this.#isSizeReported = true
@@ -209,7 +216,7 @@ export class Delivery {
     this.#events.recovered()
   }
 
-  /** The segments that are left. Refused records are kept for people first. */
+  /** Stores the refused records for people, then removes them from the batch. Returns the segments that remain. */
   async #takeOut(
     batch: SpooledBatch,
     { idempotencyKey }: Segment,
@@ -263,7 +270,7 @@ export class Delivery {
     }
   }
 
-  /** Tries again now what waits for people: somebody asks, so it may be mended. */
+  /** Ends the waits for people: a caller flushes, so the cause may be fixed. */
   retryBlocked(): void {
     for (const mended of this.#blocked) mended.abort()
   }
@@ -278,7 +285,9 @@ function untilAborted(done: Promise<unknown>, signal: AbortSignal): Promise<unkn
   })
 }
 
-/** Throws unless the answer is about these records: anything that answers 201 could say that they are recorded. */
+/**
+ * Returns the answer if it matches the segment. Throws UnexpectedAnswerError otherwise: any server could answer 201.
+ */
 export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
   const isBatch = typeof batch?.batch === 'string' && typeof batch.entry?.seq === 'number'
   if (isBatch && Array.isArray(batch.records) && batch.records.length === items.length) return batch
@@ -288,7 +297,10 @@ export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): B
   )
 }
 
-/** Throws unless the answer says whose key it is: a spool would be another's for good. */
+/**
+ * Returns the answer if it names a ledger and an agent. Throws UnexpectedAnswerError otherwise: the spool would
+ * belong to the wrong owner for good.
+ */
 function verifyLedger(ledger: GetLedgerAnswer): GetLedgerAnswer {
   if (typeof ledger?.id === 'string' && typeof ledger.key?.agent === 'string') return ledger
   throw new UnexpectedAnswerError(

@@ -6,49 +6,53 @@ import { isRefusal } from './refusals.ts'
 import type { ForeignProblem, Segment } from './spool.ts'
 
 /*
- * Something between a notarizer and its server (a firewall, a proxy with a limit) refuses a request for its contents or its size. Then
- * halves find the record. Its answer does not prove that the server never got the request, so a half keeps the request's key:
+ * Handles refusals of a proxy or firewall between a notarizer and its server. It may refuse a request for its content
+ * or its size.
  *
- *     [abcd K]  refused   ->  [ab K] [cd K]     the same key: it is known of none of them whether it was written
- *     [ab K]    recorded  ->  [cd L]            K has been used for ab alone: the whole was never written
+ * Halving finds the refused record. The refusal does not prove that the server never got the request, so a half keeps
+ * the request's key:
+ *
+ *     [abcd K]  refused   ->  [ab K] [cd K]     the same key: whether it was written is unknown
+ *     [ab K]    recorded  ->  [cd L]            K was used for ab alone: the whole was never written
  *     [ab K]    `idempotency_key_reused`  ->  [abcd K]   the whole was written, and its answer was lost or replaced. If that is
  *                                             answered now, all are recorded. Otherwise nothing is sent again
  */
 
-/** Statuses that demand a login, whatever the request holds. */
+/** Statuses that ask for authentication, whatever the request contains. */
 const LOGINS: ReadonlySet<number> = new Set([401, 407, 511])
 const BY_SIZE: ReadonlySet<number> = new Set([413, 414, 431])
-/** After so many refusals alone a record is set aside, each with proof that other requests pass. */
+/** Attempts with a single record before it is set aside. Each attempt includes a proof that other requests pass. */
 const ATTEMPTS_ALONE = 3
-/** After so many records set aside in a row the notarizer stops: everything with a record in it may be refused. */
+/**
+ * Records set aside in a row before the notarizer stops. The proxy may then refuse every request with a record in it.
+ */
 export const SET_ASIDE_IN_A_ROW_MAX = 100
-/** A body of the largest batch that a notarizer makes, with room for the members that a parent adds. */
+/** Body size of the largest batch, with room for parents. */
 const BODY_MB = 1.1
 
-/** Sends one request, and may find out whether such requests pass at all. */
+/** Sends requests, and tests whether such requests pass at all. */
 export type Sender = {
-  /** Throws what `Transport.json` throws. */
+  /** Throws the errors of `Transport.json`. */
   send(segment: Segment): Promise<Batch>
-  /** Whether a harmless request of the same kind reaches the server. */
+  /** Returns whether a harmless request of the same kind reaches the server. */
   passes(): Promise<boolean>
-  /** Waits between attempts with a single record. */
   pause(): Promise<void>
 }
 
-/** Whether something before the server refused the request: its contents, its size, or every request. */
+/** Returns whether something before the server refused the request: its content, its size, or every request. */
 export function isForeignRefusal(error: unknown): error is UnexpectedAnswerError {
   if (!(error instanceof UnexpectedAnswerError) || error.retryable || error.status === null) return false
   return error.status >= 400 && error.status < 600 && !LOGINS.has(error.status)
 }
 
-/** Whether the status means that the request is too large. */
+/** Returns whether the status means that the request is too large. */
 export function isBySize({ status }: UnexpectedAnswerError): boolean {
   return status !== null && BY_SIZE.has(status)
 }
 
 /**
- * Sends a segment. Returns the answer, or why this segment will never be taken. Throws every other error, also if every
- * request is refused.
+ * Sends a segment. Returns the answer, or the error if this segment will never be accepted. Throws every other error,
+ * also if all requests are refused.
  */
 export async function sendOrJudge(
   sender: Sender,
@@ -71,10 +75,13 @@ export async function sendOrJudge(
 
 const NO_RECORDS = '{"records":[]}'
 
-/** Sends a batch without records: the server refuses it, and no firewall has a reason to. */
+/**
+ * Sends a batch without records. The server refuses it, but a firewall has no reason to. Returns whether it reached
+ * the server.
+ */
 export async function passesWithoutRecords(http: Transport, options: CallOptions): Promise<boolean> {
   try {
-    // Not `json`: a signer has nothing to sign here.
+    // Not `json`, which would ask the signer for a signature.
     const text = await http.text(operations.postRecordsBatch, 'application/json', {
       text: NO_RECORDS,
       options: { ...options, retriesMax: 0 },
@@ -96,13 +103,16 @@ function isEmptyBatch(text: string): boolean {
   }
 }
 
-/** Two segments of more than one record, under the same key. */
+/** Splits a segment of several records into two with the same key. */
 export function halve({ idempotencyKey, items }: Segment): Segment[] {
   const middle = Math.ceil(items.length / 2)
   return [items.slice(0, middle), items.slice(middle)].map((half) => ({ idempotencyKey, items: half }))
 }
 
-/** Joins the first segment with the next one of its key, as before halving. Returns it and the rest; null: the next has another key. */
+/**
+ * Joins the first segment with the next one of the same key, which undoes a halving. Returns the joined segment and
+ * the rest. null: the next has another key.
+ */
 export function rejoin(
   { idempotencyKey, items }: Segment,
   others: readonly Segment[],
@@ -124,7 +134,7 @@ export function renewKeys(
   )
 }
 
-/** Error for `onError`: the segment is sent in halves. */
+/** Returns the error for `onError`: the segment is sent in halves. */
 export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status } = error
   return new UnexpectedAnswerError(
@@ -133,7 +143,7 @@ export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): 
   )
 }
 
-/** Error for `onRefused`: the record is set aside. `bytes`: size of its request. */
+/** Returns the error for `onRefused`: the record is set aside. `bytes`: size of its request. */
 export function setAside(bytes: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status, nothingDone } = error
   return new UnexpectedAnswerError(
@@ -142,7 +152,7 @@ export function setAside(bytes: number, error: UnexpectedAnswerError): Unexpecte
   )
 }
 
-/** Error for `onError`: records wait, because too many in a row were set aside. */
+/** Returns the error for `onError`: records wait, because too many in a row were set aside. */
 export function waitsAfter(records: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   return new UnexpectedAnswerError(
     `something before the server refused ${records} records in a row, each alone, and none was recorded: the others wait. What to do: ${adviceFor(error)}`,
@@ -156,7 +166,7 @@ function everythingRefused(error: UnexpectedAnswerError): UnexpectedAnswerError 
     `requests without any record are refused as well, so all wait: ${message}`,
     {
       retryable: false,
-      // The message has it.
+      // The message contains the key.
       idempotencyKey: null,
       status,
       nothingDone,
@@ -171,7 +181,7 @@ function adviceFor(error: UnexpectedAnswerError): string {
     : 'have the firewall let bodies of POST /v1/records/batch pass, whatever is in them'
 }
 
-/** Problem for `refused.ndjson`. It has no `code`, because the server has not answered. */
+/** Returns the problem for `refused.ndjson`. It has no `code`, because the server has not answered. */
 export function problemOf({ status, message }: UnexpectedAnswerError): ForeignProblem {
   return { type: 'about:blank', title: 'Refused before the server', status: status!, detail: message }
 }

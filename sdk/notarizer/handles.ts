@@ -1,10 +1,12 @@
 import { type Item, withParent } from './items.ts'
 import type { Handles, RecordHandle, Segment } from './spool.ts'
 
-/** Bounds what is kept for records that may never come: a handle with its id has 100 bytes or so. */
+/**
+ * Limit of remembered handles, since their child records may never come. A handle with its id takes about 100 bytes.
+ */
 export const HANDLES_MAX = 10_000
 
-/** In memory, the oldest forgotten first. */
+/** Remembers handles in memory. Forgets the oldest first. */
 export class MemoryHandles implements Handles {
   readonly ids = new Map<string, string>()
 
@@ -28,12 +30,15 @@ export class MemoryHandles implements Handles {
   }
 }
 
-/** Whether a parent is named that is no earlier record of the segment: its id has to be known before it is sent. */
+/** Returns whether a parent is missing in the segment. Its id must be known before the segment is sent. */
 export function lacksParent(segment: Segment): boolean {
   return parentsElsewhere(segment).size > 0
 }
 
-/** The segment with the ids of these parents in its text. The same request after a crash, if it is kept before it is sent. */
+/**
+ * Returns the segment with the ids of such parents in its text. Store it before sending, so that a retry after a
+ * crash is the same request.
+ */
 export function giveParents(segment: Segment, handles: Handles): Segment {
   const elsewhere = parentsElsewhere(segment)
   const items = segment.items.map((item) => {
@@ -48,12 +53,15 @@ export function giveParents(segment: Segment, handles: Handles): Segment {
   return { ...segment, items }
 }
 
-/** Body of the request for a segment. */
+/** Returns the request body of a segment. */
 export function bodyOf(segment: Segment): string {
   return `{"records":[${textsOf(segment).join(',')}]}`
 }
 
-/** Texts that are sent: a parent in the segment is named by its place, which the segment alone decides. */
+/**
+ * Returns the texts that are sent. A parent in the same segment is named by its position, which depends on the
+ * segment alone.
+ */
 function textsOf({ items }: Segment): string[] {
   const places = new Map<string, number>()
   return items.map(({ text, handle, parentHandle }, i) => {
@@ -63,7 +71,7 @@ function textsOf({ items }: Segment): string[] {
   })
 }
 
-/** Records whose parent is no earlier record of the segment. */
+/** Returns the records whose parent is not an earlier record of the segment. */
 function parentsElsewhere({ items }: Segment): ReadonlySet<Item> {
   const earlier = new Set<string>()
   const found = new Set<Item>()

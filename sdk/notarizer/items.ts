@@ -9,61 +9,69 @@ import { TRACEPARENT } from '../../src/proof/statement/traceparent.ts'
 import { UsageError } from '../errors.ts'
 import { toJson } from '../json.ts'
 
-/** Members of a record besides its payload. */
 export type RecordOptions<Name extends string = string> = OtherRequest & {
-  /** Absent: `generic/1`, which takes any object. */
+  /** Default: `generic/1`, which accepts any object. */
   readonly type?: Name | undefined
-  /** Absent: now. The ledger has its own time of a record, which is later by as long as the record waited here. */
+  /** Default: now. The ledger also records its own time, which is later by the time that the record waited here. */
   readonly occurredAt?: Date | string | undefined
   readonly onBehalfOf?: string | undefined
-  /** Free, at most 4 KiB, not signed. */
+  /** Free-form, at most 4 KiB, not signed. */
   readonly metadata?: object | undefined
-  /** Label of the person that it is about: the ledger keeps a keyed hash of it, by which all documents of the person are found and erased. */
+  /**
+   * Label of the person whom the record is about. The ledger stores a keyed hash of it, by which all documents of the
+   * person are found and erased.
+   */
   readonly subject?: string | undefined
-  /** Id of a record of the ledger. Its own records are known by their ids from `onRecorded` on: `parentHandle` names one before. */
+  /**
+   * Id of a record in the ledger. Records of this notarizer get their id with `onRecorded`. Use `parentHandle` before
+   * that.
+   */
   readonly parent?: string | undefined
-  /** Name of the record for those that follow from it; no two have the same. 1 to 255 visible ASCII characters, no `"` or `\`. */
+  /** Name by which later records refer to this one. Unique. 1 to 255 visible ASCII characters, no `"` or `\`. */
   readonly handle?: string | undefined
   /**
-   * `handle` of an earlier record of this notarizer, or of an earlier process on its spool, which becomes the parent. Without a parent if
-   * that record was refused, or is not among the newest 10 000 with a handle.
+   * `handle` of the parent: an earlier record of this notarizer, or of an earlier process with the same spool. The
+   * record gets no parent if that record was refused, or is not among the newest 10,000 with a handle.
    */
   readonly parentHandle?: string | undefined
-  /** URIs, or `system:id`: at most 16, of 256 characters each. */
+  /** At most 16 URIs or `system:id`, of 256 characters each. */
   readonly references?: readonly string[] | undefined
-  /** W3C Trace Context: signed with the record, which is found by its trace id. */
+  /** W3C Trace Context. Signed with the record, which can be found by its trace id. */
   readonly traceparent?: string | undefined
-  /** One's own name for the record: comes back with its id, and is sent nowhere. */
+  /** The caller's name for the record. `onRecorded` returns it with the record's id. It is not sent. */
   readonly tag?: string | undefined
 }
 
-/** A record as it waits: the text that is sent, made when it was taken. */
+/** A waiting record. Its text was made when it was accepted, and is sent unchanged. */
 export type Item = {
   readonly text: string
   readonly tag: string | undefined
   readonly handle: string | undefined
-  /** Absent once the text names the parent, or it is known that there is none. */
+  /** undefined once the text names the parent, or there is none. */
   readonly parentHandle: string | undefined
 }
 
 export type MeasuredItem = Item & {
   readonly type: string
-  /** Its id or its handle. */
+  /** Id or handle of the parent. */
   readonly parent: string | undefined
-  /** Length of the text in UTF-8. */
+  /** Length of the text in UTF-8 bytes. */
   readonly bytes: number
 }
 
 const TAG_CHARS_MAX = 255
 const HANDLE = /^[!#-[\]-~]{1,255}$/
-/** Type, time, agent, parent and trace, with room. */
+/** Room for type, time, agent, parent and trace. */
 const FRAME_BYTES_MAX = 2 * 1024
 export const ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + REFERENCES_BYTES_MAX + FRAME_BYTES_MAX
 
-/** A record's payload lies in the record, in the list of records, in the body. */
+/** The body, its list of records and the record itself take three levels. */
 const DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX - 3
 
-/** Throws UsageError for what would not be recorded as it was given. */
+/**
+ * Returns the text of a record with its measures. Throws UsageError for values that JSON or the server would change
+ * or refuse.
+ */
 export function makeItem(payload: object, options: RecordOptions, nowMs: number): MeasuredItem {
   const {
     type = 'generic/1',
@@ -107,7 +115,7 @@ function othersText(options: OtherRequest): string {
   return text
 }
 
-/** The text of a record with a parent: an id, or the place of an earlier record of its batch. */
+/** Adds a parent to the text of a record: an id, or the position of an earlier record in its batch. */
 export function withParent(text: string, parent: string | number): string {
   return `${text.slice(0, -1)},"parent":${JSON.stringify(parent)}}`
 }
@@ -115,7 +123,7 @@ export function withParent(text: string, parent: string | number): string {
 function documentText(document: object, at: string, bytesMax: number): string {
   const text = toJson(document, at, DOCUMENT_DEPTH_MAX)
   if (!text.startsWith('{')) throw new UsageError(`${at} is no JSON object`)
-  // The server counts the canonical form, which is as long: members in another order.
+  // The server counts the canonical form, which has the same length: only the order of members differs.
   if (text.length * 3 > bytesMax && utf8Bytes(text) > bytesMax)
     throw new UsageError(
       `${at} has more than the ${bytesMax} bytes that are taken: keep the large part elsewhere, and its digest here`,
@@ -129,7 +137,7 @@ function referencesText(references: readonly string[]): string {
   throw new UsageError(`/references has more than the ${REFERENCES_BYTES_MAX} bytes that are taken`)
 }
 
-/** As JSON; made once in a millisecond, because a hot loop records hundreds in each. */
+/** Current time as JSON, made once per millisecond, because a hot loop makes hundreds of records in one. */
 let instantMs = Number.NaN
 let instantText = ''
 function instant(nowMs: number): string {
@@ -141,10 +149,13 @@ function instant(nowMs: number): string {
 }
 
 const encoder = new TextEncoder()
-/** Encoding into it is 10 times as fast as into new bytes, and twice as fast as counting: 0.05 µs for 400 characters. */
+/**
+ * Encoding into a shared buffer is 10 times as fast as into new bytes, and twice as fast as counting: 0.05 µs for 400
+ * characters.
+ */
 const scratch = new Uint8Array(ITEM_BYTES_MAX + 4)
 
-/** Infinity for more than any item may have. */
+/** Infinity: longer than any item may be. */
 function utf8Bytes(text: string): number {
   const { read, written } = encoder.encodeInto(text, scratch)
   return read === text.length ? written : Number.POSITIVE_INFINITY

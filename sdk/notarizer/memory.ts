@@ -3,7 +3,7 @@ import type { Item } from './items.ts'
 import { ITEM_BYTES_MAX } from './items.ts'
 import type { Segment, Spool, SpooledBatch } from './spool.ts'
 
-/** Where records wait that nothing but this process holds: they end with it. */
+/** Stores waiting records in memory. They are lost when the process ends. */
 export class Memory implements Spool {
   readonly isDurable: boolean = false
   readonly handles: MemoryHandles = new MemoryHandles()
@@ -31,7 +31,7 @@ export class Memory implements Spool {
     return batch
   }
 
-  /** A caller that wants to keep it has `onRefused`. */
+  /** Stores nothing. Callers that want refused records use `onRefused`. */
   async refuse(): Promise<void> {}
 
   async close(): Promise<void> {}

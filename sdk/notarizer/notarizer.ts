@@ -13,11 +13,13 @@ import type { Found, Spool } from './spool.ts'
 import { type WaitOptions, waitFor } from './wait.ts'
 
 /**
- * Records what a hot loop does, in batches: `record` returns at once, and what it took is sent until the server has it, exactly
- * once, in the order of `record`. Made by `tallystick.notarizer()`.
+ * Records in batches, without waiting for the server. Made by `tallystick.notarizer()`.
  *
- * A batch is sent when it is full or `lingerMs` old, and while one is under way the next one fills: so batches are as large as the
- * server is slow.
+ * `record` returns at once. Accepted records are sent until the server has each exactly once, in the order of
+ * `record`.
+ *
+ * A batch is sent when it is full or `lingerMs` old. While one is under way, the next one fills, so that a slower
+ * server gets larger batches.
  */
 export class Notarizer<Types extends TypeMap = AnyTypes> {
   readonly #limits: Limits
@@ -26,11 +28,11 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   readonly #reports: Reports
   readonly #stop = new AbortController()
   #open: Open | null = null
-  /** Sealed, oldest first. */
+  /** Sealed batches, oldest first. */
   readonly #sealed: Pending[] = []
   readonly #underWay = new Map<Pending, Promise<void>>()
   #closing = false
-  /** The producer of a hot loop has not let anything else happen since a batch was sealed. */
+  /** True if the caller's loop has not yielded to the event loop since a batch was sealed. */
   #mustYield = false
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
 
@@ -44,9 +46,10 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Takes a record; in a spool, it survives the process from here on. The caller may change the object afterwards.
-   * Throws BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
-   * was given; then nothing was taken.
+   * Accepts a record. In a spool the record now survives the process. The caller may change the object afterwards.
+   *
+   * Throws BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError if it cannot
+   * be recorded without change. In these cases it was not accepted.
    */
   record<Name extends TypeName<Types> = 'generic/1'>(
     payload: PayloadOf<Types, Name>,
@@ -63,8 +66,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Resolves when the next record is sure to find room: await it before each record of a hot loop. Without it such a loop ends in
-   * BufferFullError, and keeps its process from sending.
+   * Resolves when there is room for the next record. Await it before each record of a hot loop. Without it such a
+   * loop ends in BufferFullError, and blocks sending.
    */
   get ready(): Promise<void> {
     if (!this.#spool.hasRoom && !this.#stop.signal.aborted) {
@@ -77,9 +80,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Resolves when everything taken so far is recorded, or was refused and reported. Rejects with an error that only people can mend,
-   * as soon as one occurs, or with NotRecordedError when the time is up. Records that were taken are kept, and tried
-   * further.
+   * Resolves when every record so far was recorded, or was refused and reported. Rejects at once with an error that
+   * only people can fix, and with NotRecordedError after `timeoutMs`. Accepted records stay, and are sent further.
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     if (this.#open !== null) this.#open.due = true
@@ -92,8 +94,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Takes no more, and flushes. If that fails, records in a spool stay there for the next process; records in memory
-   * are tried further as long as the process lives. Can be called again.
+   * Accepts no more records, and flushes. If that fails, records in a spool stay there for the next process. Records
+   * in memory are still sent while the process lives. Can be called again. Throws what `flush` throws.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     this.#closing = true
@@ -126,8 +128,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Takes what other processes have put into the spool's inbox, as far as there is room: how many records. Each file is a batch, which is sent
-   * after those that were taken before.
+   * Takes records that other processes put into the spool's inbox, as far as there is room. Returns their number.
+   * They are sent after all records accepted before.
    */
   async adopt(): Promise<number> {
     if (this.#closing || !this.#spool.adopt) return 0
@@ -169,7 +171,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       open.spooled.append(item, item.bytes)
     } catch (error) {
-      // Ends the file at what a failed write has left in it: nothing may come after that.
+      // Closes the file after a failed write. Nothing may follow what the write has left in it.
       this.#seal()
       throw error
     }
@@ -190,7 +192,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     this.#mustYield = true
   }
 
-  /** Sends what is to be sent now, as far as so many batches may be under way. */
+  /** Sends due batches, up to `inFlightMax` at a time. */
   #pump(): void {
     while (this.#underWay.size < this.#limits.inFlightMax && !this.#stop.signal.aborted) {
       if (this.#sealed.length === 0 && this.#open?.due) this.#sealOpen()
@@ -205,7 +207,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       await this.#delivery.deliver(pending.spooled, older, this.#stop.signal)
     } catch (error) {
-      if (this.#stop.signal.aborted) return // it stays where it is
+      if (this.#stop.signal.aborted) return // the batch stays in the spool
       throw error
     }
     this.#underWay.delete(pending)

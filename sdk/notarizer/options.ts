@@ -5,43 +5,44 @@ import { ITEM_BYTES_MAX } from './items.ts'
 import type { Spool } from './spool.ts'
 
 export type NotarizerOptions = {
-  /** Absent: records wait in memory, and end with the process. */
+  /** Default: records wait in memory, and are lost when the process ends. */
   readonly spool?: Spool | undefined
-  /** 1 to 2000, by default 1000. */
+  /** 1 to 2000. Default: 1000. */
   readonly recordsPerBatchMax?: number | undefined
-  /** How long a batch waits for more than its first record; 20 by default. Longer while others are under way. */
+  /** How long a batch waits for more records after its first. Longer while others are under way. Default: 20. */
   readonly lingerMs?: number | undefined
   /**
-   * Batches under way at a time. With more than one, the default, the ledger's order may differ from that of `record`.
+   * Batches under way at the same time. With more than 1 the ledger's order may differ from that of `record`.
+   * Default: 1.
    */
   readonly inFlightMax?: number | undefined
-  /** Without a spool: how much waits in memory, 20 000 records and 32 MiB by default. */
+  /** Limits of waiting records without a spool. Default: 20,000 records and 32 MiB. */
   readonly bufferedRecordsMax?: number | undefined
   readonly bufferedBytesMax?: number | undefined
-  /** Before a retry: 100 and 10 000 by default. The number of retries has no bound. */
+  /** Delays before a retry. The number of retries is unlimited. Default: 100 and 10,000. */
   readonly delayMsMin?: number | undefined
   readonly delayMsMax?: number | undefined
-  /** Before a retry of what only people can mend, such as a revoked key: 30 000 by default. */
+  /** Delay before a retry after an error that only people can fix, such as a revoked key. Default: 30,000. */
   readonly blockedDelayMs?: number | undefined
-  /** For the answer to one attempt. */
+  /** Limit of one attempt. */
   readonly timeoutMs?: number | undefined
-  /** Records are in the ledger. From a spool this may be said again after a crash. */
+  /** Called when records are in the ledger. With a spool it may be called again after a crash. */
   readonly onRecorded?: ((batch: RecordedBatch) => unknown) | undefined
-  /** The server, or something before it, will never take this record. Absent: it is written to the console. */
+  /** Called when the server, or something before it, will never accept this record. Default: the console. */
   readonly onRefused?: ((record: RefusedRecord, error: TallystickError) => unknown) | undefined
   /**
-   * Hears of failures. Everything is kept, and tried again; `error.retryable`: without anybody's help. Absent: the first is
-   * written to the console.
+   * Called for failures. Every record is stored and sent again. `error.retryable`: without help. Default: the first
+   * failure goes to the console.
    */
   readonly onError?: ((error: TallystickError) => unknown) | undefined
 }
 
-/** `records` in the order of `record`; `tag` as given there. */
+/** `records` are in the order of `record`, each with its `tag`. */
 export type RecordedBatch = Pick<Batch, 'batch' | 'entry'> & {
   readonly records: readonly (Batch['records'][number] & { readonly tag?: string | undefined })[]
 }
 
-/** As it was sent. */
+/** The refused record as it was sent. */
 export type RefusedRecord = OtherMembers & {
   readonly type: string
   readonly payload: object
@@ -55,18 +56,16 @@ export type RefusedRecord = OtherMembers & {
 }
 
 export type NotarizerStats = {
-  /** Taken, and neither recorded nor refused yet. */
+  /** Records accepted, and neither recorded nor refused yet. */
   readonly buffered: number
-  /** Bytes in memory, or in the spool. */
+  /** Bytes of waiting records in memory or in the spool. */
   readonly bufferedBytes: number
-  /** Batches under way. */
   readonly inFlight: number
-  /** Since this notarizer began. */
+  /** Records since this notarizer began. */
   readonly recorded: number
   readonly refused: number
-  /** Attempts that failed. */
   readonly failures: number
-  /** Error that keeps the oldest batch from being recorded at the moment. */
+  /** Error that currently keeps the oldest batch from being recorded. */
   readonly lastError: TallystickError | null
 }
 
@@ -77,11 +76,12 @@ type Numbers = Required<{
 }>
 
 /**
- * Name → default, least, most.
+ * Default, minimum and maximum of each option.
  *
- * One batch in flight keeps the ledger in the order of `record`, which is what a ledger is read in; so it is the default. It reaches 96 % of a
- * load that only sends with one batch in flight too (16,390 records/s of 17,090, the same with a spool), and 67 % of one with two
- * (24,580): server and Postgres then wait for each other. Two in flight: 99 %, with a spool 83 % (docs/BENCHMARKS.md).
+ * One batch in flight is the default, because it keeps the ledger in the order of `record`. It reaches 96 % of a
+ * plain load with one batch in flight (16,390 records/s of 17,090, the same with a spool), and 67 % of one with two
+ * (24,580): server and Postgres then wait for each other. Two in flight reach 99 %, with a spool 83 %
+ * (docs/BENCHMARKS.md).
  */
 const NUMBERS: { readonly [Name in Exclude<keyof Numbers, 'timeoutMs'>]: readonly [number, number, number] } =
   {
@@ -97,7 +97,7 @@ const NUMBERS: { readonly [Name in Exclude<keyof Numbers, 'timeoutMs'>]: readonl
 
 export type Limits = Omit<Numbers, 'timeoutMs'>
 
-/** Throws UsageError for what is outside of its range. */
+/** Fills in the defaults. Throws UsageError for a value outside its range. */
 export function parseLimits(options: NotarizerOptions): Limits {
   const limits: Record<string, number> = {}
   for (const [name, [usual, min, max]] of Object.entries(NUMBERS)) {

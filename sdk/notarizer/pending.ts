@@ -3,28 +3,28 @@ import type { MeasuredItem } from './items.ts'
 import type { Limits } from './options.ts'
 import type { SpooledBatch } from './spool.ts'
 
-/** The server takes 4 MiB, but what is put before servers often 1 MiB only. 1000 usual records have half of that. */
+/** The server accepts 4 MiB, but proxies often only 1 MiB. 1000 usual records have half of that. */
 const BATCH_BYTES_MAX = 1_000_000
 
-/** Begun, and not settled: `settled` when all of it is recorded or refused. */
+/** A batch that is not settled. `settled` resolves when every record is recorded or refused. */
 export type Pending = {
   readonly spooled: SpooledBatch
   readonly settled: Promise<void>
   readonly settle: () => void
 }
 
-/** The batch that takes records, until it is sent or full. */
+/** The batch that accepts records, until it is sent or full. */
 export type Open = Pending & {
   readonly types: Set<string>
   readonly parents: Set<string>
   records: number
   bytes: number
-  /** To be sent as soon as it may. */
+  /** Send it as soon as possible. */
   due: boolean
   timer: ReturnType<typeof setTimeout>
 }
 
-/** Whether the batch may take this as well. */
+/** Returns whether the batch has room for the item. */
 export function fits(open: Open, item: MeasuredItem, { recordsPerBatchMax }: Limits): boolean {
   return (
     open.records < recordsPerBatchMax &&
@@ -34,7 +34,6 @@ export function fits(open: Open, item: MeasuredItem, { recordsPerBatchMax }: Lim
   )
 }
 
-/** Counts a record that the batch has taken. */
 export function count(open: Open, { type, parent, bytes }: MeasuredItem): void {
   open.types.add(type)
   if (parent !== undefined) open.parents.add(parent)

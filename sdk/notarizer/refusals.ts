@@ -3,10 +3,10 @@ import { makeIdempotencyKey } from '../idempotency-key.ts'
 import type { Item } from './items.ts'
 import type { Segment } from './spool.ts'
 
-/** Statuses of what is wrong with a body: it would be refused as often as it is sent. */
+/** Statuses about the body. The same body is refused every time. */
 const OF_THE_BODY = [400, 413, 422]
 
-/** Codes of what is wrong with the signer, its key or its clock: no record's fault. */
+/** Codes about the signer, its key or its clock. The records are not the cause. */
 const OF_THE_SIGNER: ReadonlySet<string> = new Set([
   'envelope_refused',
   'signing_key_refused',
@@ -14,21 +14,22 @@ const OF_THE_SIGNER: ReadonlySet<string> = new Set([
   'statement_mismatch',
 ])
 
-/** Whether the server will never take this request. It may take any other, when people have mended something. */
+/** Returns whether the server will never accept this request. Other errors can end once people have fixed something. */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && OF_THE_BODY.includes(error.status) && !OF_THE_SIGNER.has(error.code)
 }
 
-/** `left`: segments that are still to be sent. */
+/** `left`: segments still to be sent. */
 type Split = { readonly refused: readonly Item[]; readonly left: readonly Segment[] }
 
 /**
- * Splits the first of a batch's segments, which was refused. Every part holds fewer items than the segment, so that it ends.
+ * Splits the first segment of a batch, which was refused. Every part has fewer items than the segment, so the
+ * splitting ends.
  *
- * Where the server names an item, that one is refused, and the rest is sent again; where that is refused as well (`again`), in
- * two halves: of 1000 records that are all bad, one request each would otherwise send half a million. A type that the
- * ledger does not have is the commonest of them, and concerns all of the batch's records of that type. Where no item is
- * named, halves find it.
+ * If the server names an item, that item is refused and the rest is sent again. If the rest is refused too (`again`),
+ * it is halved: one request per bad record would send half a million records for 1000 bad ones. The most common cause
+ * is an unknown type, and all records of that type in the batch are refused together. If the server names no item,
+ * halving finds it.
  */
 export function splitRefused(
   { idempotencyKey, items }: Segment,
@@ -36,9 +37,9 @@ export function splitRefused(
   error: ApiError,
   again: boolean,
 ): Split {
-  // A key of 128 random bits was used before: the spool was changed, or copied and used twice; or a larger request was written, and
-  // something replaced its answer (foreign-refusals.ts). Nobody knows which of these records are in the ledger, and with
-  // another key they might be there twice.
+  // The key of 128 random bits was used before. The spool was changed, or copied and used twice, or a larger request
+  // was written and something replaced its answer (foreign-refusals.ts). It is unknown which of these records are in
+  // the ledger. With another key they might be recorded twice.
   if (error.code === 'idempotency_key_reused') {
     const [same, left] = partition(others, (other) => other.idempotencyKey === idempotencyKey)
     return { refused: [...items, ...same.flatMap((other) => other.items)], left }
@@ -60,7 +61,7 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
 }
 
-/** A fault that no schema of the batch knows is located by `path` alone: `/records/7/occurredAt`. */
+/** Some faults are located only by `path`: `/records/7/occurredAt`. */
 function indexOf({ problem }: ApiError): number | null {
   const { index, path } = problem as { index?: unknown; path?: unknown }
   if (typeof index === 'number') return index
@@ -72,7 +73,7 @@ function ofType({ code }: ApiError): boolean {
   return code === 'unknown_type' || code === 'not_notarizable'
 }
 
-/** As its text begins (items.ts). */
+/** The record's text begins with its type (items.ts). */
 function typeOf({ text }: Item): string {
   return text.slice(0, text.indexOf(',"payload":'))
 }
@@ -82,7 +83,7 @@ function halves(items: readonly Item[]): Segment[] {
   return [...segments(items.slice(0, middle)), ...segments(items.slice(middle))]
 }
 
-/** A segment of these items: none of no items. */
+/** Returns a segment with these items, or none without items. */
 function segments(items: readonly Item[]): Segment[] {
   return items.length === 0 ? [] : [{ idempotencyKey: makeIdempotencyKey(), items }]
 }

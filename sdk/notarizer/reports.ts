@@ -4,23 +4,22 @@ import type { DeliveryEvents } from './delivery.ts'
 import type { NotarizerOptions, NotarizerStats, RefusedRecord } from './options.ts'
 import type { Refused, Segment } from './spool.ts'
 
-/** Between lines about refused records: a producer that is wrong is so thousands of times. */
+/** Time between lines about refused records. A faulty producer makes thousands of them. */
 const REFUSED_LINES_MS = 10_000
 
-/** Counts what happens to records, and tells the caller, whose mistakes must not keep records from being sent. */
+/** Counts what happens to records, and calls the caller's callbacks. Their errors must not stop the sending. */
 export class Reports implements DeliveryEvents {
   buffered = 0
   #recorded = 0
   #refused = 0
   #failures = 0
   #lastError: TallystickError | null = null
-  /** A failure was written to the console. */
   #hasComplained = false
-  /** Not yet written to the console. */
+  /** Refusals not yet written to the console. */
   #unsaid: { count: number; latest: TallystickError } | null = null
   #saidRefusedAtMs = Number.NEGATIVE_INFINITY
   readonly #told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
-  /** Those who wait, and would wait for ever when only people can help. */
+  /** Callbacks of waiting callers. Without them `flush` would wait forever for an error that only people can fix. */
   readonly #waiting = new Set<(error: TallystickError) => void>()
 
   constructor(told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>) {
@@ -65,7 +64,7 @@ export class Reports implements DeliveryEvents {
       }
   }
 
-  /** Nothing may come after it: says what was kept back. */
+  /** Writes the refusals that are still unreported. */
   end(): void {
     this.#sayRefused()
   }
@@ -98,7 +97,7 @@ export class Reports implements DeliveryEvents {
     console.error('tallystick: it works again')
   }
 
-  /** Calls it with what only people can mend, as soon as it happens, until the answer is called. */
+  /** Calls `tell` with each error that only people can fix. Returns a function that unsubscribes. */
   whenBlocked(tell: (error: TallystickError) => void): () => void {
     this.#waiting.add(tell)
     return () => this.#waiting.delete(tell)
@@ -113,7 +112,7 @@ export class Reports implements DeliveryEvents {
   }
 }
 
-/** A caller's function may throw, at once or later. */
+/** A callback may throw or reject. The error goes to the console. */
 function tell(callback: () => unknown): void {
   const complain = (error: unknown) => console.error('tallystick: a callback of the notarizer failed:', error)
   try {

@@ -3,13 +3,16 @@ import type { Reports } from './reports.ts'
 
 export type WaitOptions = {
   readonly signal?: AbortSignal | undefined
-  /** By default 60 000. */
+  /** Default: 60,000. */
   readonly timeoutMs?: number | undefined
 }
 
 const WAIT_MS_DEFAULT = 60_000
 
-/** Rejects with the signal's reason, when the time is up, or with what only people can mend. */
+/**
+ * Resolves with `all`. Rejects with the signal's reason, with NotRecordedError after `timeoutMs`, or with an error
+ * that only people can fix.
+ */
 export async function waitFor(
   all: Promise<unknown>,
   reports: Reports,

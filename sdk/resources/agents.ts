@@ -3,12 +3,12 @@ import { operations } from '../generated/operations.ts'
 import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
-/** Answer of `signer.registration(…)`, and whether the agent signs everything from then on. */
+/** Result of `signer.registration(…)`. With `required` the agent signs everything from then on. */
 export type SigningKeyRequest = api.PostAgentsByIdSigningKeysBody
 
 export type AgentsQuery = Omit<api.GetAgentsQuery, 'cursor'>
 
-/** Agents: every record names one of its ledger's. */
+/** The ledger's agents. Every record names one. */
 export class Agents {
   readonly #http: Transport
 
@@ -16,22 +16,25 @@ export class Agents {
     this.#http = http
   }
 
-  /** `POST /v1/agents`. */
+  /** Registers an agent: `POST /v1/agents`. */
   register(request: api.PostAgentsBody, options?: WriteOptions): Promise<api.Agent> {
     return this.#http.json(operations.postAgents, { body: request, options })
   }
 
-  /** `GET /v1/agents`: in the order in which they were registered. */
+  /** Lists agents in the order of registration: `GET /v1/agents`. */
   list(query: AgentsQuery = {}, options?: CallOptions): Listing<api.Agent> {
     return this.#http.list(operations.getAgents, { query, options })
   }
 
-  /** `GET /v1/agents/{id}`. */
+  /** `GET /v1/agents/{id}`. Throws NotFoundError if the agent does not exist. */
   get(id: string, options?: CallOptions): Promise<api.Agent> {
     return this.#http.json(operations.getAgentsById, { params: { id }, options })
   }
 
-  /** `POST /v1/agents/{id}/signing-keys`: a key by which the agent signs for itself. `signer.registration(…)` makes the request. */
+  /**
+   * Registers a key with which the agent signs for itself: `POST /v1/agents/{id}/signing-keys`.
+   * `signer.registration(…)` makes the request.
+   */
   registerSigningKey(
     id: string,
     request: SigningKeyRequest,
@@ -40,7 +43,7 @@ export class Agents {
     return this.#http.json(operations.postAgentsByIdSigningKeys, { params: { id }, body: request, options })
   }
 
-  /** `GET /v1/agents/{id}/signing-keys`: revoked ones, too, in the order in which they were registered. */
+  /** Lists the agent's keys in the order of registration, with revoked ones: `GET /v1/agents/{id}/signing-keys`. */
   listSigningKeys(
     id: string,
     query: Omit<api.GetAgentsByIdSigningKeysQuery, 'cursor'> = {},
@@ -49,7 +52,9 @@ export class Agents {
     return this.#http.list(operations.getAgentsByIdSigningKeys, { params: { id }, query, options })
   }
 
-  /** `POST /v1/agents/{id}/signing-keys/{kid}/revoke`: it signs nothing from then on; not to be undone. */
+  /**
+   * Revokes a signing key for good: `POST /v1/agents/{id}/signing-keys/{kid}/revoke`. It signs nothing from then on.
+   */
   revokeSigningKey(id: string, kid: string, options?: WriteOptions): Promise<api.SigningKey> {
     return this.#http.json(operations.postAgentsByIdSigningKeysByKidRevoke, {
       params: { id, kid },
@@ -58,7 +63,7 @@ export class Agents {
     })
   }
 
-  /** `POST /v1/agents/{id}/disable`: its keys are refused from then on; not to be undone. */
+  /** Disables an agent for good: `POST /v1/agents/{id}/disable`. Its API keys are refused from then on. */
   disable(id: string, options?: WriteOptions): Promise<api.Agent> {
     return this.#http.json(operations.postAgentsByIdDisable, { params: { id }, body: {}, options })
   }

@@ -10,12 +10,12 @@ const POLL_MS_MIN = 100
 const POLL_MS_MAX = 2_000
 
 export type AuditRunOptions = CallOptions & {
-  /** With the audit as it was started, and then each time that it was looked at. */
+  /** Called with the audit when it starts, and after each poll. */
   readonly onProgress?: ((audit: api.Audit) => void) | undefined
 }
 
 /**
- * Verifications of the whole ledger by the server's worker. The server reports on itself here; `verify` needs no
+ * Verifications of the whole ledger by the server's worker. Here the server reports about itself. `verify` needs no
  * server.
  */
 export class Audits {
@@ -25,24 +25,26 @@ export class Audits {
     this.#http = http
   }
 
-  /** `POST /v1/audits`: in the background; while one audit is open, that one is answered. */
+  /** Starts an audit in the background: `POST /v1/audits`. Returns the open audit if there is one. */
   start(options?: CallOptions): Promise<api.Audit> {
     return this.#http.json(operations.postAudits, { body: {}, options })
   }
 
-  /** `GET /v1/audits`: newest first. */
+  /** Lists audits, newest first: `GET /v1/audits`. */
   list(query: AuditsQuery = {}, options?: CallOptions): Listing<api.Audit> {
     return this.#http.list(operations.getAudits, { query, options })
   }
 
-  /** `GET /v1/audits/{id}`. */
+  /** `GET /v1/audits/{id}`. Throws NotFoundError if the audit does not exist. */
   get(id: string, options?: CallOptions): Promise<api.Audit> {
     return this.#http.json(operations.getAuditsById, { params: { id }, options })
   }
 
   /**
-   * Starts an audit and waits until it has ended, however long that takes: `signal` stops the waiting. `ok` of the answer says whether
-   * the ledger verifies; it is null where `state` is `failed`, because the ledger could not be read.
+   * Starts an audit and waits until it ends, without a time limit. `signal` stops the wait.
+   *
+   * `ok` of the result tells whether the ledger verifies. It is null if `state` is `failed`, because the ledger could
+   * not be read.
    */
   async run({ onProgress, ...options }: AuditRunOptions = {}): Promise<api.Audit> {
     let audit = await this.start(options)

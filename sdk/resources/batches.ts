@@ -3,7 +3,7 @@ import { operations } from '../generated/operations.ts'
 import type { Transport, WriteOptions } from '../http/transport.ts'
 import type { PayloadOf, TypeMap, TypeName } from '../typed.ts'
 
-/** Each item's payload is that of its own type. */
+/** Record of a batch. Its payload has the type that `type` names. */
 export type BatchItem<
   Types extends TypeMap,
   Name extends TypeName<Types> = TypeName<Types>,
@@ -16,7 +16,7 @@ export type BatchItem<
 
 export type Batch = api.PostRecordsBatchAnswer
 
-/** Many records in one entry, under one signature. */
+/** Records many items with one entry and one signature. */
 export class Batches<Types extends TypeMap> {
   readonly #http: Transport
 
@@ -24,7 +24,7 @@ export class Batches<Types extends TypeMap> {
     this.#http = http
   }
 
-  /** `POST /v1/records/batch`: all or nothing; the answer's records are in the order of these. */
+  /** Records all items or none: `POST /v1/records/batch`. The records of the result are in the order of the items. */
   notarize(records: readonly BatchItem<Types>[], options?: WriteOptions): Promise<Batch> {
     return this.#http.json(operations.postRecordsBatch, { body: { records }, options })
   }

@@ -7,9 +7,15 @@ import { wrongServer } from '../http/answers.ts'
 import type { CallOptions } from '../http/transport.ts'
 import type { EntryProof } from './entries.ts'
 
-/* Lines of a bundle (docs/formats/bundles.md), made of what a server answers. */
+/* Builds the lines of a bundle (docs/formats/bundles.md) from a server's answers. */
 
-/** `size`: of the checkpoint; absent: the newest. `documents`: false leaves them out. `tool`: program that makes it, and its version. */
+/**
+ * Options of a bundle.
+ *
+ * - `size`: size of its checkpoint. Default: the newest.
+ * - `documents`: false leaves out the documents.
+ * - `tool`: name and version of the program that makes the bundle.
+ */
 export type BundleRequest = CallOptions & {
   readonly size?: number | undefined
   readonly documents?: boolean | undefined
@@ -18,20 +24,24 @@ export type BundleRequest = CallOptions & {
 
 export type Document = api.EntryLine['documents'][number]
 export type Signer = NonNullable<api.EntryLine['signer']>
-/** `foundation`: the definition, the rotations, entries about agents' keys, and a policy. */
+/**
+ * `foundation`: seqs of the ledger's definition, its key rotations, entries about agents' keys, and a registration
+ * policy.
+ */
 export type Tree = {
   readonly ledger: string
   readonly size: number
   readonly checkpoint: string
   readonly keys: readonly EntryProof['keys'][number][]
   readonly foundation: readonly number[]
-  /** Keys of the agents, by kid. */
+  /** Agents' keys by kid. */
   readonly signers: ReadonlyMap<string, Signer>
 }
 
 /**
- * The records of an entry that are selected: null: the entry is about one alone; of a batch their ids; undefined: none. `gated`: gated records that were
- * selected so far, to which it adds.
+ * Returns the selected records of an entry. null: the entry is about one record, which is selected. An array: ids of
+ * the selected records of a batch. undefined: nothing is selected. `gated`: ids of the gated records selected so far.
+ * The function adds to it.
  */
 export function selectedOf(
   { kind, envelope, items }: api.EntryLine,
@@ -60,7 +70,10 @@ export function selectedOf(
   return predicate['version'] !== undefined && gated.has(record ?? '') ? null : undefined
 }
 
-/** Believes the server: with the code that verifies, an application's bundle would be twice as large, and readers verify. */
+/**
+ * Parses an envelope without verifying it: the verification code would double an application's bundle. Readers of the
+ * bundle verify.
+ */
 export function openEnvelope(envelope: string) {
   const read = readUsualEnvelope(fromBase64(envelope))
   if (read === null) throw wrongServer('an envelope of another form')
@@ -91,7 +104,7 @@ export function headLine(
   })
 }
 
-/** The line without its chain hash, which nothing in a bundle signs. */
+/** Returns the line without its chain hash, which nothing in a bundle signs. */
 export function shownLine({ chain: _, ...line }: api.EntryLine, { documents = true }: BundleRequest) {
   if (!documents) return { ...line, documents: line.documents.map(withoutContent) }
   const withheld = line.documents.find(({ salt, erasedBy }) => salt === null && erasedBy === null)
@@ -104,7 +117,7 @@ function withoutContent({ subject, digest, erasedBy }: Document): Document {
   return { subject, digest, salt: null, document: null, erasedBy }
 }
 
-/** The document of a record of a batch, as a line of the whole batch would have it. */
+/** Returns the document of a batch record, as a line of the whole batch has it. */
 export function documentOf({ id, digest, salt, payload, references, erasure }: api.LedgerRecord): Document {
   const document = { subject: id, digest, salt, document: payload, erasedBy: erasure?.seq ?? null }
   return { ...document, ...(references !== null && { references }) }

@@ -24,29 +24,31 @@ import type { Entries, EntryProof } from './entries.ts'
 import type { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 
-/** Records of a run: each costs three requests. */
+/** Limit of records of a run. Each takes three requests. */
 export const RUN_RECORDS_MAX = 10_000
-/** Keys that a ledger can have: as many as a bundle takes. */
+/** Limit of a ledger's keys in a bundle. */
 const KEYS_MAX = 1_024
-/** Proofs that are asked for on the way to each of them: a search in 2^53 entries halves that 53 times. */
+/** Limit of proofs read to find each key. A binary search in 2^53 entries takes 53 steps. */
 const PROOFS_PER_KEY_MAX = 128
-/** Keys of the agents of one bundle, of which each has 256 at most. */
+/** Limit of agents' keys in a bundle. An agent has at most 256. */
 const SIGNING_KEYS_MAX = 65_536
-/** Requests at a time. A server has four streams of entries open for a ledger, and refuses more for a second. */
+/** Parallel requests. A server allows a ledger four open streams of entries, and refuses more for a second. */
 const CONCURRENCY = 4
 
 type Line = { readonly [member: string]: unknown }
-/** Entries of a selection, by seq: null, or of a batch the records that are shown. */
+/** Entries of a selection by seq. null: the whole entry. An array: ids of a batch's records to show. */
 type Plan = {
   readonly shown: Map<number, string[] | null>
-  /** Agents that signed one of them themselves. */
+  /** Agents that signed one of the entries themselves. */
   readonly agents: Set<string>
 }
 
 /**
- * Bundles (docs/formats/bundles.md): one file that shows entries, with their documents, to somebody who has nothing but a key of the ledger.
- * Each method gives the file's lines, with their newlines. They need a key with the scopes `audit:read` and, but for a range without documents,
- * `records:read`. Nothing is verified here: `verify.bundle` checks the file.
+ * Makes bundles (docs/formats/bundles.md).
+ *
+ * A bundle is one file that shows entries and their documents to a reader who has only a key of the ledger. Each
+ * method yields the lines of the file, with newlines. The API key needs the scope `audit:read`, and `records:read`
+ * except for a range without documents. Nothing is verified here: `verify.bundle` checks the file.
  */
 export class Bundles {
   readonly #records: Records<AnyTypes>
@@ -61,7 +63,7 @@ export class Bundles {
     this.#statements = statements
   }
 
-  /** A record, with all of its entries so far. */
+  /** Yields the bundle of a record with all of its entries so far. */
   async *record(id: string, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const plan: Plan = { shown: new Map(), agents: new Set() }
     const record = await this.#records.get(id, callOf(request))
@@ -69,7 +71,10 @@ export class Bundles {
     yield* this.#selection({ record: id }, record.ledger, plan, request)
   }
 
-  /** A record and those below it by `parent`, so far. Throws TallystickError if they are more than RUN_RECORDS_MAX. */
+  /**
+   * Yields the bundle of a record and all records below it by `parent`. Throws TallystickError above RUN_RECORDS_MAX
+   * records.
+   */
   async *run(id: string, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const plan: Plan = { shown: new Map(), agents: new Set() }
     const root = await this.#records.get(id, callOf(request))
@@ -86,8 +91,9 @@ export class Bundles {
   }
 
   /**
-   * The records that the entries `from` to `to` made and that match the filter, with their entries among these: a selection. It costs a request
-   * for each entry, and two for each record of a batch.
+   * Yields a selection: records of the entries `from` to `to` that match the filter, with their entries in this
+   * range. Takes one request per entry, and two per record of a batch. Throws UsageError for an invalid range or an
+   * empty filter.
    */
   async *filter(wanted: BundleFilter, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const { from, to, ...filter } = wanted
@@ -133,7 +139,7 @@ export class Bundles {
     yield textOf({ entries })
   }
 
-  /** The entries `from` to `to`, both inclusive. */
+  /** Yields the bundle of the entries `from` to `to`, both inclusive. Throws UsageError for an invalid range. */
   async *range(
     from: number,
     to: number,
@@ -208,13 +214,13 @@ export class Bundles {
     yield textOf({ entries: seqs.length })
   }
 
-  /** Lines of these entries with their paths, so many at a time. */
+  /** Yields the lines of these entries with their paths. Reads up to CONCURRENCY entries ahead. */
   async *#proved(seqs: readonly number[], shown: Plan['shown'], tree: Tree, request: BundleRequest) {
     const ahead: Promise<Line>[] = []
     for (let i = 0; i < seqs.length || ahead.length > 0; ) {
       for (; i < seqs.length && ahead.length < CONCURRENCY; i++) {
         const line = this.#provedLine(seqs[i]!, shown.get(seqs[i]!) ?? null, tree, request)
-        // Awaited in its turn.
+        // Awaited below, in order.
         line.catch(() => {})
         ahead.push(line)
       }
@@ -236,7 +242,7 @@ export class Bundles {
     const query = { size: tree.size }
     const proofs: EntryProof[] = []
     const documents: Document[] = []
-    // Their order is that of their ids.
+    // Records of a batch are in the order of their ids.
     for (const id of ids.toSorted()) {
       const [proof, record] = await Promise.all([
         this.#records.proof(id, query, callOf(request)),
@@ -257,8 +263,9 @@ export class Bundles {
   }
 
   /**
-   * Agents whose keys a range needs: those that signed in it themselves, and those whose keys it is about; and leaves of the policies by
-   * which it registers statements. Throws UsageError for a range that begins or ends between a statement and the entry that registers it.
+   * Returns what the range needs from outside: agents that signed in it or whose keys it is about, and leaves of the
+   * policies that registered its statements. Throws UsageError for a range that begins or ends between a statement
+   * and the entry that registers it.
    */
   async #needsOf(from: number, to: number, request: BundleRequest) {
     const agents = new Set<string>()
@@ -275,7 +282,10 @@ export class Bundles {
     return { agents, policies }
   }
 
-  /** Seq of the ledger's policy, if it stands before the range and statements of the range need it. Earlier policies are not looked for. */
+  /**
+   * Returns the seq of the current policy if it precedes the range and statements of the range need it. Does not
+   * search for earlier policies.
+   */
   async #policiesBefore(
     from: number,
     leaves: ReadonlySet<string>,
@@ -286,7 +296,10 @@ export class Bundles {
     return leaves.has(leaf) && seq < from ? [seq] : []
   }
 
-  /** The agents' keys, and the entries that register and revoke them: all, because each key but the first rests on the ones before it. */
+  /**
+   * Returns the agents' keys and the entries that register or revoke them. All are needed: each key except the first
+   * depends on the earlier ones.
+   */
   async #keysOf(agents: Iterable<string>, size: number, request: BundleRequest) {
     const seqs: number[] = []
     const signers = new Map<string, Signer>()
@@ -299,18 +312,18 @@ export class Bundles {
     return { seqs, signers }
   }
 
-  /** The entries from `from` on and before `end`. */
+  /** Streams the entries from `from` up to, but without, `end`. */
   #stream(from: number, end: number, request: BundleRequest) {
     return this.#entries.stream({ ...callOf(request), after: from - 1, limit: end - from })
   }
 
-  /** The first entry from `from` on and before `end` that the server signed; null: there is none. */
+  /** Returns the first entry from `from` and before `end` that the server signed. null: there is none. */
   async #nextOfServer(from: number, end: number, request: BundleRequest): Promise<number | null> {
     for await (const line of this.#stream(from, end, request)) if (isOfServer(line)) return line.seq
     return null
   }
 
-  /** The last entry before `end` that the server signed. The first one of a ledger is. */
+  /** Returns the last entry before `end` that the server signed. The server always signs a ledger's first entry. */
   async #lastOfServer(end: number, request: BundleRequest): Promise<number> {
     for (let span = 1; ; span *= 2) {
       const from = Math.max(0, end - span)
@@ -326,8 +339,8 @@ export class Bundles {
   }
 
   /**
-   * The tree of a proof, with its ledger's definition, its rotations, each the last entry under its key, the entries about these agents' keys,
-   * and `more`.
+   * Returns the tree of a proof with its foundation: the ledger's definition, its key rotations (each the last entry
+   * under a key), entries about the agents' keys, and `more`.
    */
   async #readTree(
     { treeSize, checkpoint }: EntryProof,
@@ -343,16 +356,16 @@ export class Bundles {
       } = await this.#prove(seq, { size: treeSize }, request)
       if (!key) throw wrongServer('a proof has no key')
       keys.set(key.kid, key)
-      // It takes two at each turn towards a rotation.
+      // Each step towards a rotation takes two proofs.
       if (keys.size > KEYS_MAX || ++asked > PROOFS_PER_KEY_MAX * keys.size)
         throw wrongServer('its keys come and go as no ledger’s do')
       return key.kid
     }
-    // A key that was replaced does not come back, so where both ends have one key no other stands between.
+    // Binary search. A replaced key never comes back, so that equal keys at both ends mean no rotation between.
     const rotations = async (from: number, fromKid: string, to: number, toKid: string): Promise<number[]> => {
       if (fromKid === toKid) return []
       const middle = Math.ceil((from + to) / 2)
-      // The server signs rotations itself, so none stands where it signs nothing.
+      // The server signs rotations itself. A range without entries signed by the server has none.
       const next = await this.#nextOfServer(middle, to, request)
       if (next === null) return to - from === 1 ? [from] : rotations(from, fromKid, middle, toKid)
       const kid = await kidAt(next)
@@ -371,7 +384,7 @@ function defined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** Proofs of others do not say which key the ledger had there. */
+/** Only proofs of entries that the server signed tell which key the ledger had. */
 function isOfServer({ kind, signer }: api.EntryLine): boolean {
   return signer === undefined && kind !== 'statement'
 }

@@ -11,7 +11,10 @@ export type ConsistencyProof = api.GetCheckpointsConsistencyAnswer
 
 const NOTE = 'text/plain'
 
-/** Signed notes of how many entries the ledger has, and of their tree: keep one elsewhere, and nothing before it can be changed. */
+/**
+ * Checkpoints: signed notes about the ledger's size and tree. Store one elsewhere, and nothing before it can change
+ * unnoticed.
+ */
 export class Checkpoints {
   readonly #http: Transport
 
@@ -20,8 +23,8 @@ export class Checkpoints {
   }
 
   /**
-   * `GET /v1/checkpoints/latest`: the newest note; null in the first seconds of a ledger, which has none yet. `cosignatures`: the newest one
-   * that so many witnesses have cosigned; null where there is none.
+   * Returns the newest note: `GET /v1/checkpoints/latest`. null: the ledger has none yet, in its first seconds. With
+   * `cosignatures`, the newest note with so many cosignatures, or null.
    */
   async latest(query: api.GetCheckpointsLatestQuery = {}, options?: CallOptions): Promise<string | null> {
     try {
@@ -36,27 +39,29 @@ export class Checkpoints {
     }
   }
 
-  /** `GET /v1/checkpoints/{size}`: the note of just that many entries; NotFoundError where none was published. */
+  /**
+   * Returns the note of exactly this size: `GET /v1/checkpoints/{size}`. Throws NotFoundError if none was published.
+   */
   get(size: number, options?: CallOptions): Promise<string> {
     return this.#http.text(operations.getCheckpointsBySize, NOTE, { params: { size }, options })
   }
 
-  /** `GET /v1/checkpoints`: their sizes, newest first. */
+  /** Lists the sizes of checkpoints, newest first: `GET /v1/checkpoints`. */
   list(query: CheckpointsQuery = {}, options?: CallOptions): Listing<CheckpointPlace> {
     return this.#http.list(operations.getCheckpoints, { query, options })
   }
 
   /**
-   * `GET /v1/checkpoints/consistency`: proves that the ledger of `to` entries begins with that of `from`. Waits some seconds for a
-   * checkpoint that covers `to`.
+   * Returns the proof that the ledger of `to` entries begins with that of `from`: `GET /v1/checkpoints/consistency`.
+   * Waits some seconds for a checkpoint that covers `to`.
    */
   consistency(from: number, to: number, options?: CallOptions): Promise<ConsistencyProof> {
     return this.#http.json(operations.getCheckpointsConsistency, { query: { from, to }, options })
   }
 
   /**
-   * `GET /v1/checkpoints/consistency/receipt`: the same as a COSE receipt, to `verify.consistencyReceipt`. `to`: the size of a published
-   * checkpoint; absent: the newest one.
+   * Like `consistency`, as a COSE receipt for `verify.consistencyReceipt`: `GET /v1/checkpoints/consistency/receipt`.
+   * `to`: size of a published checkpoint. Default: the newest.
    */
   consistencyReceipt(from: number, to?: number, options?: CallOptions): Promise<Uint8Array> {
     return this.#http.bytes(operations.getCheckpointsConsistencyReceipt, COSE, {

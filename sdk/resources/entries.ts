@@ -10,11 +10,11 @@ import { COSE, RECEIPT_QUERY } from './receipts.ts'
 export type EntryProof = api.GetEntriesBySeqProofAnswer
 
 export type EntryStreamOptions = CallOptions & {
-  /** Begin behind the entry of this seq; absent: with the first one. */
+  /** Begin after this seq. Default: with the first entry. */
   readonly after?: number | undefined
-  /** End after so many. */
+  /** Number of entries. Default: all. */
   readonly limit?: number | undefined
-  /** At the head, wait for what comes next, until `signal` stops it; otherwise it ends there. */
+  /** At the head, wait for new entries until `signal` aborts. Default: end there. */
   readonly follow?: boolean | undefined
 }
 
@@ -24,7 +24,6 @@ const POLL_MS_MIN = 250
 const POLL_MS_MAX = 2_000
 const NDJSON = 'application/x-ndjson'
 
-/** The ledger's chain. */
 export class Entries {
   readonly #http: Transport
 
@@ -33,8 +32,11 @@ export class Entries {
   }
 
   /**
-   * `GET /v1/entries`: one after another, each once, from the answer as it comes. A connection that breaks is resumed behind the last
-   * entry; `retriesMax` counts how often that fails in a row. Nothing is verified here: `verify` checks the entries.
+   * Streams entries in order, each once: `GET /v1/entries`.
+   *
+   * After a lost connection the stream resumes behind the last entry. `retriesMax` limits failures in a row. Nothing
+   * is verified here: `verify` checks entries. Throws UsageError for invalid options, and the last error when retries
+   * end.
    */
   async *stream({
     after = -1,
@@ -66,13 +68,13 @@ export class Entries {
     }
   }
 
-  /** One answer. */
+  /** Reads the entries of one answer. */
   async *#read(from: number, end: number, options: CallOptions): AsyncGenerator<api.EntryLine> {
     const query = {
       after: from === 0 ? undefined : from - 1,
       limit: Number.isFinite(end) ? end - from : undefined,
     }
-    // Retried by who resumes it.
+    // `stream` retries.
     const once = { ...options, retriesMax: 0 }
     const lines = await this.#http.stream(operations.getEntries, NDJSON, { query, options: once })
     let seq = from
@@ -86,8 +88,9 @@ export class Entries {
   }
 
   /**
-   * Seq of the first of `size` entries that was recorded at `ms` (since 1970) or later; `size`: there is none. It asks for about log2(size) entries.
-   * Clocks of servers may be a minute apart: so near a time, entries may stand on either side of it.
+   * Returns the seq of the first of `size` entries that was recorded at `ms` (since 1970) or later. Returns `size` if
+   * there is none. Reads about log2(size) entries. Clocks of servers may differ by a minute, so entries near `ms` may
+   * be on either side.
    */
   async firstSince(ms: number, size: number, options: CallOptions = {}): Promise<number> {
     let [low, high] = [0, size]
@@ -102,12 +105,14 @@ export class Entries {
     return low
   }
 
-  /** `GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it. */
+  /**
+   * Returns the proof of an entry: `GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it.
+   */
   proof(seq: number, query: api.GetEntriesBySeqProofQuery = {}, options?: CallOptions): Promise<EntryProof> {
     return this.#http.json(operations.getEntriesBySeqProof, { params: { seq }, query, options })
   }
 
-  /** `GET /v1/entries/{seq}/receipt`: as `records.receipt`. */
+  /** Like `records.receipt`, by seq: `GET /v1/entries/{seq}/receipt`. */
   receipt(
     seq: number,
     query: api.GetEntriesBySeqReceiptQuery = {},
@@ -131,7 +136,7 @@ function parseEntry(line: string): api.EntryLine | null {
   }
 }
 
-/** The whole ledger, for `verify` and for an archive. */
+/** Exports of the whole ledger, for `verify` and for archives. */
 export class Exports {
   readonly #http: Transport
 
@@ -140,15 +145,16 @@ export class Exports {
   }
 
   /**
-   * `POST /v1/exports`: an entry that says who takes what, before it is read. The command line does so; nothing else is recorded. A
-   * ledger that takes no entries refuses it at once: it may be exported all the same.
+   * Records who exports what, before the export is read: `POST /v1/exports`. The command line does so. Other exports
+   * leave no entry. Throws at once if the ledger accepts no entries. Exporting stays allowed.
    */
   announce(request: ExportRequest, options?: CallOptions): Promise<api.PostExportsAnswer> {
     return this.#http.json(operations.postExports, { body: request, options, unretried: ['ledger_moving'] })
   }
 
   /**
-   * `GET /v1/export`: NDJSON (docs/formats/export.md). An export that is broken off ends with an error, and has to be begun anew.
+   * Streams the export as NDJSON (docs/formats/export.md): `GET /v1/export`. A broken export ends with an error, and
+   * must begin again.
    */
   async stream(options?: CallOptions): Promise<ReadableStream<Uint8Array>> {
     const stream = await this.#http.stream(operations.getExport, NDJSON, { options })

@@ -9,41 +9,41 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type LedgerEventType = api.LedgerEvent['type']
 export type EventPage = api.GetEventsAnswer
-/** `cursor`: behind this event, for `after`. */
+/** `cursor`: value for `after` that continues behind this event. */
 export type TailedEvent = api.LedgerEvent & { readonly cursor: string }
 
-/** Which events: absent, all. */
+/** Selects events. Default: all. */
 export type EventFilter = {
   readonly events?: readonly LedgerEventType[] | undefined
-  /** `name/version` of records' types, or a name for all its versions. */
+  /** Record types: `name/version`, or a name for all of its versions. */
   readonly types?: readonly string[] | undefined
 }
 
 export type EventsQuery = EventFilter & { readonly limit?: number | undefined }
 export type EventPageQuery = EventsQuery & {
-  /** `nextCursor` of a page, or `cursor` of an event that was tailed. */
+  /** `nextCursor` of a page, or `cursor` of a tailed event. */
   readonly cursor?: string | undefined
-  /** Where there is no cursor; absent: from the beginning. */
+  /** Where to begin without a cursor. Default: the beginning. */
   readonly from?: 'beginning' | 'end' | undefined
 }
 export type TailOptions = CallOptions &
   EventFilter & {
     /** Begin behind this cursor. */
     readonly after?: string | undefined
-    /** Used if there is no cursor; absent: events from now on. */
+    /** Where to begin without a cursor. Default: events from now on. */
     readonly from?: 'beginning' | 'end' | undefined
   }
 
 const EVENT_STREAM = 'text/event-stream'
-/** Three times what the server lets pass without a word. */
+/** Three times the server's longest silence. */
 const SILENCE_MS_MAX = 45_000
-/** More than the longest event. */
+/** Longer than any event. */
 const EVENT_CHARS_MAX = 16 * 1024 * 1024
 const RETRY_MS_DEFAULT = 1_000
 const RETRY_MS_MAX = 60_000
 const ASKED: Asked = { name: 'GET /v1/events', idempotencyKey: null, repeatable: true }
 
-/** Events of the ledger, as others hear them (docs/events.md). */
+/** Events of the ledger (docs/events.md). */
 export class Events {
   readonly #http: Transport
 
@@ -51,12 +51,12 @@ export class Events {
     this.#http = http
   }
 
-  /** `GET /v1/events`: one page. `nextCursor` is where to go on, now (`more`) or later. */
+  /** Returns one page: `GET /v1/events`. Continue with `nextCursor`: at once if `more`, otherwise later. */
   page({ events, types, ...place }: EventPageQuery = {}, options?: CallOptions): Promise<EventPage> {
     return this.#http.json(operations.getEvents, { query: { ...filter(events, types), ...place }, options })
   }
 
-  /** `GET /v1/events`: all that there is now, from the beginning, page by page. */
+  /** Lists all current events from the beginning: `GET /v1/events`. */
   list(query: EventsQuery = {}, options?: CallOptions): Listing<api.LedgerEvent> {
     return new Listing(async (cursor) => {
       const { data, nextCursor, more } = await this.page({ ...query, cursor }, options)
@@ -65,10 +65,11 @@ export class Events {
   }
 
   /**
-   * `GET /v1/events` as a stream: each event once, as it comes, in order, until `signal` stops it; it then throws the signal's reason.
-   * A connection that breaks, or a server that restarts, is resumed behind the last event, as often as it takes, unless `retriesMax`
-   * bounds how often that fails in a row. Throws if it can't succeed, for example because the key was revoked, or
-   * because the server was never there.
+   * Streams events as they come, in order, each once: `GET /v1/events`.
+   *
+   * Ends only when `signal` aborts, with the signal's reason. After a lost connection or a restart of the server, the
+   * stream resumes behind the last event, without limit unless `retriesMax` limits failures in a row. Throws if it
+   * cannot succeed, for example because the key was revoked, or because the server was never reachable.
    */
   async *tail({
     after,
@@ -91,7 +92,7 @@ export class Events {
         let pieces = 0
         for await (const piece of bytesOf(stream)) {
           for (const event of parsed(parser, piece)) yield parseEvent(event)
-          // The first one says where the stream begins, however often it breaks behind that.
+          // The first chunk only says where the stream begins. It comes with every connection, so it is no progress.
           if (++pieces > 1) retries.reset()
           cursor = parser.lastEventId || cursor
           retryMs = Math.min(parser.retryMs ?? retryMs, RETRY_MS_MAX)
@@ -100,13 +101,13 @@ export class Events {
         await retries.before(error)
         continue
       }
-      // The server has ended it, because it closes, or to spread its clients anew.
+      // The server ended the stream, because it closes, or to distribute its clients again.
       await sleep(retryMs * (0.5 + Math.random() / 2), options.signal)
     }
   }
 
   #open(query: object, options: CallOptions): Promise<ReadableStream<Uint8Array>> {
-    // Retried by who resumes it.
+    // `tail` retries.
     const once = { timeoutMs: SILENCE_MS_MAX, ...options, retriesMax: 0 }
     return this.#http.stream(operations.getEvents, EVENT_STREAM, { query, options: once })
   }

@@ -5,7 +5,7 @@ import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type KeysQuery = Omit<api.GetKeysQuery, 'cursor'>
-/** A key with its secret, `key`, which is answered once. */
+/** A key with its secret, `key`. The server returns the secret once. */
 export type KeyWithSecret = Omit<api.PostKeysAnswer, 'key'> & { readonly key: string }
 
 /** API keys of the ledger's agents. */
@@ -16,26 +16,29 @@ export class Keys {
     this.#http = http
   }
 
-  /** `POST /v1/keys`. SecretLostError where the first answer was lost, and the call repeated: `rotate` makes another. */
+  /**
+   * Makes a key: `POST /v1/keys`. Throws SecretLostError if the first answer was lost and the call repeated. `rotate`
+   * then makes another secret.
+   */
   async create(request: api.PostKeysBody, options?: WriteOptions): Promise<KeyWithSecret> {
     const made = await this.#http.json<api.PostKeysAnswer>(operations.postKeys, { body: request, options })
     if (made.key === null) throw new SecretLostError(made.id)
     return { ...made, key: made.key }
   }
 
-  /** `GET /v1/keys`: in the order in which they were made, without their secrets. */
+  /** Lists keys in the order of creation, without secrets: `GET /v1/keys`. */
   list(query: KeysQuery = {}, options?: CallOptions): Listing<api.ApiKey> {
     return this.#http.list(operations.getKeys, { query, options })
   }
 
-  /** `GET /v1/keys/{id}`. */
+  /** `GET /v1/keys/{id}`. Throws NotFoundError if the key does not exist. */
   get(id: string, options?: CallOptions): Promise<api.ApiKey> {
     return this.#http.json(operations.getKeysById, { params: { id }, options })
   }
 
   /**
-   * `POST /v1/keys/{id}/rotate`: a new secret; those before stay valid for `overlapSeconds`, by default an hour. Not repeated where
-   * the answer is lost, because each time makes a secret.
+   * Makes a new secret: `POST /v1/keys/{id}/rotate`. Earlier secrets stay valid for `overlapSeconds`, by default an
+   * hour. Not retried after a lost answer, because each call makes a secret.
    */
   rotate(
     id: string,
@@ -46,8 +49,8 @@ export class Keys {
   }
 
   /**
-   * `POST /v1/keys/{id}/revoke`: every server refuses it within 5 s; not to be undone. With `alsoMade` the keys that it has made, and
-   * those that they have, go with it: up to 100 a call, so call again while `hasMore`.
+   * Revokes a key for good: `POST /v1/keys/{id}/revoke`. Every server refuses it within 5 s. `alsoMade` also revokes
+   * the keys that it made, and the keys that those made. A call revokes up to 100, so call again while `hasMore`.
    */
   revoke(
     id: string,
@@ -57,7 +60,7 @@ export class Keys {
     return this.#http.json(operations.postKeysByIdRevoke, { params: { id }, body: request, options })
   }
 
-  /** `PUT /v1/keys/{id}/rate-limit`: null takes the limit away. */
+  /** Sets or removes (null) the key's rate limit: `PUT /v1/keys/{id}/rate-limit`. */
   setRateLimit(
     id: string,
     rateLimit: api.RateLimit | null,
@@ -66,7 +69,10 @@ export class Keys {
     return this.#http.json(operations.putKeysByIdRateLimit, { params: { id }, body: { rateLimit }, options })
   }
 
-  /** `PUT /v1/keys/{id}/otlp`: which spans and logs it takes, and whether their content is kept; null: as by default. */
+  /**
+   * Sets which spans and logs the key accepts, and whether their content is stored: `PUT /v1/keys/{id}/otlp`. null:
+   * the default.
+   */
   setOtlp(
     id: string,
     otlp: api.OtlpSettings | null,

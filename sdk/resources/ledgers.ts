@@ -14,13 +14,13 @@ export class OwnLedger {
     this.#http = http
   }
 
-  /** `GET /v1/ledger`: the ledger, and the key that asks. */
+  /** Returns the ledger and the calling key: `GET /v1/ledger`. */
   get(options?: CallOptions): Promise<api.GetLedgerAnswer> {
     return this.#http.json(operations.getLedger, { options })
   }
 }
 
-/** The server's ledgers, for its operator, who can read none of them. */
+/** Ledgers of the server, for its operator. The operator cannot read their contents. */
 export class Ledgers {
   readonly #http: Transport
 
@@ -29,34 +29,37 @@ export class Ledgers {
   }
 
   /**
-   * `POST /v1/ledgers`: with its first agent and a key that may do everything, whose secret is answered once. Not repeated where the
-   * answer is lost, because each time makes a ledger: look into the list.
+   * Makes a ledger with its first agent and a key with all scopes: `POST /v1/ledgers`. The secret is returned once.
+   * Not retried after a lost answer, because each call makes a ledger: check the list.
    */
   create(request: api.PostLedgersBody, options?: CallOptions): Promise<NewLedger> {
     return this.#http.json(operations.postLedgers, { body: request, options })
   }
 
-  /** `GET /v1/ledgers`: in the order in which they were made. */
+  /** Lists ledgers in the order of creation: `GET /v1/ledgers`. */
   list(query: LedgersQuery = {}, options?: CallOptions): Listing<api.LedgerSummary> {
     return this.#http.list(operations.getLedgers, { query, options })
   }
 
-  /** `GET /v1/ledgers/{id}`. */
+  /** `GET /v1/ledgers/{id}`. Throws NotFoundError if the ledger does not exist. */
   get(id: string, options?: CallOptions): Promise<api.LedgerSummary> {
     return this.#http.json(operations.getLedgersById, { params: { id }, options })
   }
 
-  /** `POST /v1/ledgers/{id}/freeze`: it is read as before, and takes no entries. */
+  /** Freezes a ledger: `POST /v1/ledgers/{id}/freeze`. It stays readable, and accepts no entries. */
   freeze(id: string, options?: CallOptions): Promise<api.LedgerSummary> {
     return this.#http.json(operations.postLedgersByIdFreeze, { params: { id }, body: {}, options })
   }
 
-  /** `POST /v1/ledgers/{id}/unfreeze`. */
+  /** Ends the freeze: `POST /v1/ledgers/{id}/unfreeze`. */
   unfreeze(id: string, options?: CallOptions): Promise<api.LedgerSummary> {
     return this.#http.json(operations.postLedgersByIdUnfreeze, { params: { id }, body: {}, options })
   }
 
-  /** `POST /v1/ledgers/{id}/keys`: a key that may do everything, for a ledger whose own keys are lost. Not repeated either. */
+  /**
+   * Makes a key with all scopes, for a ledger whose keys are lost: `POST /v1/ledgers/{id}/keys`. Not retried after a
+   * lost answer.
+   */
   issueKey(
     id: string,
     request: api.PostLedgersByIdKeysBody = {},
@@ -65,7 +68,7 @@ export class Ledgers {
     return this.#http.json(operations.postLedgersByIdKeys, { params: { id }, body: request, options })
   }
 
-  /** `PUT /v1/ledgers/{id}/rate-limit`: sets the limit of all of its keys together; null takes it away. */
+  /** Sets or removes (null) the limit for all keys of the ledger together: `PUT /v1/ledgers/{id}/rate-limit`. */
   setRateLimit(
     id: string,
     rateLimit: api.RateLimit | null,
@@ -78,7 +81,10 @@ export class Ledgers {
     })
   }
 
-  /** `PUT /v1/ledgers/{id}/tiles`: lets anybody read its tiles, with all entries (`public`), or only its keys (`key`). */
+  /**
+   * Sets who may read the ledger's tiles, which contain all entries: `PUT /v1/ledgers/{id}/tiles`. `public`: anybody.
+   * `key`: callers with one of its API keys.
+   */
   setTiles(
     id: string,
     tiles: api.LedgerSummary['tiles'],
@@ -87,12 +93,15 @@ export class Ledgers {
     return this.#http.json(operations.putLedgersByIdTiles, { params: { id }, body: { tiles }, options })
   }
 
-  /** `GET /v1/ledgers/{id}/restore`: the losses of a ledger that was found to be an older backup of itself. */
+  /** Returns what a ledger lost that was found to be an older backup of itself: `GET /v1/ledgers/{id}/restore`. */
   getRestore(id: string, options?: CallOptions): Promise<api.LedgerRestore> {
     return this.#http.json(operations.getLedgersByIdRestore, { params: { id }, options })
   }
 
-  /** `POST /v1/ledgers/{id}/restore`: acknowledges what is lost of `known`, as `getRestore` answers it; the ledger then takes entries again. */
+  /**
+   * Acknowledges the loss: `POST /v1/ledgers/{id}/restore`. `known` must be as `getRestore` returned it. The ledger
+   * then accepts entries again.
+   */
   acknowledgeRestore(
     id: string,
     request: api.PostLedgersByIdRestoreBody,

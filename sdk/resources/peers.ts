@@ -7,7 +7,7 @@ import { sleep } from '../http/retries.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type PeersQuery = Omit<api.GetPeersQuery, 'cursor'>
-/** A peering with the invitation to it, which is answered once: its holder can become the peer. */
+/** A peering with its invitation, which the server returns once. Whoever has the invitation can become the peer. */
 export type PeerInvitation = api.NewPeer & { readonly invitation: string }
 export type PeerChange = api.PostPeersByIdSuspendBody
 
@@ -15,9 +15,10 @@ const POLL_MS_MIN = 50
 const POLL_MS_MAX = 1_000
 
 /**
- * Ledgers of other servers that the ledger shares records with. To share one: `share` of `records.create`, or `records.share`.
+ * Peers: ledgers of other servers that this ledger shares records with.
  *
- * `invite` and `accept` take no idempotency key, and are not repeated: where an answer is lost, look at `list`.
+ * To share a record, use `share` of `records.create`, or `records.share`. `invite` and `accept` have no idempotency
+ * key and are not retried: after a lost answer, check `list`.
  */
 export class Peers {
   readonly #http: Transport
@@ -26,7 +27,10 @@ export class Peers {
     this.#http = http
   }
 
-  /** `POST /v1/peers`: an invitation for the other side's administrator, by a way that both trust. `name`: theirs, as it is called here. */
+  /**
+   * Makes an invitation: `POST /v1/peers`. Send it to the other side's administrator by a way that both trust.
+   * `name`: name of the other ledger here.
+   */
   async invite(request: { readonly name: string }, options?: CallOptions): Promise<PeerInvitation> {
     const { name } = request
     const made = await this.#http.json<api.NewPeer>(operations.postPeers, { body: { name }, options })
@@ -34,7 +38,7 @@ export class Peers {
     return made as PeerInvitation
   }
 
-  /** `POST /v1/peers` with their invitation: the worker carries it out, and `state` says when it has. */
+  /** Accepts an invitation of the other side: `POST /v1/peers`. The worker completes it, and `state` tells when. */
   accept(
     request: { readonly name: string; readonly invitation: string },
     options?: CallOptions,
@@ -42,34 +46,35 @@ export class Peers {
     return this.#http.json(operations.postPeers, { body: request, options })
   }
 
-  /** `GET /v1/peers`: in the order in which they were invited. */
+  /** Lists peers in the order of invitation: `GET /v1/peers`. */
   list(query: PeersQuery = {}, options?: CallOptions): Listing<api.Peer> {
     return this.#http.list(operations.getPeers, { query, options })
   }
 
-  /** `GET /v1/peers/{id}`: `drain` says how far it has heard, and how it answers. */
+  /**
+   * `GET /v1/peers/{id}`. `drain`: how much was sent to the peer, and how it answers. Throws NotFoundError if the
+   * peer does not exist.
+   */
   get(id: string, options?: CallOptions): Promise<api.Peer> {
     return this.#http.json(operations.getPeersById, { params: { id }, options })
   }
 
-  /** `POST /v1/peers/{id}/suspend`: nothing is sent, and nothing taken, until it is resumed. */
+  /** Suspends a peer: `POST /v1/peers/{id}/suspend`. Nothing is sent or accepted until `resume`. */
   suspend(id: string, request: PeerChange = {}, options?: WriteOptions): Promise<api.Peer> {
     return this.#http.json(operations.postPeersByIdSuspend, { params: { id }, body: request, options })
   }
 
-  /** `POST /v1/peers/{id}/resume`. */
+  /** Resumes a suspended peer: `POST /v1/peers/{id}/resume`. */
   resume(id: string, request: PeerChange = {}, options?: WriteOptions): Promise<api.Peer> {
     return this.#http.json(operations.postPeersByIdResume, { params: { id }, body: request, options })
   }
 
-  /** `POST /v1/peers/{id}/revoke`: for good; the other side is told. */
+  /** Revokes a peer for good: `POST /v1/peers/{id}/revoke`. The other side is notified. */
   revoke(id: string, request: PeerChange = {}, options?: WriteOptions): Promise<api.Peer> {
     return this.#http.json(operations.postPeersByIdRevoke, { params: { id }, body: request, options })
   }
 
-  /**
-   * `PUT /v1/peers/{id}/budget`: the bytes that this side stores for it in 24 hours; null: the default of every peer.
-   */
+  /** Sets the bytes that this side stores for the peer in 24 hours: `PUT /v1/peers/{id}/budget`. null: the default. */
   setBudget(
     id: string,
     budget: api.PutPeersByIdBudgetBody['budget'],
@@ -78,7 +83,7 @@ export class Peers {
     return this.#http.json(operations.putPeersByIdBudget, { params: { id }, body: { budget }, options })
   }
 
-  /** `GET /v1/peers/{id}/records`: records shared with it, both ways. */
+  /** Lists records shared with the peer, in both directions: `GET /v1/peers/{id}/records`. */
   records(
     id: string,
     query: Omit<api.GetPeersByIdRecordsQuery, 'cursor'> = {},
@@ -87,14 +92,17 @@ export class Peers {
     return this.#http.list(operations.getPeersByIdRecords, { params: { id }, query, options })
   }
 
-  /** `GET /v1/peers/{id}/records/{record}`: with the definition of its type, where that came along. */
+  /**
+   * Returns a shared record, with the definition of its type if the peer sent it: `GET
+   * /v1/peers/{id}/records/{record}`.
+   */
   record(id: string, record: string, options?: CallOptions): Promise<api.SharedRecordWithType> {
     return this.#http.json(operations.getPeersByIdRecordsByRecord, { params: { id, record }, options })
   }
 
   /**
-   * `GET /v1/peers/{id}/dead-letters`: entries that the other side refused for good. Later entries of those records
-   * wait.
+   * Lists entries that the other side refused for good: `GET /v1/peers/{id}/dead-letters`. Later entries of the same
+   * records wait.
    */
   deadLetters(
     id: string,
@@ -104,7 +112,10 @@ export class Peers {
     return this.#http.list(operations.getPeersByIdDeadLetters, { params: { id }, query, options })
   }
 
-  /** `POST /v1/peers/{id}/replay`: sends dead letters again, all or those of `seqs`, and what waits behind them; how many. */
+  /**
+   * Sends dead letters again, all or those of `seqs`, and the entries behind them: `POST /v1/peers/{id}/replay`.
+   * Returns their number.
+   */
   async replay(
     id: string,
     request: api.PostPeersByIdReplayBody = {},
@@ -114,7 +125,7 @@ export class Peers {
     return (await this.#http.json<api.PeerReplay>(operations.postPeersByIdReplay, call)).replayed
   }
 
-  /** `GET /v1/peers/{id}/forks`: entries, signed by the other side, that contradict what it sent before. */
+  /** Lists entries, signed by the other side, that contradict what it sent before: `GET /v1/peers/{id}/forks`. */
   forks(
     id: string,
     query: Omit<api.GetPeersByIdForksQuery, 'cursor'> = {},
@@ -123,17 +134,14 @@ export class Peers {
     return this.#http.list(operations.getPeersByIdForks, { params: { id }, query, options })
   }
 
-  /**
-   * `GET /v1/peers/{id}/reconciliation`: compares the exchanged entries with those that the other side last said it
-   * holds.
-   */
+  /** Compares the exchanged entries with the other side's last report: `GET /v1/peers/{id}/reconciliation`. */
   reconciliation(id: string, options?: CallOptions): Promise<api.PeerReconciliation> {
     return this.#http.json(operations.getPeersByIdReconciliation, { params: { id }, options })
   }
 
   /**
-   * `POST /v1/peers/{id}/reconciliation`: the same, after the other side was asked anew; its answer is waited for, by default 60 s.
-   * Throws TallystickError when that time is up.
+   * Like `reconciliation`, with a fresh report from the other side: `POST /v1/peers/{id}/reconciliation`. Waits up to
+   * `timeoutMs`, by default 60 s, and then throws TallystickError.
    */
   async reconcile(
     id: string,

@@ -7,14 +7,14 @@ import type { CallOptions, StepOptions, Transport, WriteOptions } from '../http/
 import type { EvidenceOf, PayloadOf, RecordOf, TypeMap, TypeName } from '../typed.ts'
 import { COSE, RECEIPT_QUERY } from './receipts.ts'
 
-/** Members of gated records alone. */
+/** Members that only gated records have. */
 type Terms = 'performer' | 'gate' | 'deadline' | 'maxRevisions' | 'tolerances' | 'share'
 
 export type NotarizeRequest<Types extends TypeMap, Name extends TypeName<Types>> = Omit<
   api.PostRecordsBody,
   'type' | 'payload' | 'envelope' | Terms
 > & {
-  /** Absent: `generic/1`, which takes any object. */
+  /** Default: `generic/1`, which accepts any object. */
   readonly type?: Name
   readonly payload: PayloadOf<Types, Name>
 }
@@ -23,7 +23,7 @@ export type CreateRequest<Types extends TypeMap, Name extends TypeName<Types>> =
   api.PostRecordsBody,
   'type' | 'payload'
 > & {
-  /** Absent: `task/1`, which takes any objects. */
+  /** Default: `task/1`, which accepts any objects. */
   readonly type?: Name
   readonly payload: PayloadOf<Types, Name>
 }
@@ -37,18 +37,18 @@ export type CompletionRequest<Evidence extends object> = Omit<
 
 export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
 /**
- * `peer`: the peer that sent the record. Absent: the ledger's own record, or else the one of the peer that sent this id
+ * `peer`: the peer that sent the record. Default: the ledger's own record, or else that of the peer that sent this id
  * first.
  */
 export type ReadOptions = CallOptions & { readonly peer?: string | undefined }
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
-/** As long as a server holds an answer back at most. */
+/** Longest time that a server delays an answer. */
 const WAIT_MS_MAX = 20_000
-/** Before a server is asked again that has nothing new: one that closes does not hold back. */
+/** Pause before the next request if the server answered without news. A closing server does not delay answers. */
 const PAUSE_MS = 50
 
-/** Records, notarized at once or gated, and the steps of the gated ones. Every method names the route that it calls. */
+/** Records, notarized at once or gated, and the steps of gated records. Every method names its route. */
 export class Records<Types extends TypeMap> {
   readonly #http: Transport
 
@@ -56,7 +56,7 @@ export class Records<Types extends TypeMap> {
     this.#http = http
   }
 
-  /** `POST /v1/records`: writes down what happened, with one call. */
+  /** Records what happened, in one call: `POST /v1/records`. */
   notarize<Name extends TypeName<Types> = 'generic/1'>(
     { type, ...request }: NotarizeRequest<Types, Name>,
     options?: WriteOptions,
@@ -68,7 +68,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** `POST /v1/records`: commissions work of a gated type. */
+  /** Creates a gated record, which commissions work: `POST /v1/records`. */
   create<Name extends TypeName<Types> = 'task/1'>(
     { type, ...request }: CreateRequest<Types, Name>,
     options?: WriteOptions,
@@ -80,7 +80,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** `POST /v1/records/{id}/activate`: takes the work on. */
+  /** Takes on the work: `POST /v1/records/{id}/activate`. */
   activate(
     id: string,
     request: api.PostRecordsByIdActivateBody = {},
@@ -89,7 +89,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdActivate, id, request, options)
   }
 
-  /** `POST /v1/records/{id}/completions`: delivers the work. */
+  /** Delivers the work: `POST /v1/records/{id}/completions`. */
   complete<Name extends TypeName<Types> = TypeName<Types>>(
     id: string,
     request: CompletionRequest<EvidenceOf<Types, Name>>,
@@ -98,7 +98,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdCompletions, id, request, options)
   }
 
-  /** `POST /v1/records/{id}/verdict`: accepts or rejects what was delivered. */
+  /** Accepts or rejects the delivered work: `POST /v1/records/{id}/verdict`. */
   verdict(
     id: string,
     request: api.PostRecordsByIdVerdictBody,
@@ -107,7 +107,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdVerdict, id, request, options)
   }
 
-  /** `POST /v1/records/{id}/revision`: asks for the work to be delivered again. */
+  /** Asks the performer to deliver again: `POST /v1/records/{id}/revision`. */
   requestRevision(
     id: string,
     request: api.PostRecordsByIdRevisionBody,
@@ -116,7 +116,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdRevision, id, request, options)
   }
 
-  /** `POST /v1/records/{id}/cancel`: calls off what is not delivered. */
+  /** Cancels work that is not delivered: `POST /v1/records/{id}/cancel`. */
   cancel(
     id: string,
     request: api.PostRecordsByIdCancelBody,
@@ -125,7 +125,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdCancel, id, request, options)
   }
 
-  /** `POST /v1/records/{id}/overturn`: turns a rejection into an acceptance. */
+  /** Turns a rejection into an acceptance: `POST /v1/records/{id}/overturn`. */
   overturn(
     id: string,
     request: api.PostRecordsByIdOverturnBody,
@@ -134,7 +134,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdOverturn, id, request, options)
   }
 
-  /** `POST /v1/records/{id}/share`: shares a gated record with peers, for good. */
+  /** Shares a gated record with peers for good: `POST /v1/records/{id}/share`. */
   share(
     id: string,
     request: api.PostRecordsByIdShareBody,
@@ -153,8 +153,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * `GET /v1/records/{id}`. `wait`: for so many seconds at most, 20 or less, the server holds the answer back while the worker alone
-   * can take the record's next step.
+   * `GET /v1/records/{id}`. Throws NotFoundError if the record does not exist. `wait`: seconds, at most 20, for which
+   * the server delays its answer while only the worker can take the next step.
    */
   get(
     id: string,
@@ -169,9 +169,11 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * The record as soon as it is in one of the states, as a principal waits for the worker's verification: the server answers when the
-   * record moves. `timeoutMs` (by default 60 s) is for all of it. Throws TallystickError when the time is up, or when the
-   * record can't come into any of them, because it has ended.
+   * Returns the record as soon as it is in one of the states. For example, a principal waits for the worker's
+   * verification.
+   *
+   * The server answers when the record changes. `timeoutMs` (default 60 s) limits the whole wait. Throws
+   * TallystickError when the time is over, or when the record has ended in another state.
    */
   async until(
     id: string,
@@ -192,7 +194,7 @@ export class Records<Types extends TypeMap> {
           `${id} is still ${record.state} after ${timeoutMs} ms, not ${states.join(' or ')}; next can be: ${record.nextEvents.join(', ')}`,
           { retryable: true },
         )
-      // Tenths of a second.
+      // Rounded up to tenths of a second.
       const heldMs = Math.min(WAIT_MS_MAX, 100 * Math.ceil(leftMs / 100))
       const moved = await this.#http.jsonIfMoved<api.LedgerRecord>(operations.getRecordsById, {
         params: { id },
@@ -206,7 +208,10 @@ export class Records<Types extends TypeMap> {
     }
   }
 
-  /** `GET /v1/records`: newest first, unless `order` says otherwise. With `type`, payloads have its shape. */
+  /**
+   * Lists records, newest first unless `order` says otherwise: `GET /v1/records`. With `type`, payloads have its
+   * shape.
+   */
   list<Name extends TypeName<Types>>(
     query: RecordsQuery & { readonly type: Name },
     options?: CallOptions,
@@ -216,7 +221,7 @@ export class Records<Types extends TypeMap> {
     return this.#http.list(operations.getRecords, { query, options })
   }
 
-  /** `GET /v1/records/{id}/entries`: the record's own entries, oldest first, with the documents of its steps. */
+  /** Lists the record's own entries, oldest first, with the documents of its steps: `GET /v1/records/{id}/entries`. */
   entries(
     id: string,
     { peer, limit, ...options }: ReadOptions & { readonly limit?: number | undefined } = {},
@@ -228,7 +233,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** `GET /v1/records/{id}/tree`: the record, its ancestors, and a page of its children. */
+  /** Returns the record, its ancestors, and a page of its children: `GET /v1/records/{id}/tree`. */
   tree(
     id: string,
     query: api.GetRecordsByIdTreeQuery = {},
@@ -238,8 +243,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * `GET /v1/records/{id}/proof`: proves the record's first entry, or the one at `seq`, to somebody who has nothing
-   * else. Waits some seconds for a checkpoint that covers it.
+   * Returns an offline proof of the record's first entry, or of the one at `seq`: `GET /v1/records/{id}/proof`. Waits
+   * some seconds for a checkpoint that covers it.
    */
   proof(
     id: string,
@@ -250,8 +255,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * `GET /v1/records/{id}/receipt`: the entry with its COSE receipt, one file that verifies alone (`verify.receipt`). With
-   * `statement: 'false'` the receipt alone. Waits some seconds for a checkpoint that covers it.
+   * Returns the entry with its COSE receipt, one file for `verify.receipt`: `GET /v1/records/{id}/receipt`. With
+   * `statement: 'false'` only the receipt. Waits some seconds for a checkpoint that covers it.
    */
   receipt(
     id: string,
@@ -265,7 +270,10 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** `DELETE /v1/records/{id}/payload`: not to be undone. `remaining` of the answer names what else there is to erase. */
+  /**
+   * Erases the payload for good: `DELETE /v1/records/{id}/payload`. `remaining` of the result names what else can be
+   * erased.
+   */
   erasePayload(
     id: string,
     request: api.DeleteRecordsByIdPayloadBody,
@@ -274,7 +282,7 @@ export class Records<Types extends TypeMap> {
     return this.#http.json(operations.deleteRecordsByIdPayload, { params: { id }, body: request, options })
   }
 
-  /** `DELETE /v1/records/{id}/completions/{completion}/evidence`: not to be undone. */
+  /** Erases evidence for good: `DELETE /v1/records/{id}/completions/{completion}/evidence`. */
   eraseEvidence(
     id: string,
     completion: string,
@@ -288,7 +296,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** `DELETE /v1/records/{id}/completions/{completion}/values`: not to be undone. */
+  /** Erases compared values for good: `DELETE /v1/records/{id}/completions/{completion}/values`. */
   eraseValues(
     id: string,
     completion: string,
@@ -302,7 +310,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** `DELETE /v1/records/{id}/entries/{seq}/reason`: not to be undone. */
+  /** Erases a reason for good: `DELETE /v1/records/{id}/entries/{seq}/reason`. */
   eraseReason(
     id: string,
     seq: number,

@@ -10,7 +10,7 @@ export type RulePreview = Omit<api.PostRetentionPreviewAnswer, 'nextSeq'>
 export type HoldRequest = api.PostHoldsBody
 export type HoldsQuery = { readonly standing?: boolean | undefined; readonly limit?: number | undefined }
 
-/** Rules by which the server erases documents when their time is over. */
+/** Rules by which the server erases documents after a time. */
 export class Retention {
   readonly #http: Transport
 
@@ -18,18 +18,21 @@ export class Retention {
     this.#http = http
   }
 
-  /** `POST /v1/retention/rules`: longer for all records, shorter for those that come. */
+  /**
+   * Sets a rule: `POST /v1/retention/rules`. A longer time applies to all records, a shorter one only to later
+   * records.
+   */
   setRule(rule: RuleRequest, options?: CallOptions): Promise<api.RetentionRule> {
     return this.#http.json(operations.postRetentionRules, { body: rule, options })
   }
 
-  /** `GET /v1/retention/rules`: the newest first. */
+  /** Returns the rules, newest first: `GET /v1/retention/rules`. */
   async rules(options?: CallOptions): Promise<readonly api.RetentionRule[]> {
     return (await this.#http.json<api.GetRetentionRulesAnswer>(operations.getRetentionRules, { options }))
       .data
   }
 
-  /** `POST /v1/retention/preview`: all pages, added up: the records that would be erased now if the rule were set. */
+  /** Counts the records that would be erased now under the rule: `POST /v1/retention/preview`. Adds up all pages. */
   async preview(rule: RulePreviewRequest, options?: CallOptions): Promise<RulePreview> {
     const sum = { records: 0, held: 0, oldest: null as string | null, byType: {} as Record<string, number> }
     for (let from: number | null = 0; from !== null; ) {
@@ -51,7 +54,7 @@ export class Retention {
   }
 }
 
-/** Holds: while one stands, no document of its records is erased. */
+/** Legal holds. While a hold stands, no document of its records is erased. */
 export class Holds {
   readonly #http: Transport
 
@@ -59,17 +62,17 @@ export class Holds {
     this.#http = http
   }
 
-  /** `POST /v1/holds`. */
+  /** Sets a hold: `POST /v1/holds`. */
   set(hold: HoldRequest, options?: CallOptions): Promise<api.Hold> {
     return this.#http.json(operations.postHolds, { body: hold, options })
   }
 
-  /** `POST /v1/holds/{seq}/lift`: others on the same records stay. */
+  /** Lifts a hold: `POST /v1/holds/{seq}/lift`. Other holds on the same records stay. */
   lift(seq: number, options?: CallOptions): Promise<api.Hold> {
     return this.#http.json(operations.postHoldsBySeqLift, { params: { seq: String(seq) }, body: {}, options })
   }
 
-  /** `GET /v1/holds`: the newest first. */
+  /** Lists holds, newest first: `GET /v1/holds`. */
   list({ standing, limit }: HoldsQuery = {}, options?: CallOptions): Listing<api.Hold> {
     const query = { ...(standing !== undefined && { standing: standing ? 'true' : 'false' }), limit }
     return this.#http.list(operations.getHolds, { query, options })

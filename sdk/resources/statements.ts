@@ -8,7 +8,7 @@ import { COSE, RECEIPT_QUERY } from './receipts.ts'
 export type StatementsQuery = Omit<api.GetStatementsQuery, 'cursor'>
 export type RegistrationPolicy = api.PutRegistrationPolicyBody
 
-/** Signed Statements of others (RFC 9943), which the ledger registers. */
+/** Signed Statements of other issuers (RFC 9943) that the ledger registers. */
 export class Statements {
   readonly #http: Transport
 
@@ -16,25 +16,28 @@ export class Statements {
     this.#http = http
   }
 
-  /** `POST /entries`: COSE_Sign1, tagged, as its issuer signed it. The same again is answered as the first time. */
+  /**
+   * Registers a statement, a tagged COSE_Sign1 as its issuer signed it: `POST /entries`. Repeating the same statement
+   * returns the first result.
+   */
   register(statement: Bytes, options?: CallOptions): Promise<api.Statement> {
     const bytes = { mediaType: COSE, content: requireBytes(statement, 'a Signed Statement') }
     return this.#http.json(operations.postEntries, { bytes, options })
   }
 
-  /** `GET /v1/statements`: the newest first. */
+  /** Lists statements, newest first: `GET /v1/statements`. */
   list(query: StatementsQuery = {}, options?: CallOptions): Listing<api.Statement> {
     return this.#http.list(operations.getStatements, { query, options })
   }
 
-  /** `GET /v1/statements/{id}`. */
+  /** `GET /v1/statements/{id}`. Throws NotFoundError if the statement does not exist. */
   get(id: string, options?: CallOptions): Promise<api.Statement> {
     return this.#http.json(operations.getStatementsById, { params: { id }, options })
   }
 
   /**
-   * `GET /v1/entries/{seq}/receipt`: the Transparent Statement, which `verify.statement` checks alone. Waits some seconds for a checkpoint that covers it;
-   * then ConflictError `checkpoint_pending`.
+   * Returns the Transparent Statement for `verify.statement`: `GET /v1/entries/{seq}/receipt`. Waits some seconds for
+   * a checkpoint that covers it, then throws ConflictError `checkpoint_pending`.
    */
   receipt({ seq }: Pick<api.Statement, 'seq'>, options?: CallOptions): Promise<Uint8Array> {
     return this.#http.bytes(operations.getEntriesBySeqReceipt, COSE, {
@@ -44,12 +47,12 @@ export class Statements {
     })
   }
 
-  /** `PUT /v1/registration-policy`: replaces it, by an entry of the ledger. */
+  /** Replaces the registration policy by a new entry: `PUT /v1/registration-policy`. */
   setPolicy(policy: RegistrationPolicy, options?: CallOptions): Promise<api.RegistrationPolicy> {
     return this.#http.json(operations.putRegistrationPolicy, { body: policy, options })
   }
 
-  /** `GET /v1/registration-policy`: NotFoundError while none was set. */
+  /** Returns the registration policy: `GET /v1/registration-policy`. Throws NotFoundError if none was set. */
   policy(options?: CallOptions): Promise<api.RegistrationPolicy> {
     return this.#http.json(operations.getRegistrationPolicy, { options })
   }

@@ -5,7 +5,7 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type SubjectErasure = Omit<api.PostSubjectsEraseBody, 'subject' | 'cursor'>
 
-/** Documents of a person, by the label `subject` with which they were recorded. */
+/** Documents of a person, by the label `subject` of their records. */
 export class Subjects {
   readonly #http: Transport
 
@@ -13,7 +13,7 @@ export class Subjects {
     this.#http = http
   }
 
-  /** `POST /v1/subjects/find`: records with documents, the oldest first. */
+  /** Lists records with documents, oldest first: `POST /v1/subjects/find`. */
   find(subject: string, options?: CallOptions): Listing<api.SubjectRecord> {
     return new Listing((cursor) =>
       this.#http.json(operations.postSubjectsFind, {
@@ -24,8 +24,8 @@ export class Subjects {
   }
 
   /**
-   * `POST /v1/subjects/erase`, until all are erased: a receipt for each thousand documents. There is no way back; the requests that were made
-   * count, if a later one fails.
+   * Erases all documents of the person for good: `POST /v1/subjects/erase`, as often as needed. Yields a receipt per
+   * thousand documents. If a request fails, the earlier erasures stand.
    */
   async *erase(
     subject: string,

@@ -7,11 +7,11 @@ import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 export type TypesQuery = Omit<api.GetTypesQuery, 'cursor'>
 export type TypeDefinition = api.PostTypesBody
 export type TypeSummary = api.GetTypesAnswer['data'][number]
-/** Documents to look at. */
+/** Documents to check in a preview. */
 export type Documents = api.PostTypesByNameByVersionPreviewBody
 export type Preview = api.PostTypesByNameByVersionPreviewAnswer
 
-/** Types: schemas of records, and rules by which deliveries are judged. */
+/** Record types: schemas of records, and rules that check deliveries. */
 export class RecordTypes {
   readonly #http: Transport
 
@@ -19,22 +19,25 @@ export class RecordTypes {
     this.#http = http
   }
 
-  /** `POST /v1/types`: for good; a definition that is registered already is answered again. */
+  /** Registers a type for good: `POST /v1/types`. A definition that is registered already is returned. */
   register(definition: TypeDefinition, options?: WriteOptions): Promise<api.RecordType> {
     return this.#http.json(operations.postTypes, { body: definition, options })
   }
 
-  /** `GET /v1/types`: in the order of their names, those of every ledger among them. */
+  /** Lists types by name, including the built-in ones: `GET /v1/types`. */
   list(query: TypesQuery = {}, options?: CallOptions): Listing<TypeSummary> {
     return this.#http.list(operations.getTypes, { query, options })
   }
 
-  /** `GET /v1/types/{name}/{version}`: `get('order/1')`. */
+  /**
+   * Returns a type, such as `get('order/1')`: `GET /v1/types/{name}/{version}`. Throws UsageError if the text is not
+   * name/version.
+   */
   async get(type: string, options?: CallOptions): Promise<api.RecordType> {
     return this.#http.json(operations.getTypesByNameByVersion, { params: splitType(type), options })
   }
 
-  /** `POST /v1/types/{name}/{version}/preview`: judges a payload or evidence by the type; writes nothing. */
+  /** Checks a payload or evidence by the type, and writes nothing: `POST /v1/types/{name}/{version}/preview`. */
   async preview(type: string, documents: Documents, options?: CallOptions): Promise<Preview> {
     return this.#http.json(operations.postTypesByNameByVersionPreview, {
       params: splitType(type),
@@ -43,7 +46,7 @@ export class RecordTypes {
     })
   }
 
-  /** `POST /v1/types/preview`: the same of a definition that is not registered. */
+  /** Like `preview`, for an unregistered definition: `POST /v1/types/preview`. */
   previewDefinition(
     definition: TypeDefinition,
     documents: Documents = {},

@@ -8,16 +8,16 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type WebhooksQuery = Omit<api.GetWebhooksQuery, 'cursor'>
 export type DeliveriesQuery = Omit<api.GetWebhooksByIdDeliveriesQuery, 'cursor'>
-/** A webhook with what its deliveries verify with: `publicKey`, and `secret`, which is answered once. */
+/** A webhook with its verification keys: `publicKey`, and `secret`, which is returned once. */
 export type WebhookWithSecret = api.PostWebhooksAnswer
 export type DeliveryAttempt = api.Delivery['attemptLog'][number]
 
 /**
- * Endpoints that the ledger's events are delivered to, and their deliveries. A receiver verifies them with
- * `webhooks.verify` of this library.
+ * Endpoints to which the server delivers the ledger's events, and their deliveries. Receivers verify deliveries with
+ * `webhooks.verify`.
  *
- * None of it takes an idempotency key. A call that comes to the same when it is made twice is repeated if its answer
- * was lost; the rest (`delete`, `rotateSecret`, `test`, `redeliver`, `recover`) is not: look before you repeat it.
+ * No call has an idempotency key. After a lost answer a call is retried only if repeating it changes nothing.
+ * `delete`, `rotateSecret`, `test`, `redeliver` and `recover` are not retried: check before you repeat them.
  */
 export class Webhooks {
   readonly #http: Transport
@@ -27,8 +27,10 @@ export class Webhooks {
   }
 
   /**
-   * `POST /v1/webhooks`: it hears of what is appended from now on. ConflictError where the ledger has one that is just like it, and
-   * `problem.webhook` names that one. SecretLostError where the first answer was lost, and the call repeated: `rotateSecret` makes another.
+   * Makes a webhook, which gets events from now on: `POST /v1/webhooks`.
+   *
+   * Throws ConflictError if the ledger has an identical webhook, whose id is `problem.webhook`. Throws
+   * SecretLostError if the first answer was lost and the call repeated. `rotateSecret` then makes another secret.
    */
   async create(request: api.PostWebhooksBody, options: CallOptions = {}): Promise<WebhookWithSecret> {
     const retries = new Retries(this.#http.retriesOf(options), options.signal)
@@ -45,27 +47,30 @@ export class Webhooks {
     }
   }
 
-  /** `GET /v1/webhooks`: in the order in which they were made, without their secrets. */
+  /** Lists webhooks in the order of creation, without secrets: `GET /v1/webhooks`. */
   list(query: WebhooksQuery = {}, options?: CallOptions): Listing<api.Webhook> {
     return this.#http.list(operations.getWebhooks, { query, options })
   }
 
-  /** `GET /v1/webhooks/{id}`: `standing` says how far it has heard, and how it answers. */
+  /**
+   * `GET /v1/webhooks/{id}`. `standing`: how much was delivered, and how the endpoint answers. Throws NotFoundError
+   * if the webhook does not exist.
+   */
   get(id: string, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.getWebhooksById, { params: { id }, options })
   }
 
-  /** `PATCH /v1/webhooks/{id}`: members that are not named stay as they are, and so do its secrets. */
+  /** Changes the given members: `PATCH /v1/webhooks/{id}`. Other members and the secrets stay. */
   update(id: string, changes: api.PatchWebhooksByIdBody, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.patchWebhooksById, { params: { id }, body: changes, options })
   }
 
-  /** `POST /v1/webhooks/{id}/pause`: events wait until it is resumed. */
+  /** Pauses a webhook: `POST /v1/webhooks/{id}/pause`. Events wait until `resume`. */
   pause(id: string, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.postWebhooksByIdPause, { params: { id }, body: {}, options })
   }
 
-  /** `POST /v1/webhooks/{id}/resume`: `from: 'now'` leaves out what it has missed; without that all of it is delivered. */
+  /** Resumes a webhook and delivers the missed events: `POST /v1/webhooks/{id}/resume`. `from: 'now'` skips them. */
   resume(
     id: string,
     request: api.PostWebhooksByIdResumeBody = {},
@@ -74,14 +79,14 @@ export class Webhooks {
     return this.#http.json(operations.postWebhooksByIdResume, { params: { id }, body: request, options })
   }
 
-  /** `DELETE /v1/webhooks/{id}`: with its secrets and deliveries; not to be undone. */
+  /** Deletes a webhook with its secrets and deliveries, for good: `DELETE /v1/webhooks/{id}`. */
   delete(id: string, options?: CallOptions): Promise<void> {
     return this.#http.done(operations.deleteWebhooksById, { params: { id }, options })
   }
 
   /**
-   * `POST /v1/webhooks/{id}/rotate-secret`: deliveries are signed with those before as well for `overlapSeconds`, by default a day.
-   * Not repeated where the answer is lost, because each time makes a secret.
+   * Makes a new secret: `POST /v1/webhooks/{id}/rotate-secret`. For `overlapSeconds`, by default a day, deliveries
+   * are also signed with the earlier secrets. Not retried after a lost answer, because each call makes a secret.
    */
   rotateSecret(
     id: string,
@@ -95,22 +100,28 @@ export class Webhooks {
     })
   }
 
-  /** `POST /v1/webhooks/{id}/test`: sends an event that says nothing; `delivery` says later what became of it. */
+  /** Sends a test event without content: `POST /v1/webhooks/{id}/test`. `delivery` returns its result later. */
   test(id: string, options?: CallOptions): Promise<api.Delivery> {
     return this.#http.json(operations.postWebhooksByIdTest, { params: { id }, body: {}, options })
   }
 
-  /** `GET /v1/webhooks/{id}/deliveries`: newest first, without their attempts. */
+  /** Lists deliveries, newest first, without their attempts: `GET /v1/webhooks/{id}/deliveries`. */
   deliveries(id: string, query: DeliveriesQuery = {}, options?: CallOptions): Listing<api.DeliverySummary> {
     return this.#http.list(operations.getWebhooksByIdDeliveries, { params: { id }, query, options })
   }
 
-  /** `GET /v1/webhooks/{id}/deliveries/{event}`: with its attempts. `event`: `evt_…`, the `webhook-id`. */
+  /**
+   * Returns a delivery with its attempts: `GET /v1/webhooks/{id}/deliveries/{event}`. `event`: `evt_…`, the
+   * `webhook-id`.
+   */
   delivery(id: string, event: string, options?: CallOptions): Promise<api.Delivery> {
     return this.#http.json(operations.getWebhooksByIdDeliveriesByEvent, { params: { id, event }, options })
   }
 
-  /** `POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: now, under the same id, whatever became of it before. */
+  /**
+   * Delivers an event again now, under the same id, whatever its state: `POST
+   * /v1/webhooks/{id}/deliveries/{event}/redeliver`.
+   */
   redeliver(id: string, event: string, options?: CallOptions): Promise<api.Delivery> {
     return this.#http.json(operations.postWebhooksByIdDeliveriesByEventRedeliver, {
       params: { id, event },
@@ -120,8 +131,8 @@ export class Webhooks {
   }
 
   /**
-   * `POST /v1/webhooks/{id}/redeliver-dead`: all that was given up, oldest first, in as many requests as that takes; answers how many
-   * there were. Where it ends with an error, what was asked for until then is delivered all the same.
+   * Delivers all dead deliveries again, oldest first: `POST /v1/webhooks/{id}/redeliver-dead`, as often as needed.
+   * Returns their number. After an error, those of the earlier requests are still delivered.
    */
   async redeliverDead(
     id: string,
@@ -136,14 +147,14 @@ export class Webhooks {
       )
       redelivered += page.redelivered
       if (!page.more) return redelivered
-      // Another request would never get to the end.
+      // Otherwise the loop would never end.
       if (!(page.redelivered > 0)) throw wrongServer('more is to be redelivered, and nothing was')
     }
   }
 
   /**
-   * `POST /v1/webhooks/{id}/recover`: delivers the events of a time that were never delivered, and with `delivered` all
-   * of them again. It goes on by itself: `standing.recovery` says how far it is.
+   * Delivers events of a period that were never delivered, with `delivered` also the others: `POST
+   * /v1/webhooks/{id}/recover`. The server continues by itself. `standing.recovery` shows the progress.
    */
   recover(id: string, request: api.PostWebhooksByIdRecoverBody, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.postWebhooksByIdRecover, { params: { id }, body: request, options })

@@ -21,24 +21,25 @@ export { makePrivateKey }
 export type AgentSignerOptions = {
   /** Private key in PKCS #8, as PEM or DER: Ed25519, or P-256. */
   readonly pkcs8?: Bytes | string | undefined
-  /** Or the 32 bytes of an Ed25519 private key (RFC 8032). */
+  /** Alternatively, the 32 bytes of an Ed25519 private key (RFC 8032). */
   readonly seed?: Bytes | undefined
 }
 
 /**
- * Signs what an agent does with the agent's own key, so that nobody else can say that it did it, not even who runs the server:
+ * Returns a signer that signs an agent's entries with the agent's own key. Nobody else can then act in its name, not
+ * even the server's operator.
  *
  *     const signer = await agentSigner({ pkcs8: await readFile('agent.pem', 'utf8') })
  *     const tallystick = new Tallystick({ signer })
  *
- * Records, batches and steps of gated records are signed, by the client and by its notarizer. A step is read and signed as the record is:
- * the API key needs `records:read` or `records:read:own` besides. Throws UsageError for what is no such key.
+ * The client and its notarizer sign records, batches and steps of gated records. A step is signed against the current
+ * record: the API key also needs `records:read` or `records:read:own`. Throws UsageError for an invalid key.
  */
 export async function agentSigner(options: AgentSignerOptions): Promise<AgentSigner> {
   return new AgentSigner(await readPrivateKey(options))
 }
 
-/** Signer, as the server knows it by the API key. */
+/** The agent and its ledger, as the server knows them by the API key. */
 type Identity = {
   readonly ledger: string
   readonly issuer: string
@@ -73,8 +74,8 @@ export class AgentSigner implements RequestSigner {
   }
 
   /**
-   * Request of `agents.registerSigningKey`. `endorsedBy`: a current key of the agent; absent: this is its first one. `required`: from
-   * then on nothing is taken in the agent's name but what it has signed, for good.
+   * Returns the request for `agents.registerSigningKey`. `endorsedBy`: signer with a current key of the agent, absent
+   * for its first key. `required`: from then on and for good, the ledger accepts only what the agent has signed.
    */
   async registration(
     { ledger, agent }: { readonly ledger: string; readonly agent: string },
@@ -132,7 +133,7 @@ export class AgentSigner implements RequestSigner {
       const id = (call.params as { readonly id: string }).id
       const { idempotencyKey: _, ifVersion, ...options } = call.options ?? {}
       const record = await http.json<api.LedgerRecord>(operations.getRecordsById, { params: { id }, options })
-      // A server that shows another record, or a later state of it, would have that signed.
+      // A server could show another record, or a later version, to have that signed.
       if (record.id !== id) throw wrongServer(`the server answered another record than ${id}`)
       const asked = { ...record, version: ifVersion ?? record.version }
       return ofStep(step, asked, body as object, { traceparent })
@@ -140,7 +141,7 @@ export class AgentSigner implements RequestSigner {
     if (!isRecord) return ofBatch(body as api.PostRecordsBatchBody, Date.now())
     const request = body as api.PostRecordsBody
     const facts = await this.#typeOf(http, request.type)
-    // The caller has said which it means: a server that says otherwise would have the other one signed.
+    // The caller decides whether the record is gated. A hostile server could otherwise have the other kind signed.
     if (call.gated !== undefined && call.gated !== facts.gated)
       throw new UsageError(
         `${request.type} is ${facts.gated ? '' : 'not '}gated, as the server says: use records.${facts.gated ? 'create' : 'notarize'}`,
@@ -177,7 +178,10 @@ export class AgentSigner implements RequestSigner {
   }
 }
 
-/** The digest is signed, so it must be that of the definition which the caller can read. */
+/**
+ * Returns the facts of a type. The digest is signed, so it must be that of the definition that the caller can read.
+ * Throws UnexpectedAnswerError otherwise.
+ */
 function factsOf(type: string, { digest, definition }: api.GetTypesByNameByVersionAnswer): TypeFacts {
   const { name, version, evidenceSchema } = definition as Record<string, JsonValue>
   const isOwn =

@@ -8,10 +8,10 @@ import { UsageError } from '../errors.ts'
 
 export { sha256 }
 
-/** A document's salt, and the digest that a statement signs. */
+/** Salt of a document, and the digest that a statement signs. */
 export type Salted = {
   readonly salt: Uint8Array
-  /** As a request has it. */
+  /** base64url, as in a request. */
   readonly saltText: string
   /** Lower-case hex. */
   readonly digest: string
@@ -22,7 +22,7 @@ export function saltDocument(document: unknown, given?: string | undefined): Sal
   return { salt, saltText: toBase64Url(salt), digest: digestWith(salt, document) }
 }
 
-/** Digest of what lies beside a document under its salt: references. */
+/** Returns the digest of a value under a document's salt. Used for references. */
 export function digestWith(salt: Uint8Array, document: unknown): string {
   return toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document as JsonValue))))
 }
@@ -33,14 +33,14 @@ function parseSalt(text: string): Uint8Array {
   throw new UsageError('a salt is 16 bytes, base64url without padding')
 }
 
-/** As the server signs it: UTC, milliseconds. */
+/** Returns the time as the server signs it: UTC with milliseconds. Throws UsageError for an invalid time. */
 export function timeOf(text: string): string {
   const ms = Date.parse(text)
   if (Number.isNaN(ms)) throw new UsageError(`${text} is no time`)
   return new Date(ms).toISOString()
 }
 
-/** A fresh UUIDv7 (RFC 9562 §5.7). */
+/** Returns a new UUIDv7 (RFC 9562 §5.7). */
 export function uuidv7(nowMs: number): Uuid {
   const id = random(16)
   const view = new DataView(id.buffer)

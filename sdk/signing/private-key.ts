@@ -5,7 +5,7 @@ import { lowS } from '../../src/proof/p256-low-s.ts'
 import { asBytes, type Bytes, requireBytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 
-/** A private key, by WebCrypto: Node 20, Bun, Deno, and browsers have it. */
+/** A private key in WebCrypto, which Node 20, Bun, Deno and browsers have. */
 export type PrivateKey = {
   readonly key: PublicKey
   sign(message: Uint8Array): Promise<Uint8Array>
@@ -22,7 +22,10 @@ const ALGORITHMS = {
 } as const
 
 /**
- * `pkcs8`: DER (of an Ed25519 key or of one on P-256), or its PEM. `seed`: the 32 bytes of RFC 8032's private key. Throws UsageError.
+ * Reads a private key. Throws UsageError.
+ *
+ * - `pkcs8`: DER or PEM, of an Ed25519 or P-256 key.
+ * - `seed`: the 32 bytes of an Ed25519 private key (RFC 8032).
  */
 export async function readPrivateKey(from: {
   readonly pkcs8?: Bytes | string | undefined
@@ -38,7 +41,7 @@ export async function readPrivateKey(from: {
   )
 }
 
-/** PKCS #8 of a fresh key, as PEM. */
+/** Makes a key. Returns its PKCS #8 as PEM. */
 export async function makePrivateKey(alg: SignatureAlgorithm): Promise<string> {
   const { subtle } = globalThis.crypto
   const pair = await subtle.generateKey(ALGORITHMS[alg].key, true, ['sign', 'verify'])
@@ -66,7 +69,7 @@ async function importAs(alg: SignatureAlgorithm, der: Uint8Array): Promise<Priva
     const bytes = der as Uint8Array<ArrayBuffer>
     const readable = await subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
     const key = publicKeyOf(alg, await subtle.exportKey('jwk', readable))
-    // The key that signs can't be read out of the process any more.
+    // The signing key is not extractable from the process.
     const secret = await subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
     return {
       key,

@@ -11,11 +11,11 @@ import type * as api from '../generated/api.ts'
 import { digestWith, saltDocument, sha256, timeOf, uuidv7 } from './parts.ts'
 
 /*
- * Statements that an agent signs, by request (docs/formats/statements.md). The server builds the same statement of the same request, and takes
- * no other.
+ * Builds the statements that an agent signs (docs/formats/statements.md). The server builds the same statement from
+ * the same request, and accepts no other.
  */
 
-/** Statement, but for who signs it and when; and the body that goes with it, but for the envelope. */
+/** A statement without its signer and time, and the request body without the envelope. */
 export type Unsigned = {
   readonly kind: EntryKind
   readonly subjects: readonly Subject[]
@@ -23,10 +23,10 @@ export type Unsigned = {
   readonly body: object
 }
 
-/** Facts about a type that its records' statements name. */
+/** Facts about a type that statements contain. */
 export type TypeFacts = { readonly gated: boolean; readonly digest: string }
 
-/** A record: notarized, or created where its type is gated. */
+/** Returns the statement of a record: created if its type is gated, otherwise notarized. */
 export function ofRecord(
   body: api.PostRecordsBody,
   { gated, digest: typeDigest }: TypeFacts,
@@ -53,7 +53,7 @@ export function ofRecord(
   }
 }
 
-/** A batch, which has the id of its first record. */
+/** Returns the statement of a batch. Its id is derived from that of its first record. */
 export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): Unsigned {
   const first = firstRecordId(uuidv7(nowMs))
   const batch = formatId('bat', first)
@@ -82,7 +82,10 @@ export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): U
   }
 }
 
-/** Optional members as they are signed: times as UTC with milliseconds, references by digest, the parent by its id. */
+/**
+ * Returns optional members in their signed form: times in UTC with milliseconds, references as a digest, the parent
+ * by its id.
+ */
 function signedMembers(
   body: Omit<api.PostRecordsBody, 'payload' | 'parent'> & {
     readonly parent?: string | number | undefined
@@ -124,7 +127,10 @@ type StepBody = {
   readonly validUntil?: string
 }
 
-/** A step of a gated record, which is bound to the record as it is now. Throws UsageError where there is nothing to judge. */
+/**
+ * Returns the statement of a step of a gated record, bound to the record's current state. Throws UsageError if there
+ * is nothing to judge.
+ */
 export function ofStep(
   step: Step,
   record: api.LedgerRecord,

@@ -30,36 +30,43 @@ import {
 } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
-/** Knowledge from elsewhere. One of `kids` and `noteKey` is enough: the ledger's first entry ties the two. */
+/**
+ * Trusted values from other sources. One of `kids` and `noteKey` is enough: the ledger's first entry connects the
+ * two.
+ */
 export type BundleOptions = {
-  /** Kids that are trusted, the ledger's first above all. Each must have signed in this ledger. */
+  /** Trusted kids, including that of the ledger's first entry. Each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
   /** `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
-  /** Notes that were kept: the bundle's must be one of them, or joined to one by `consistency`. */
+  /** Notes stored earlier. The bundle's checkpoint must be one of them, or be connected to one by `consistency`. */
   readonly checkpoints?: readonly string[] | undefined
   /** An answer of `GET /v1/checkpoints/consistency`. */
   readonly consistency?: Answer | undefined
-  /** Keys that others say are compromised, as of `verify.export`. */
+  /** Keys known to be compromised, as in `verify.export`. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
-   * Kids of agents that sign for themselves, known from elsewhere, by agent: all that such an agent did it has signed by one of these, or by a key
-   * that one of these endorsed (`agent_signature_missing`, `agent_key_refused`).
+   * Trusted agent keys, by agent. Each entry of such an agent must be signed by one of these kids, or by a key that
+   * one of these endorsed (`agent_signature_missing`, `agent_key_refused`).
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
-  /** So many of these must have cosigned the bundle's checkpoint; otherwise `witnesses_too_few`. */
+  /**
+   * Witnesses that must have cosigned the bundle's checkpoint, and their minimum number. Fewer: `witnesses_too_few`.
+   */
   readonly witnesses?: WitnessOptions | undefined
 }
 
-/** Called for each entry of a bundle that was verified. */
+/** Called for each verified entry of a bundle. */
 export type OnBundleEntry = (entry: VerifiedBundleEntry) => void
 
-/** Findings, and their basis. `notices`: limits of the finding, for people. */
+/** What was verified and on what basis. `notices`: limits of the result, for people. */
 export type BundleReport = BundleFindings & { readonly notices: readonly string[] }
 
 /**
- * Verifies a bundle (docs/formats/bundles.md): the entries of a record, of a run, or of a range, with their documents. Throws
- * VerificationError at the first entry that is refused, with its `seq`. Needs the memory of a few blocks, and of the ids of a run.
+ * Verifies a bundle (docs/formats/bundles.md): the entries of a record, a run or a range, with their documents.
+ *
+ * Throws VerificationError at the first refused entry, with its `seq`. Needs memory for a few blocks and the ids of a
+ * run.
  */
 export async function bundle(source: ExportSource, options: BundleOptions = {}): Promise<BundleReport> {
   const witnesses = parseWitnesses(options.witnesses, chooseEngine().providers)
@@ -69,8 +76,8 @@ export async function bundle(source: ExportSource, options: BundleOptions = {}):
 }
 
 /**
- * `bundle`, which here counts the witnesses and asks for no number of them. `onEntry` is called for each entry that was verified, in order; what
- * it was told counts once this has returned.
+ * Like `bundle`, but only counts the witnesses, without a minimum. Calls `onEntry` for each verified entry, in order.
+ * Use those entries only after this function has returned.
  */
 export async function checkBundle(
   source: ExportSource,

@@ -14,14 +14,16 @@ export type CheckpointFindings = {
   /** `<host>/<led_…>`. */
   readonly origin: string
   readonly size: number
-  /** Hex, as `chain`. */
+  /** Hex, like `chain`. */
   readonly root: string
   readonly chain: string
 }
 
 /**
- * Verifies that the ledger's note key signed a checkpoint. `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from
- * before. `witnesses`: so many of these must have cosigned it.
+ * Verifies that the ledger's note key signed a checkpoint. Throws VerificationError.
+ *
+ * - `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, stored earlier.
+ * - `witnesses`: must have cosigned the checkpoint.
  */
 export async function checkpoint(
   note: string,
@@ -46,8 +48,8 @@ function verifyNote(note: string, noteKey: string, providers: ProofProviders): C
 export type ConsistencyFindings = { readonly origin: string; readonly from: number; readonly to: number }
 
 /**
- * Verifies that the ledger of one checkpoint begins with that of an earlier one: nothing that was in it has changed.
- * `consistency`: an answer of `GET /v1/checkpoints/consistency`.
+ * Verifies that the ledger of one checkpoint begins with that of an earlier one, so that no earlier entry has
+ * changed. Throws VerificationError. `consistency`: an answer of `GET /v1/checkpoints/consistency`.
  */
 export async function consistency(
   consistency: Answer,
@@ -68,7 +70,7 @@ export async function consistency(
         )
       }
       verifyConsistency(providers.sha256, proof.from, proof.to, proof.path, earlier.root, later.root)
-      // The tree doesn't hold the chain hash, so of equal trees it is compared.
+      // The tree does not contain the chain hash. For equal sizes the chain hashes are therefore compared.
       if (earlier.size === later.size && !equalBytes(earlier.chain, later.chain))
         throw new ProofError('checkpoint_mismatch', `two chain hashes of ${later.size} entries were signed`)
       return { origin: later.origin, from: earlier.size, to: later.size }

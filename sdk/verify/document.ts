@@ -5,8 +5,12 @@ import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
 /**
- * Verifies that a document (a payload, evidence, compared values, a reason) is the signed one. `digest`: from a verified
- * envelope's `subjects`, hex; `salt`: as a record shows it. Two values of one answer prove nothing: its author makes them fit.
+ * Verifies that a document (a payload, evidence, compared values, a reason) is the signed one. Throws
+ * VerificationError.
+ *
+ * - `digest`: hex, from `subjects` of a verified envelope. A digest from the same answer as the document proves
+ *   nothing.
+ * - `salt`: as a record shows it.
  */
 export async function document(
   document: unknown,

@@ -5,15 +5,15 @@ import { type Bytes, requireBytes } from '../bytes.ts'
 import type { PublishedKey } from '../generated/api.ts'
 import { envelope } from './envelope.ts'
 
-/** Signer of a DSSE envelope: the exporter's own key, never one of the ledger's. */
+/** Signer of a DSSE envelope, with the exporter's own key, never with a key of the ledger. */
 export type DsseSigner = {
-  /** Name by which verifiers find the key; those of in-toto pass over a signature of another name. */
+  /** Name by which verifiers find the key. in-toto verifiers ignore signatures with another name. */
   readonly keyid: string
-  /** Signs these bytes: Ed25519, or ECDSA with SHA-256 in DER, as the verifier expects of the key. */
+  /** Returns the signature of `message`: Ed25519, or ECDSA with SHA-256 in DER, as the key requires. */
   readonly sign: (message: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
-/** DSSE v1, as JSON has it. `payload`, `sig`: base64. */
+/** DSSE v1 in JSON. `payload`, `sig`: base64. */
 export type DsseEnvelope = {
   readonly payload: string
   readonly payloadType: string
@@ -21,9 +21,12 @@ export type DsseEnvelope = {
 }
 
 /**
- * The statement of an entry for tools that read in-toto statements in DSSE: the very bytes that the ledger signed, under a signature of
- * the exporter. It says that the exporter has verified the ledger's signature, and nothing of the ledger itself: keep a receipt or a
- * bundle with it. `entry`: the envelope. Throws what `verify.envelope` throws, before anything is signed.
+ * Returns the statement of an entry in DSSE, for tools that read in-toto statements: the bytes that the ledger
+ * signed, under a signature of the exporter.
+ *
+ * The DSSE signature states that the exporter verified the ledger's signature. It proves nothing about the ledger, so
+ * store a receipt or a bundle with it. `entry`: the envelope. Throws what `verify.envelope` throws, before anything
+ * is signed.
  */
 export async function toDsse(
   entry: Bytes | string,
@@ -41,7 +44,10 @@ export async function toDsse(
   }
 }
 
-/** PAE of DSSE v1. It begins with `DSSEv1`, and what COSE signs with 84 (hex): no signature of one passes for the other. */
+/**
+ * Returns the PAE of DSSE v1. It begins with `DSSEv1`, while signed COSE bytes begin with 84 (hex): a signature of
+ * one is never valid for the other.
+ */
 function preAuthEncoding(type: string, payload: Uint8Array): Uint8Array {
   const start = `DSSEv1 ${utf8Encode(type).length} ${type} ${payload.length} `
   return concat([utf8Encode(start), payload])

@@ -1,12 +1,15 @@
 import type { ProofProviders } from '../../src/proof/crypto.ts'
 
-/** Hash and signature functions, some of them asynchronous. */
+/** Hash and signature functions. Signatures may be checked asynchronously. */
 export type Engine = {
   /**
-   * Returns or throws what `verify` does. It MUST depend on nothing but what it is given and MUST NOT change anything: it may be
-   * run twice, the first time with every signature taken for good.
+   * Returns or throws what `verify` does. `verify` MUST be deterministic and free of side effects, because it may run
+   * twice. The first run assumes that all signatures are valid.
    */
   run<T>(verify: (providers: ProofProviders) => T): Promise<T>
-  /** For what can't be run twice. Where signatures are checked asynchronously, these are the portable ones: 3 ms each. */
+  /**
+   * Synchronous functions for code that cannot run twice. If signatures are checked asynchronously, these are the
+   * portable ones: 3 ms per signature.
+   */
   readonly providers: ProofProviders
 }

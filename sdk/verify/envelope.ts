@@ -14,8 +14,8 @@ import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
 /**
- * A key by which an agent signs for itself: one of `agents.listSigningKeys(agent)`, and whose it is. It must have come from the agent, or
- * be compared with it: the word of the server is what the agent's own signature makes needless.
+ * Signing key of an agent: an item of `agents.listSigningKeys(agent)` with its owner. Get it from the agent, or
+ * compare it with the agent's: signatures of agents exist so that the server need not be trusted.
  */
 export type AgentPublicKey = Pick<SigningKey, 'kid' | 'alg' | 'spki'> & {
   readonly ledger: string
@@ -25,22 +25,22 @@ export type AgentPublicKey = Pick<SigningKey, 'kid' | 'alg' | 'spki'> & {
 /** Keys of servers, and of agents. */
 export type EnvelopeKeys = readonly (PublishedKey | AgentPublicKey)[]
 
-/** Contents of an entry, and its signer. */
+/** Contents of a verified entry, and its signer. */
 export type VerifiedEnvelope = {
   readonly kid: string
-  /** Owner of that key, by the keys that were given; null: none was. */
+  /** Owner of the key, according to the given keys. null: no keys were given. */
   readonly signedBy: 'agent' | 'server' | null
   readonly issuer: string
   readonly ledger: string
   readonly kind: EntryKind
-  /** An agent, or `system`. */
+  /** Id of an agent, or `system`. */
   readonly actor: string
   readonly key: string | null
   readonly onBehalfOf: string | null
   readonly recordedAt: string
-  /** Subjects of the entry, and the digests of their documents. */
+  /** Subjects of the entry, with the digests of their documents. */
   readonly subjects: readonly Subject[]
-  /** All that it says. */
+  /** The whole predicate of the statement. */
   readonly predicate: Readonly<Record<string, unknown>>
   /** Version of the gated record after the step. Otherwise null. */
   readonly version: number | null
@@ -51,11 +51,13 @@ export type VerifiedEnvelope = {
 }
 
 /**
- * One envelope, as a webhook brings it: that one of `keys` signed it, and what it says. `keys`: those of
- * `/.well-known/tallystick-keys.json`, which must have come from elsewhere than the envelope. A server's key signs for all of its
- * ledgers: say which `ledger` it must be, or look at it.
+ * Verifies one envelope, such as that of a webhook: one of `keys` signed it. Returns its contents. Throws
+ * VerificationError.
  *
- * It does not show that the entry is in the ledger; use a proof for that.
+ * `keys`: those of `/.well-known/tallystick-keys.json`, from another source than the envelope. A server's key signs
+ * for all of its ledgers: name the expected `ledger`, or check it in the result.
+ *
+ * This does not prove that the entry is in the ledger. Use a proof for that.
  */
 export async function envelope(
   envelope: Bytes | string,
@@ -78,7 +80,10 @@ export async function envelope(
   })
 }
 
-/** A compromised key can sign anything, so an envelope alone proves nothing under it. */
+/**
+ * Finds a key by its kid. Throws `key_compromised` for a compromised key: it can sign anything, so an envelope alone
+ * proves nothing.
+ */
 export function findEnvelopeKey(
   keys: EnvelopeKeys,
   kid: string,
@@ -98,7 +103,7 @@ export function findEnvelopeKey(
   return findNamedKey(ofEnvelopes, kid, sha256)
 }
 
-/** Owner of the key that has signed an envelope, which was verified by these. */
+/** Returns the owner of the key that signed a verified envelope. */
 export function signerOf(keys: EnvelopeKeys, { kid }: ParsedEnvelope): 'agent' | 'server' {
   const name = toHex(kid)
   return keys.some((key) => 'agent' in key && key.kid === name) ? 'agent' : 'server'

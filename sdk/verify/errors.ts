@@ -1,30 +1,30 @@
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import { TallystickError } from '../errors.ts'
 
-/** Closed: codes are added, never renamed. */
+/** Codes may be added, but never change. */
 export type VerificationErrorCode =
   | ProofErrorCode
-  // events of a ledger
-  /** Not an event as docs/receiving-webhooks.md has it. */
+  // codes of events
+  /** The event does not have the form of docs/receiving-webhooks.md. */
   | 'event_syntax'
-  /** Members of an event beside its envelope contradict the envelope. */
+  /** Members of an event contradict its envelope. */
   | 'event_contradicts_envelope'
-  /** The envelope is of no verdict. */
+  /** The envelope has no signal. */
   | 'signal_absent'
-  /** A settlement signal that nobody may act upon any more. */
+  /** The settlement signal is no longer valid. */
   | 'signal_expired'
 
-/** Something that should have been proved was not. */
+/** A verification failed. */
 export class VerificationError extends TallystickError {
   readonly code: VerificationErrorCode
-  /** Finding, for people; may quote the input. */
+  /** What was found, for people. May quote the input. */
   readonly detail: string
-  /** The first entry of an export that was refused; null where the finding is about the whole, or about one thing only. */
+  /** The first refused entry of an export or bundle. null: the finding is about the whole, or about a single object. */
   readonly seq: number | null
 
   constructor(code: VerificationErrorCode, detail: string, seq: number | null = null) {
     super(seq === null ? `${code}: ${detail}` : `entry ${seq}: ${code}: ${detail}`)
-    // Verifiers are bundled for browsers, where classes lose their names.
+    // Bundlers for browsers rename classes.
     this.name = 'VerificationError'
     this.code = code
     this.detail = detail
@@ -32,7 +32,7 @@ export class VerificationError extends TallystickError {
   }
 }
 
-/** Runs `verify` and translates what it throws; `seqNow`: where in a ledger it is. */
+/** Runs `verify` and converts ProofError to VerificationError. `seqNow`: returns the current position in the ledger. */
 export async function refusing<T>(
   verify: () => T | Promise<T>,
   seqNow: () => number | null = () => null,

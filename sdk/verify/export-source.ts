@@ -8,22 +8,22 @@ import { bytesOf } from '../http/answers.ts'
 type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
- * A whole export: its text, its bytes, a file, or a function that opens a stream of it. The function is called twice,
- * because a checkpoint stands at the end.
+ * A whole export: text, bytes, a file, or a function that opens a stream. The function is called twice, because the
+ * checkpoint is at the end.
  */
 export type ExportSource = string | Bytes | Blob | (() => Stream | Promise<Stream>)
 
 export type OpenExport = {
-  /** Length of the whole source, known once `readLastLine` has ended. */
+  /** Length of the whole source. Known after `readLastLine`. */
   bytesTotal(): number
   readLastLine(): Promise<Uint8Array>
   blocks(): AsyncIterable<Block>
 }
 
-/** Whole lines; the last line of all comes alone, and without its newline. */
+/** Complete lines. The last line of the source comes in a block of its own, without its newline. */
 export type Block = { readonly lines: Uint8Array; readonly isLast: boolean }
 
-/** Signatures of a block are checked side by side; 64 KiB are about a hundred entries. */
+/** Signatures of a block are checked in parallel. 64 KiB are about a hundred entries. */
 const BLOCK_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
@@ -40,7 +40,7 @@ export function openExport(source: ExportSource): OpenExport {
 function openBlob(blob: Blob): OpenExport {
   return {
     bytesTotal: () => blob.size,
-    // With the newline before it, and one behind it
+    // The line with the newlines before and after it.
     readLastLine: () => lastLineOf(bytesOf(blob.slice(-END_LINE_BYTES_MAX - 2).stream())),
     blocks: () => blocksOf(bytesOf(blob.stream())),
   }
@@ -72,11 +72,11 @@ async function lastLineOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array
   return new Uint8Array(0)
 }
 
-/** Holds back the line that may be the last, and what has been read of the next one. */
+/** Yields blocks. Holds back the line that may be the last, and the unfinished line. */
 async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
   let held: Uint8Array[] = []
   let heldBytes = 0
-  /** So many of them are lines that another one follows. */
+  /** Bytes in complete lines that another line follows. */
   let readyBytes = 0
   for await (const part of cut(pieces)) {
     const end = part.subarray(0, -1).lastIndexOf(NEWLINE) + 1
@@ -100,7 +100,10 @@ async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Bloc
   yield { lines: last.at(-1) === NEWLINE ? last.subarray(0, -1) : last, isLast: true }
 }
 
-/** In parts of a block each, but the last: pieces of a few bytes would take a hundred times their memory until a line ends. */
+/**
+ * Yields blocks of BLOCK_BYTES, the last one shorter. Tiny chunks would otherwise take a hundred times their memory
+ * until a line ends.
+ */
 async function* cut(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let part = new Uint8Array(BLOCK_BYTES)
   let filled = 0

@@ -30,38 +30,43 @@ import {
 import { chooseEngine } from './providers.ts'
 
 export type ExportOptions = {
-  /** Kids that are trusted, the first entry's above all. Each must have signed in this ledger. */
+  /** Trusted kids, including that of the first entry. Each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
-  /** `firstKid` of an earlier report, by ledger id. */
+  /** `firstKid` of earlier reports, by ledger id. */
   readonly pinned?: Readonly<Record<string, string>> | undefined
-  /** Checkpoint notes that were kept outside: the ledger must extend each. */
+  /** Notes stored outside. The ledger must extend each of them. */
   readonly checkpoints?: readonly string[] | undefined
   /**
-   * Answers of `GET /v1/records/{id}/receipt?statement=true` that were kept outside: the ledger must have those entries, and extend
-   * those trees (`receipt_mismatch`, `checkpoint_beyond_chain`). One counts as a checkpoint of its size.
+   * Answers of `GET /v1/records/{id}/receipt?statement=true` stored outside. The ledger must contain their entries
+   * and extend their trees (`receipt_mismatch`, `checkpoint_beyond_chain`). A receipt counts as a checkpoint of its
+   * size.
    */
   readonly receipts?: readonly Bytes[] | undefined
-  /** Keys that others say are compromised, by kid: since when (RFC 3339), or null. The export itself could leave it out. */
+  /** Keys known to be compromised, by kid: since when (RFC 3339), or null. The export itself could hide it. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
-   * Kids of agents that sign for themselves, known from elsewhere, by agent: all that such an agent did it has signed by one of these, or by a key
-   * that one of these endorsed (`agent_signature_missing`, `agent_key_refused`).
+   * Trusted agent keys, by agent. Each entry of such an agent must be signed by one of these kids, or by a key that
+   * one of these endorsed (`agent_signature_missing`, `agent_key_refused`).
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
-  /** One of the ledger's checkpoints, or of `checkpoints`, must be cosigned by so many of these. */
+  /**
+   * Witnesses that must have cosigned one of the ledger's checkpoints, or of `checkpoints`, and their minimum number.
+   */
   readonly witnesses?: WitnessOptions | undefined
-  /** Now and then, with so many bytes `done` of `total`. */
+  /** Called from time to time. `done` and `total` are bytes. */
   readonly onProgress?: ((progress: { entries: number; done: number; total: number }) => void) | undefined
-  /** Stops it: its reason is thrown. */
+  /** Aborts the verification, which throws the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Findings, and their basis. `notices`: parts that could not be looked at, for people. */
+/** What was verified and on what basis. `notices`: what could not be checked, for people. */
 export type ExportReport = LedgerFindings & { readonly notices: readonly string[] }
 
 /**
- * A whole ledger (an answer of `GET /v1/export`): every entry by itself, then all of them in order. Throws VerificationError at the
- * first that is refused, with its `seq`. Needs the memory of a few blocks, and about 30 bytes for each record.
+ * Verifies a whole ledger (an answer of `GET /v1/export`): each entry, then their order.
+ *
+ * Throws VerificationError at the first refused entry, with its `seq`. Needs memory for a few blocks, and about 30
+ * bytes per record.
  */
 export async function verifyExport(source: ExportSource, options: ExportOptions = {}): Promise<ExportReport> {
   const trust = {
@@ -91,13 +96,11 @@ type LedgerTrust = {
   readonly pinnedAgents: PinnedAgents | undefined
 }
 
-/** A ledger on its way. */
 type Verification = {
   readonly head: ExportHead
   readonly verifier: LedgerVerifier
-  /** Those that were verified so far. */
   readonly erasures: Erasure[]
-  /** The next block of lines. */
+  /** Verifies the next block of lines. */
   readonly verify: (lines: Uint8Array) => Promise<VerifiedLines>
 }
 
@@ -116,7 +119,7 @@ async function readEntries(
   const engine = chooseEngine()
   const known = parseCompromised(compromised)
   let verification: Verification | null = null
-  /** While its signatures are checked elsewhere, the next block is read. */
+  /** The next block is read while signatures of this one are checked. */
   let ahead: Promise<VerifiedLines> | null = null
   let done = 0
   for await (const { lines, isLast } of opened.blocks()) {
@@ -125,7 +128,7 @@ async function readEntries(
     const { head, rest } = isFirst ? await splitHead(lines) : { head: null, rest: lines }
     verification ??= begin(engine, head!, { checkpoints, receipts, known, note, ...trust })
     const begun = isLast ? null : verification.verify(rest)
-    // It is awaited after the one before it, which may be refused.
+    // Awaited after the previous block, which may fail first.
     begun?.catch(() => {})
     if (ahead) await follow(verification, await ahead)
     ahead = begun

@@ -5,10 +5,10 @@ import { isId } from '../../src/proof/ids.ts'
 import { parseWitnessPolicy, type WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { UsageError } from '../errors.ts'
 
-/** Answer of a server: its bytes, its text, or already parsed. */
+/** Answer of a server: bytes, text, or a parsed object. */
 export type Answer = object | string
 
-/** Throws `bad_utf8` for bytes that are no text. */
+/** Returns the answer as text. Throws `bad_utf8` for bytes that are not UTF-8. */
 export function textOf(answer: Answer, name: string): string {
   if (typeof answer === 'string') return answer
   if (answer instanceof Uint8Array) return utf8Decode(answer)
@@ -16,7 +16,7 @@ export function textOf(answer: Answer, name: string): string {
   throw new UsageError(`${name} is what the server answered: its text, or an object`)
 }
 
-/** Throws UsageError for what is no kid: it would be one that nothing is signed with. */
+/** Returns the kids in lower case. Throws UsageError for an invalid one, which no signature could match. */
 export function parseKids(kids: readonly string[]): string[] {
   return kids.map((kid) => {
     if (typeof kid === 'string' && /^[0-9a-f]{64}$/i.test(kid)) return kid.toLowerCase()
@@ -24,7 +24,7 @@ export function parseKids(kids: readonly string[]): string[] {
   })
 }
 
-/** Throws UsageError for what is no agent or no kid. */
+/** Returns the kids by agent. Throws UsageError for an invalid agent or kid. */
 export function parseAgentKeys(
   agentKeys: Readonly<Record<string, string | readonly string[]>> | undefined,
 ): Map<string, Set<string>> | undefined {
@@ -39,15 +39,15 @@ export function parseAgentKeys(
   )
 }
 
-/** Witnesses of a ledger, and how many of them must have cosigned. */
+/** Witnesses of a ledger, and how many must have cosigned. */
 export type WitnessOptions = {
-  /** Verifier keys (of the type 04), as operators of witnesses publish them. */
+  /** Verifier keys (type 04), as witness operators publish them. */
   readonly keys: readonly string[]
-  /** By default all of them. */
+  /** Default: all of them. */
   readonly min?: number | undefined
 }
 
-/** Throws UsageError for keys that are none, or a number that they cannot reach. */
+/** Returns the policy. Throws UsageError for invalid keys or an unreachable number. */
 export function parseWitnesses(
   witnesses: WitnessOptions | undefined,
   { sha256 }: ProofProviders,
@@ -61,7 +61,7 @@ export function parseWitnesses(
   }
 }
 
-/** Throws `witnesses_too_few`. `cosigned`: how many did. */
+/** Throws `witnesses_too_few`. `cosigned`: number of witnesses that did. */
 export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPolicy): void {
   if (cosigned < min)
     throw new ProofError(
@@ -70,7 +70,10 @@ export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPo
     )
 }
 
-/** Throws UsageError for what is no kid, or no time: it would be passed over. */
+/**
+ * Returns the times in milliseconds, by kid. Throws UsageError for an invalid kid or time, which would have no
+ * effect.
+ */
 export function parseCompromised(keys: Readonly<Record<string, string | null>>): Map<string, number | null> {
   const known = Object.entries(keys).map(([kid, since]): [string, number | null] => {
     const [parsed] = parseKids([kid]) as [string]

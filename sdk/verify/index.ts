@@ -1,6 +1,6 @@
 /*
- * Verification without a server: an export, a proof or an envelope, and a trusted key, are all that it needs. Each
- * function returns what it found, and throws VerificationError where something that should have been proved was not.
+ * Offline verification: an export, a proof or an envelope, and a trusted key. Each function returns what it verified,
+ * and throws VerificationError if the verification fails.
  */
 export { type BundleOptions, type BundleReport, bundle } from './bundle.ts'
 export { type CheckpointFindings, type ConsistencyFindings, checkpoint, consistency } from './checkpoints.ts'

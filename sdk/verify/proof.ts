@@ -16,30 +16,35 @@ import {
 } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
-/** Knowledge from elsewhere. The more is missing, the more rests on the proof's own word: the report says which. */
+/**
+ * Trusted values from other sources. Without them the result depends on the proof itself. The report tells what it
+ * depends on.
+ */
 export type ProofOptions = {
-  /** The record that it must be of: an answer of `GET /v1/records/{id}`. */
+  /** The record that the proof must be about: an answer of `GET /v1/records/{id}`. */
   readonly record?: Answer | undefined
-  /** Kids, one of which must have signed the entry. */
+  /** Trusted kids. One of them must have signed the entry. */
   readonly kids?: readonly string[] | undefined
   /** `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
-  /** Notes that were kept: the proof's must be one of them, or joined to one by `consistency`. */
+  /** Notes stored earlier. The proof's checkpoint must be one of them, or be connected to one by `consistency`. */
   readonly checkpoints?: readonly string[] | undefined
-  /** Keys that others say are compromised, as of `verify.export`. */
+  /** Keys known to be compromised, as in `verify.export`. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /** An answer of `GET /v1/checkpoints/consistency`. */
   readonly consistency?: Answer | undefined
-  /** The proof's checkpoint must be cosigned by so many of these. */
+  /** Witnesses that must have cosigned the proof's checkpoint, and their minimum number. */
   readonly witnesses?: WitnessOptions | undefined
 }
 
-/** `entry`: what it says. */
+/** `entry`: contents of the entry. */
 export type ProofReport = ProofFindings & { readonly entry: VerifiedEnvelope }
 
 /**
- * Verifies an answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`: the entry was signed, it is in the
- * ledger of a checkpoint, and the record is the one that the entry digests.
+ * Verifies an answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`. Throws VerificationError.
+ *
+ * It shows that the entry was signed, that it is in the ledger of a checkpoint, and that the record matches the
+ * digest in the entry.
  */
 export async function proof(proof: Answer, options: ProofOptions = {}): Promise<ProofReport> {
   const { record, consistency, checkpoints = [], noteKey = null } = options

@@ -15,33 +15,37 @@ import { refusing } from './errors.ts'
 import { type Answer, textOf } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
-/** Knowledge from elsewhere. */
+/** Trusted values from other sources. */
 export type ReceiptOptions = {
-  /** `noteVerifierKey` of `GET /v1/ledger`, kept from before: with it the receipt is one of that ledger. */
+  /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. Binds the receipt to that ledger. */
   readonly noteKey: string
-  /** Those of `/.well-known/tallystick-keys.json`, and of agents that sign for themselves. Absent: the entry's own signature is not looked at. */
+  /**
+   * Keys of `/.well-known/tallystick-keys.json` and of agents that sign for themselves. Absent: the entry's own
+   * signature is not checked.
+   */
   readonly keys?: EnvelopeKeys | undefined
-  /** The record that it must be of: an answer of `GET /v1/records/{id}`. */
+  /** The record that the receipt must be about: an answer of `GET /v1/records/{id}`. */
   readonly record?: Answer | undefined
 }
 
 export type ReceiptReport = {
-  /** Contents of the entry. */
   readonly entry: VerifiedEnvelope
-  /** Its place in the ledger. */
+  /** Position in the ledger. */
   readonly seq: number
-  /** Size and root (hex) of the tree that the note key signed: those of a checkpoint. */
+  /** Size and root (hex) of the tree that the note key signed, equal to those of a checkpoint. */
   readonly size: number
   readonly root: string
-  /** Subject of the entry; of a record of a batch the record. */
+  /** Subject of the entry. For a batch, the record. */
   readonly subject: string
   readonly keys: 'given' | 'not given'
   readonly record: 'same' | 'not given'
 }
 
 /**
- * Verifies an answer of `GET /v1/records/{id}/receipt?statement=true` or `/v1/entries/{seq}/receipt?statement=true`: the entry is in the
- * ledger of the note key, and the record is the one that the entry digests.
+ * Verifies an answer of `GET /v1/records/{id}/receipt?statement=true` or `/v1/entries/{seq}/receipt?statement=true`.
+ * Throws VerificationError.
+ *
+ * It shows that the entry is in the ledger of the note key, and that the record matches the digest in the entry.
  */
 export async function receipt(
   file: Bytes,
@@ -72,12 +76,12 @@ export async function receipt(
   })
 }
 
-/** `root`: hex, of the tree of `to` entries. */
+/** `root`: root of the tree of `to` entries, hex. */
 export type ConsistencyReceiptFindings = { readonly from: number; readonly to: number; readonly root: string }
 
 /**
- * Verifies an answer of `GET /v1/checkpoints/consistency/receipt`: the ledger goes on from `from`, a checkpoint that was kept.
- * `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from before.
+ * Verifies an answer of `GET /v1/checkpoints/consistency/receipt`: the ledger extends `from`, a checkpoint stored
+ * earlier. Throws VerificationError. `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, stored earlier.
  */
 export async function consistencyReceipt(
   receipt: Bytes,

@@ -6,7 +6,7 @@ import type { PublishedKey, SignalEventData } from '../generated/api.ts'
 import { envelope, type VerifiedEnvelope } from './envelope.ts'
 import { VerificationError } from './errors.ts'
 
-/** As `webhooks.verify` answers it, or `GET /v1/events` has it. */
+/** Event as `webhooks.verify` returns it, or as in `GET /v1/events`. */
 export type SignalEvent = {
   readonly type: 'signal.emitted'
   readonly timestamp: string
@@ -14,42 +14,46 @@ export type SignalEvent = {
 }
 
 export type SignalOptions = {
-  /** Those of `/.well-known/tallystick-keys.json`, kept from before: keys that the event brings are not believed. */
+  /** Keys of `/.well-known/tallystick-keys.json`, stored earlier. Keys in the event are not trusted. */
   readonly keys: readonly PublishedKey[]
-  /** `led_…`: a server signs for all of its ledgers with one key. */
+  /** `led_…`. A server signs for all of its ledgers with one key. */
   readonly ledger: string
-  /** Without it now. */
+  /** Default: the current time. */
   readonly now?: Date | undefined
 }
 
-/** Signal that a payer may act upon. All of it is signed. */
+/** A signal that a payer may act on. Every member is signed. */
 export type VerifiedSignal = {
   readonly ledger: string
   readonly record: string
-  /** The record's, after the verdict or its overturning. The higher of two signals counts. */
+  /**
+   * Version of the record after the verdict or its overturning. Of two signals, the one with the higher version
+   * counts.
+   */
   readonly version: number
-  /** Completion that was judged. */
+  /** The judged completion. */
   readonly completion: string
   readonly decision: 'SETTLE' | 'HOLD' | 'RELEASE'
-  /** Why: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`. */
+  /** Reason: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`. */
   readonly code: string
   readonly failingRules: readonly string[]
-  /** null: without end. Anybody who acts later than now looks again. */
+  /** null: no end. Check again if you act later. */
   readonly validUntil: string | null
-  /** Author of the verdict: an agent, or `system` if the rules alone decided. */
+  /** Author of the verdict: an agent, or `system` if only the rules decided. */
   readonly actor: string
-  /** For whom, where the actor is a gateway. */
+  /** Agent for which a gateway acted. null: the actor acted for itself. */
   readonly onBehalfOf: string | null
   readonly recordedAt: string
   /** Hash of the envelope, which names the entry in the chain. Hex. */
   readonly leaf: string
-  /** `<record>/<version>`: the key to act once under. */
+  /** `<record>/<version>`: idempotency key for acting once. */
   readonly once: string
 }
 
 /**
- * `signal_expired`: the signal is genuine, and it is too late to act upon it. An error, so that nobody settles by not having looked.
- * It becomes no younger when it is sent again: keep it, have somebody look unless it was acted upon in time, and answer 2xx.
+ * `signal_expired`: the signal is genuine, but too old to act on. It is an error so that nobody settles an expired
+ * signal by mistake. Sending it again does not help: store it, have a person check it unless it was settled in time,
+ * and answer 2xx.
  */
 export class SignalExpiredError extends VerificationError {
   readonly signal: VerifiedSignal
@@ -62,12 +66,12 @@ export class SignalExpiredError extends VerificationError {
 }
 
 /**
- * The settlement signal of a `signal.emitted` event, or of its `data`: that one of `keys` signed it, for this ledger, and that what
- * stands beside the envelope is what it says. Needs no server. Throws VerificationError: `event_syntax`, `signal_absent`,
- * `event_contradicts_envelope`, `signal_expired`, and what `envelope` throws.
+ * Verifies the settlement signal of a `signal.emitted` event, or of its `data`, offline. One of `keys` must have
+ * signed it for this ledger, and all other members must match the envelope.
  *
- * Not signed with it, and therefore not answered: the record's type, the entry's place (that takes a proof), and documents
- * (`document`, with the digests of the subjects).
+ * Throws VerificationError: `event_syntax`, `signal_absent`, `event_contradicts_envelope`, `signal_expired`, and what
+ * `envelope` throws. Not signed with the signal, and therefore not returned: the record's type, the position of the
+ * entry (which takes a proof), and documents (use `document` with the digests of the subjects).
  */
 export async function signal(
   event: SignalEvent | SignalEventData,
@@ -88,7 +92,7 @@ export async function signal(
   return signal
 }
 
-/** Any sender controls all of it. */
+/** An object that any sender controls. */
 type Told = { readonly [name: string]: unknown }
 
 function partsOf(event: unknown): { data: Told; timestamp?: unknown } {
@@ -105,7 +109,7 @@ function isObject(value: unknown): value is Told {
   return typeof value === 'object' && value !== null
 }
 
-/** Programs read what stands beside the envelope, so it must not be another story. */
+/** Throws if a member contradicts the envelope: programs read these members. */
 function refuseContradictions(data: Told, found: VerifiedEnvelope): void {
   const { ledger, kind, leaf, predicate, subjects, version } = found
   const record = isObject(data['record']) ? data['record'] : {}
@@ -130,7 +134,7 @@ function isSame(told: unknown, signed: unknown): boolean {
   try {
     return canonicalize(told as JsonValue) === canonicalize(signed as JsonValue)
   } catch {
-    return false // missing, no JSON, or nested without end
+    return false // missing, not JSON, or cyclic
   }
 }
 
@@ -139,7 +143,7 @@ function verifiedSignal(
   { decision, code, failingRules, validUntil }: NonNullable<VerifiedEnvelope['signal']>,
   version: number,
 ): VerifiedSignal {
-  // In this order in each entry that has a signal.
+  // Every entry with a signal has its subjects in this order.
   const [record, completion] = subjects.map(({ name }) => name) as [string, string]
   const said = { decision, code, failingRules, validUntil, actor, onBehalfOf, recordedAt, leaf }
   return { ledger, record, version, completion, ...said, once: `${record}/${version}` }

@@ -5,11 +5,11 @@ import { UsageError } from '../errors.ts'
 import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
-/** Knowledge from elsewhere. */
+/** Trusted values from other sources. */
 export type StatementOptions = {
-  /** `noteVerifierKey` of `GET /v1/ledger`, kept from before: with it the receipt is one of that ledger. */
+  /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. Binds the receipt to that ledger. */
   readonly noteKey: string
-  /** The issuer's own key, DER SubjectPublicKeyInfo in base64. Absent: its signature is not looked at. */
+  /** The issuer's key, DER SubjectPublicKeyInfo in base64. Absent: the issuer's signature is not checked. */
   readonly issuerKey?: { readonly alg: 'EdDSA' | 'ES256'; readonly spki: string } | undefined
 }
 
@@ -17,21 +17,21 @@ export type StatementReport = {
   readonly issuer: string
   readonly subject: string
   readonly contentType: string
-  /** Hex, as `leaf` and `root`. */
+  /** Hex, like `leaf` and `root`. */
   readonly kid: string
   readonly payload: Uint8Array
   readonly leaf: string
-  /** Its place in the ledger. */
+  /** Position in the ledger. */
   readonly seq: number
-  /** Size and root of the tree that the note key signed: those of a checkpoint. */
+  /** Size and root of the tree that the note key signed, equal to those of a checkpoint. */
   readonly size: number
   readonly root: string
   readonly issuerKey: 'given' | 'not given'
 }
 
 /**
- * Verifies a Transparent Statement: an answer of `statements.receipt`, or of any SCITT client of the ledger. The statement is in the ledger of the note key. `issuerKey` alone
- * says who signed it.
+ * Verifies a Transparent Statement, from `statements.receipt` or from any SCITT client of the ledger: it is in the
+ * ledger of the note key. Only `issuerKey` proves who signed it. Throws VerificationError.
  */
 export async function statement(
   file: Bytes,

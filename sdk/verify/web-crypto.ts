@@ -3,14 +3,14 @@ import { isStrictEd25519 } from '../../src/proof/ed25519-points.ts'
 import { hasLowS } from '../../src/proof/p256-low-s.ts'
 import type { Engine } from './engine.ts'
 
-/** Named from the value, which browsers and Node type each in its own way. */
+/** Taken from the value, because browsers and Node declare different types. */
 export type Subtle = typeof globalThis.crypto.subtle
 type ImportedKey = Awaited<ReturnType<Subtle['importKey']>>
 
 /**
- * Signatures by WebCrypto, which answers later, under a verification that asks at once: it goes through with every signature taken
- * for good, and counts only when all of them have turned out to be. If one is not, it goes through again with the answers that there
- * are now, and ends where that one is: everything before it is the same, so the answers come in the order of the questions.
+ * WebCrypto is asynchronous, the verifier is not. Pass 1 assumes that all signatures are valid and collects them.
+ * Then they are checked. If one fails, pass 2 runs with the known results and stops at the failure. Up to there both
+ * passes are identical, so the results come in the same order.
  */
 export function makeWebEngine(subtle: Subtle, portable: ProofProviders): Engine {
   const isSignature = makeIsSignature(subtle, portable)
@@ -30,7 +30,7 @@ export function makeWebEngine(subtle: Subtle, portable: ProofProviders): Engine 
   }
 }
 
-/** Returns or throws, when it is called, what `work` did now. */
+/** Runs `work` now. Returns a function that returns or throws its result. */
 function attempt<T>(work: () => T): () => T {
   try {
     const value = work()
@@ -48,8 +48,8 @@ const ALGORITHMS = {
 } as const
 
 /**
- * As strict as the others: WebCrypto's Ed25519 is the equation without cofactor (its specification, and BoringSSL, NSS and WebKit do it),
- * and what libraries differ in is looked at before.
+ * As strict as the other engines. WebCrypto's Ed25519 uses the equation without cofactor (so does its specification,
+ * and BoringSSL, NSS and WebKit follow it). Points in which libraries differ are checked first.
  */
 function makeIsSignature(subtle: Subtle, portable: ProofProviders) {
   const known = new WeakMap<PublicKey, Promise<ImportedKey | null>>()
@@ -72,7 +72,8 @@ function makeIsSignature(subtle: Subtle, portable: ProofProviders) {
         signature as Uint8Array<ArrayBuffer>,
         message as Uint8Array<ArrayBuffer>,
       )
-    // Browsers have had Ed25519 since 2023 to 2025, P-256 always: there, only what is no point of the curve is refused.
+    // Browsers have P-256, and since 2023 to 2025 Ed25519. A P-256 import fails only for a point that is not on the
+    // curve.
     return key.alg === 'EdDSA' && portable.verifySignature(key, message, signature)
   }
 }

@@ -1,29 +1,32 @@
 import { TallystickError } from '../errors.ts'
 
-/** Closed: codes are added, never renamed. */
+/** Codes may be added, but never change. */
 export type WebhookVerificationErrorCode =
-  /** `webhook-id`, `webhook-timestamp` or `webhook-signature` is not there. */
+  /** `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing. */
   | 'header_missing'
-  /** One of them is there twice, or is not of its format. */
+  /** One of these headers occurs twice, or has a wrong format. */
   | 'header_invalid'
-  /** Sent longer ago than is tolerated: played again, or this machine's clock is wrong. */
+  /** The webhook is older than the tolerance: a replay, or this machine's clock is wrong. */
   | 'timestamp_too_old'
-  /** Sent later than now, by more than is tolerated. */
+  /** The webhook's time is in the future, by more than the tolerance. */
   | 'timestamp_in_future'
-  /** No signature of the kind that must verify: `v1` for a secret, `v1a` for a public key. */
+  /** A required kind of signature is missing: `v1` for a secret, `v1a` for a public key. */
   | 'signature_missing'
-  /** Signatures, none of which verifies. */
+  /** No signature is valid. */
   | 'signature_mismatch'
-  /** Signed, but no event: not JSON, or without its members. */
+  /** The body is signed, but is no event: not JSON, or members are missing. */
   | 'body_invalid'
 
-/** The request is not what the ledger sent: answer 400, and do nothing. The message holds no secret and nothing of the body. */
+/**
+ * The request is not what the ledger sent. Answer 400, and do nothing. The message contains no secret and nothing of
+ * the body.
+ */
 export class WebhookVerificationError extends TallystickError {
   readonly code: WebhookVerificationErrorCode
 
   constructor(code: WebhookVerificationErrorCode, detail: string) {
     super(`${code}: ${detail}`)
-    // Receivers are bundled for edge workers, where classes lose their names.
+    // Bundlers for edge workers rename classes.
     this.name = 'WebhookVerificationError'
     this.code = code
   }

@@ -9,11 +9,15 @@ type DataOf<Type, Event = WebhookEvent> = Event extends { type: infer Types; dat
   : never
 
 /**
- * Event of a webhook that was verified. `id` is the same each time that the event is sent to one endpoint. `sentAt` is the time of
- * this request, `timestamp` the time when the event was recorded.
+ * A verified event.
  *
- * A server that is newer than this library may send other types, as `{ type: string; data: unknown }`. Let an unknown type reach
- * the end of your `if` or `switch`, and answer 2xx. (This type leaves them out, because TypeScript could not narrow `type` with them.)
+ * - `id`: the same for each delivery of the event to one endpoint.
+ * - `sentAt`: time of this request.
+ * - `timestamp`: time when the event was recorded.
+ *
+ * A server newer than this SDK may send other types, as `{ type: string; data: unknown }`. Let an unknown type reach
+ * the end of your `if` or `switch`, and answer 2xx. This type leaves them out, because TypeScript could not narrow
+ * `type` otherwise.
  */
 export type VerifiedWebhook<Type extends WebhookEventType = WebhookEventType> = {
   readonly [T in Type]: {

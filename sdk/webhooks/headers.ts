@@ -1,14 +1,14 @@
 import { UsageError } from '../errors.ts'
 import { WebhookVerificationError } from './errors.ts'
 
-/** `Headers`, what node:http calls `request.headers`, or any object of names and values; in any case of letters. */
+/** `Headers`, node:http's `request.headers`, or any object of names and values. Names may have any case. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export type Signature = { readonly version: string; readonly value: string }
 
-/** Signed headers, as they were written, and the signatures. */
+/** The signed headers as received, and the signatures. */
 export type WebhookHead = {
   readonly id: string
   /** Seconds since the epoch, in digits. */
@@ -16,16 +16,16 @@ export type WebhookHead = {
   readonly signatures: readonly Signature[]
 }
 
-/** More than any rotation needs. Bounded, because the sender chooses how many are tried. */
+/** More than any rotation needs. Limited, because the sender chooses how many are tried. */
 const SIGNATURES_MAX = 32
 
-/* A header that came twice reaches us joined by commas, so no format takes one outside of a signature. */
-/** Without a point: the signed text is `id.timestamp.body`, and must fall apart in one way only. */
+/* A repeated header arrives joined by commas, so only signatures may contain one. */
+/** No dot: the signed text is `id.timestamp.body`, and must be unambiguous. */
 const ID = /^[!-+\-/-~]{1,255}$/
 const TIMESTAMP = /^(?:0|[1-9]\d{0,11})$/
 const SIGNATURE = /^([^\s,]+),([^\s,]+)$/
 
-/** Throws `header_missing` or `header_invalid`. */
+/** Reads the three headers. Throws `header_missing` or `header_invalid`. */
 export function readHead(headers: WebhookHeaders): WebhookHead {
   if (typeof headers !== 'object' || headers === null)
     throw new UsageError('headers are those of the request: Headers, or an object of names and values')

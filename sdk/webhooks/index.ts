@@ -1,6 +1,6 @@
 /*
- * Verifies that a webhook of a ledger is genuine, and reads it. `@tallystick/sdk/webhooks` is this
- * without the client. For a settlement signal use `verify.signal` of `@tallystick/sdk/verify`.
+ * Verifies and reads webhooks of a ledger. `@tallystick/sdk/webhooks` contains this without the client. For a
+ * settlement signal use `verify.signal` of `@tallystick/sdk/verify`.
  */
 export { WebhookVerificationError, type WebhookVerificationErrorCode } from './errors.ts'
 export type { VerifiedWebhook, WebhookEventType } from './events.ts'

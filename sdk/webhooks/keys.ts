@@ -3,7 +3,7 @@ import type { PublicKey } from '../../src/proof/crypto.ts'
 import { parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
 import { UsageError } from '../errors.ts'
 
-/** One, or while it is rotated several. */
+/** One key, or several during a rotation. */
 export type OneOrMore = string | readonly string[]
 
 export type WebhookKeys = {
@@ -11,13 +11,13 @@ export type WebhookKeys = {
   readonly publicKeys: readonly PublicKey[]
 }
 
-/** Each is tried with each signature. */
+/** Each key is tried with each signature. */
 const KEYS_MAX = 16
-/** As Standard Webhooks has it; ours have 32. */
+/** Minimum of Standard Webhooks. Tallystick's secrets have 32 bytes. */
 const SECRET_BYTES_MIN = 24
 const SECRET_BYTES_MAX = 64
 
-/** Throws UsageError, which never says what was given. */
+/** Parses the keys. Throws UsageError, which never shows them. */
 export function parseKeys(given: {
   readonly secret?: OneOrMore | undefined
   readonly publicKey?: OneOrMore | undefined
@@ -32,7 +32,7 @@ export function parseKeys(given: {
 function listOf(given: OneOrMore | undefined, name: string): readonly string[] {
   if (given === undefined) return []
   const list = typeof given === 'string' ? [given] : given
-  // An empty list is one from which all was taken: it must not mean that nothing is asked.
+  // An empty list is refused: otherwise a list that lost its keys would disable the check.
   if (!Array.isArray(list) || list.length === 0 || list.length > KEYS_MAX)
     throw new UsageError(`${name} is a text, or a list of 1 to ${KEYS_MAX}`)
   return list
@@ -50,7 +50,7 @@ function parseWebhookKey(text: string): PublicKey {
   try {
     if (raw !== null) return parsePublicKey('EdDSA', spkiOf('EdDSA', raw))
   } catch {
-    // Another length, not canonical, or of small order.
+    // Wrong length, not canonical, or of small order.
   }
   throw new UsageError('publicKey is not whpk_ and the base64 of an Ed25519 key, and nothing else')
 }

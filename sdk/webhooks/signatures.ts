@@ -8,11 +8,11 @@ import type { Signature } from './headers.ts'
 import type { WebhookKeys } from './keys.ts'
 
 /**
- * Throws `signature_missing` or `signature_mismatch` unless a signature of each kind that there are keys for verifies. With keys of
- * both kinds both must: a secret lies with the receiver too, and a thief of it could otherwise sign with it alone.
+ * Verifies the signatures of each kind for which there are keys. Throws `signature_missing` or `signature_mismatch`.
  *
- * The secret's come first: they cost microseconds, and who does not have it makes nobody try 32 Ed25519 signatures (4 ms with
- * node:crypto, 0.1 s where only JavaScript verifies).
+ * With keys of both kinds both must be valid: the receiver also has the secret, and a thief of it could otherwise
+ * sign with it alone. The secret is checked first, in microseconds. A sender without it cannot cause 32 Ed25519
+ * checks (4 ms with node:crypto, 0.1 s in pure JavaScript).
  */
 export async function verifySignatures(
   signatures: readonly Signature[],
@@ -41,7 +41,7 @@ async function isSigned(
   return false
 }
 
-/** Signatures of other versions are for others. Base64 in a second spelling is no signature. */
+/** Returns the signatures of a version. Ignores other versions, and base64 that is not canonical. */
 function valuesOf(signatures: readonly Signature[], version: string): Uint8Array[] {
   const ours = signatures.filter((signature) => signature.version === version)
   if (ours.length === 0)
@@ -55,7 +55,7 @@ function valuesOf(signatures: readonly Signature[], version: string): Uint8Array
   })
 }
 
-/** An early end would tell a sender how much of a guess was right. */
+/** An early return would tell a sender how much of a guess was right. */
 function equalInConstantTime(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
   let difference = 0

@@ -8,25 +8,26 @@ import { readHead, type WebhookHeaders } from './headers.ts'
 import { type OneOrMore, parseKeys } from './keys.ts'
 import { verifySignatures } from './signatures.ts'
 
-/** Keys of one endpoint: `secret`, `publicKey` or both; then both must verify. */
+/** Keys of one endpoint: `secret`, `publicKey`, or both. With both, both signatures must be valid. */
 export type WebhookOptions = {
-  /** `whsec_…`: its holder can sign too. While it is rotated at the receiver, give the old one and the new one. */
+  /** `whsec_…`. Whoever has it can also sign. During a rotation give the old and the new one. */
   readonly secret?: OneOrMore | undefined
-  /** `whpk_…`: only the ledger can sign. */
+  /** `whpk_…`. Only the ledger can sign. */
   readonly publicKey?: OneOrMore | undefined
-  /** How far `webhook-timestamp` may be off `now`, both ways. Without it 300. */
+  /** Allowed difference between `webhook-timestamp` and `now`, in both directions. Default: 300. */
   readonly toleranceSeconds?: number | undefined
-  /** Time at which a kept webhook arrived. Absent: now. */
+  /** Time at which a stored webhook arrived. Default: now. */
   readonly now?: Date | undefined
 }
 
 const TOLERANCE_SECONDS = 300
 
 /**
- * Verifies that the ledger sent this webhook, just now (Standard Webhooks). Answers the event, or throws
- * WebhookVerificationError. `body`: the text or the bytes as they were received, before any parser.
+ * Verifies that the ledger sent this webhook just now (Standard Webhooks). Returns the event. Throws
+ * WebhookVerificationError, or UsageError for invalid options.
  *
- * It may have come before: act once for each `id`. A settlement signal is for `verify.signal`.
+ * `body`: the text or bytes as received, before any parser. A webhook may come more than once: act once per `id`. For
+ * a settlement signal use `verify.signal`.
  */
 export async function verify(
   body: string | Bytes,
@@ -37,14 +38,14 @@ export async function verify(
   const keys = parseKeys(options)
   const { id, timestamp, signatures } = readHead(headers)
   const head = utf8Encode(`${id}.${timestamp}.`)
-  // A copy, which is parsed as well: a pooled Buffer may be written anew while a signature is checked.
+  // Copied, and the copy is also parsed: a pooled Buffer may be overwritten while a signature is checked.
   const message = concat([head, received])
   const sentAt = verifyTime(Number(timestamp), options)
   await verifySignatures(signatures, message, keys)
   return { id, sentAt, ...parseEvent(message.subarray(head.length)) } as VerifiedWebhook
 }
 
-/** Text becomes bytes here, and what is parsed later is these bytes: nothing else was signed. */
+/** Returns the bytes of the body. Only these bytes are verified and parsed. */
 function receivedBytes(body: string | Bytes): Uint8Array {
   const bytes = typeof body === 'string' ? utf8Encode(body) : asBytes(body)
   if (bytes !== null) return bytes
@@ -80,7 +81,7 @@ function parseObject(bytes: Uint8Array): { type?: unknown; timestamp?: unknown; 
     const value: unknown = JSON.parse(utf8Decode(bytes))
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // The parser's message quotes the body.
+    // Ignored: the parser's message quotes the body.
   }
   throw new WebhookVerificationError('body_invalid', 'it is signed, but no JSON object')
 }
