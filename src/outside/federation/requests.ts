@@ -24,7 +24,7 @@ export type UnderWay = {
   readonly posted: Promise<PromiseSettledResult<JsonObject>>
 }
 
-/** Reads the next entries of the chain. null: too few, or the backlog comes first. */
+/** Reads the next entries of the chain. null: there are too few, or the backlog comes first. */
 export async function readAfter(
   pool: pg.Pool,
   { peer, outgoing: { nextSeq, backlog } }: Request,
@@ -36,7 +36,7 @@ export async function readAfter(
   return next.entries.length < entriesMin && !next.isFull ? null : next
 }
 
-/** Otherwise what was read after it may have to wait. */
+/** Returns true if the peer has received all entries. Otherwise entries that were read later may have to wait. */
 export function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: Answered): boolean {
   return (
     Array.isArray(outcomes) &&
