@@ -14,7 +14,7 @@ const OUTCOMES = [
   'declined',
 ] as const satisfies readonly WitnessOutcome[]
 
-/** Counts what became of checkpoints that were sent to witnesses. */
+/** Returns an observer that counts the outcomes of checkpoints sent to witnesses. */
 export function makeWitnessObserver(
   { registry }: Metrics,
   {
