@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The version that `/livez` and logs name. */
+/** Version in `/livez` and in logs. */
 export const VERSION: string = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ).version
