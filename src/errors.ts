@@ -441,7 +441,6 @@ export class ApiError extends Error {
       retryable?: boolean
       retryAfterMs?: number
       members?: Record<string, unknown>
-      /** For the log. */
       cause?: Error
     } = {},
   ) {

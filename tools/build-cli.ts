@@ -42,8 +42,8 @@ export type PackedCli = CliManifest & {
 }
 
 /**
- * Builds the package `tallystick` in one folder: the command line with a chunk for each command, `hook` as a file of
- * its own, and the verification thread, which src/verify/entry-pool.ts finds beside itself.
+ * Builds the package `tallystick` in one folder. It has a chunk for each command, `hook` as a file of its own, and
+ * the verification thread, which src/verify/entry-pool.ts finds beside itself.
  *
  * Returns its manifest. The one in cli/ does not fit: in this repository the command is TypeScript source and uses
  * the server's packages.

@@ -63,7 +63,6 @@ async function bundlePages(outdir: string): Promise<Metafile> {
   return (await build({ ...OPTIONS, entryPoints, outdir })).metafile
 }
 
-/** Builds script and styles of verify.html. */
 async function bundleOffline() {
   const entryPoints = ['console/offline.tsx', 'console/styles.css']
   const { outputFiles, metafile } = await build({

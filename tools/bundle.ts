@@ -4,8 +4,6 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { BuildOptions, Metafile } from 'esbuild'
 
-/* Common parts of the builds. */
-
 export const ROOT = resolve(import.meta.dirname, '..')
 
 export type Manifest = {

@@ -23,9 +23,13 @@ const PAGES = [
 type Block = { readonly language: string; readonly text: string; readonly where: string }
 
 /**
- * Checks README and docs by machine: code blocks parse, named scripts and files exist, links lead to a page and a
- * heading, variables and Node versions match the code, and docs/README.md leads to each page. Returns one line for
- * each fault.
+ * Checks README and docs by machine, and returns one line for each fault.
+ *
+ * - Code blocks parse.
+ * - Named scripts and files exist.
+ * - Links lead to a page and a heading.
+ * - Variables and Node versions match the code.
+ * - docs/README.md leads to each page.
  */
 export function checkDocs(root: string): string[] {
   const files = globSync(PAGES, { cwd: root }).sort()

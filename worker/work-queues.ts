@@ -9,7 +9,6 @@ import { PAYLOADS, type Payload, type QueueName } from '../src/db/jobs/queues.ts
 import { SchemaBehindError } from '../src/db/schema/schema-behind.ts'
 import { JOB_POLL_SECONDS } from '../src/followers/limits.ts'
 
-/** A queue and its handler. */
 export type QueueWork<Q extends QueueName = QueueName> = {
   readonly queue: Q
   /** Schedule that enqueues a job, in UTC. Absent: none. */
@@ -45,7 +44,6 @@ export type JobOutcome =
   | { readonly status: 'completed' }
   | { readonly status: 'failed' | 'deadletter'; readonly error: Error }
 
-/** Observers of job outcomes. */
 type Told = { readonly log: Logger; readonly observe: JobObserver }
 
 type HandledJob = { readonly id: string; readonly signal: AbortSignal }

@@ -4,7 +4,6 @@ import { CLOCK_BEHIND_MS_MAX } from './limits.ts'
 export type Clocks = {
   /** Clock of the database, which stamps entries. */
   readonly now: () => number
-  /** Clock of this machine. */
   readonly machineNow: () => number
 }
 

@@ -190,7 +190,6 @@ export const ARCHIVE_CLAIM_RENEWED_EVERY_MS = 30_000
 export const ARCHIVE_WRITES_AT_ONCE = 8
 /** Content that leaves Postgres for the archive. */
 export const RELEASE_EVERY_MS = 5_000
-/** Share of a core. */
 export const RELEASE_TIME_SHARE_MAX = 0.25
 /** After this time a round ends at the next chunks, envelopes or piece. The pause after it is three times as long. */
 export const RELEASE_ROUND_MS = 10_000
@@ -214,7 +213,6 @@ export const RELEASE_ENTRIES_OF_PAGE = 8
  * one pass the indexes grew from 102 to 203 bytes an entry.
  */
 export const RELEASE_PASSES: readonly (readonly number[])[] = [[0], [1, 2, 3], [4, 5, 6, 7]]
-/** A century. */
 export const ARCHIVE_KEEP_DAYS_MAX = 36_500
 /** Longest retention period of S3, in days. */
 export const ARCHIVE_LOCK_DAYS_MAX = 36_500

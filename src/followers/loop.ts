@@ -29,13 +29,11 @@ export type Follower = {
   readonly waker?: Waker
 }
 
-/** Called after each round. */
 export type FollowerObserver = (follower: string, result: 'ok' | 'failed', ms: number) => void
 
 /** Clock and CPU meter of the thread that runs rounds. Tests use their own. */
 export type RoundMeter = {
   nowMs(): number
-  /** CPU of this thread so far. */
   cpuMs(): number
   rest(ms: number, signal: AbortSignal): Promise<void>
 }

@@ -4,7 +4,6 @@ import { type DestinationStream, pino } from 'pino'
 import { LOG_FLUSH_MS_MAX, LOG_WAITING_BYTES_MAX, SAY_MS_MAX, SAY_RETRY_MS } from './limits.ts'
 
 type Options = {
-  /** Called for each dropped line. */
   readonly dropped?: () => void
   readonly format?: (line: string) => string
 }

@@ -11,8 +11,6 @@ import type { MasterKey } from '../signing/master-key.ts'
 import type { ArchiveStores } from '../verify/archive/s3-store.ts'
 import type { Config } from './config.ts'
 
-/* Opens what the worker's archive followers need. */
-
 type Parts = {
   readonly config: Config
   /** null: no archive is configured. */

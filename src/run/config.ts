@@ -117,7 +117,6 @@ const environment = z.object({
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
   /** URL of this server for clients. New ledgers contain it for good, as issuer and in the origin. */
   TALLYSTICK_PUBLIC_URL: publicUrl.optional(),
-  /** URL of the server that `smoke` tests. */
   TALLYSTICK_URL: url.optional(),
   /** The owner's login, for `migrate` and `npm start`. */
   DATABASE_URL: postgresUrl.optional(),
@@ -127,7 +126,6 @@ const environment = z.object({
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
   /** A standby, with the API's login: reads go there (docs/replicas.md). */
   TALLYSTICK_REPLICA_URL: postgresUrl.optional(),
-  /** A replica with a larger lag is not read. */
   TALLYSTICK_REPLICA_LAG_MS_MAX: replicaLagMs.default(REPLICA_LAG_MS_DEFAULT),
   /** Time that server and worker wait for `migrate`. */
   TALLYSTICK_SCHEMA_WAIT_SECONDS: schemaWaitSeconds.default(0),
@@ -138,16 +136,13 @@ const environment = z.object({
   // Each of the four keys may be in a file instead, named by <name>_FILE: src/run/key-files.ts.
   // src/db/connect/options.ts parses the other TALLYSTICK_DATABASE_… variables, for the command line too.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
-  /** The old master key, while it is replaced. */
   TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
   TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),
-  /** The old operator key, while it is replaced. */
   TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
   /** Private addresses that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
   /** Witnesses that cosign each checkpoint. Parsed below, because it depends on the allowances. */
   TALLYSTICK_WITNESSES: z.string().default(''),
-  /** Peers cosign each other's checkpoints. */
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(true),
@@ -177,7 +172,6 @@ const environment = z.object({
   ),
   /** Age at which content of archived entries leaves Postgres. */
   TALLYSTICK_ARCHIVE_KEEP_DAYS: numberUpTo('days', 0, ARCHIVE_KEEP_DAYS_MAX).optional(),
-  /** One log line for each answered request. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(false),
@@ -232,7 +226,6 @@ export type Config = {
   readonly tracingIgnored: readonly Ignored[]
   readonly console: boolean
   readonly retentionDaysMin: number
-  /** null: none. */
   readonly archive: ArchiveSetting | null
   /** S3 settings, also used by commands if no archive is configured. */
   readonly s3: S3Settings

@@ -51,7 +51,6 @@ import { openArchivedContent, warnOfReleased } from './archived-content.ts'
 import { type Config, required } from './config.ts'
 import { getMasterKey } from './master-key.ts'
 
-/** Built by tools/build-console.ts. */
 const CONSOLE_DIR = resolve(import.meta.dirname, '..', '..', 'console', 'dist')
 
 export async function openDeps(

@@ -20,7 +20,6 @@ export const SCHEMA_WAIT_SECONDS_MAX = 3_600
 export const KEY_FILE_BYTES_MAX = 1_024
 
 // restore-archive
-/** Time between two progress lines. */
 export const RESTORE_PROGRESS_MS = 10_000
 
 // The worker's process

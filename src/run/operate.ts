@@ -18,13 +18,11 @@ const LINES_MAX = 1_000
 const NOTE_CHARS_MAX = 1_000
 
 type Work = {
-  /** Arguments after the name, for the usage. */
   readonly takes?: string
   readonly help: string
   readonly run: (client: pg.Client, names: readonly string[], note: string | undefined) => Promise<void>
 }
 
-/** By name, in the order of the usage. */
 export const WORKS: Readonly<Record<string, Work>> = {
   faults: {
     help: 'ledgers that were found not to verify: no checkpoints, and no money moves',

@@ -78,7 +78,6 @@ export const main = runsToEnd(
 
 type Source = { readonly [Name in 'archive' | 'ledger' | 'archive-key']?: string | undefined }
 
-/** Throws UsageError if an option is missing. */
 function requireSource({ archive, ledger, 'archive-key': keyFile }: Source) {
   if (archive === undefined) throw new UsageError('say with --archive where the ledger lies')
   if (ledger === undefined || !isId('led', ledger))
@@ -91,7 +90,6 @@ function requireSource({ archive, ledger, 'archive-key': keyFile }: Source) {
   return { place: archive, ledger, keyFile }
 }
 
-/** Prints progress from time to time, on standard error. */
 function tellProgress(): (entries: number, total: number) => void {
   let toldMs = performance.now()
   return (entries, total) => {

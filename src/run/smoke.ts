@@ -16,7 +16,6 @@ import { runsToEnd } from './run-to-end.ts'
 const LEDGER = 'helm-test'
 const KEY = 'smoke'
 
-/** Advice for a failed step. */
 const LOOK = {
   server:
     'do servers run (their log says why not), and does TALLYSTICK_URL, or else TALLYSTICK_PUBLIC_URL, lead to them from here?',

@@ -205,7 +205,6 @@ async function startWork(base: Base): Promise<Service> {
   }
 }
 
-/** Opens the dependencies of the tables in register.ts. */
 async function openWorkDeps(given: Base, stopping: AbortSignal) {
   const { config, database, masterKey, log, pool, clock, metrics, tracing, closers } = given
   const { seed } = await getNoteKeySecret(pool, masterKey)

@@ -42,7 +42,6 @@ export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
   readonly observeRelease?: (released: Released, bytes: number) => void
 }
 
-/** Time that is left for a piece. */
 type PieceTime = {
   readonly isOver: () => boolean
   /** Call when the piece was downloaded: it gets RELEASE_PIECE_MS_MIN from then on. */

@@ -48,7 +48,6 @@ import { type Piece, readPieces } from './write-piece.ts'
 export type SealDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
-  /** Id of this worker, for claims. */
   readonly workerId: Uuid
   readonly stores: ArchiveStores
   readonly observeObject?: ObserveObject

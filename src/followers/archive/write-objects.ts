@@ -12,7 +12,6 @@ export class ArchiveConflict extends Error {
   }
 }
 
-/** Called for each object that was written and read back. */
 export type ObserveObject = (bytes: number) => void
 
 /**

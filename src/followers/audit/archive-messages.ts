@@ -8,7 +8,6 @@ import { alone, aloneTogether } from '../../proof/bytes.ts'
  * keys.
  */
 
-/** A chunk, or envelopes of a bundle. */
 type Question = { readonly chunk: ChunkInArchive } | { readonly envelopes: EnvelopesInArchive }
 
 export type AskedContent = Question & { readonly asked: number }

@@ -8,7 +8,6 @@ export class AwaitedLedgers {
   readonly #wake: () => void
   readonly #ledgers = new Set<Uuid>()
 
-  /** `wake`: wakes the follower. */
   constructor(wake: () => void) {
     this.#wake = wake
   }

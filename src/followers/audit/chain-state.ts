@@ -8,7 +8,6 @@ import type { LedgerAgentKeys } from '../../proof/ledger/agent-keys.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 
-/** Ledger that an entry must belong to. */
 type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 
 /**

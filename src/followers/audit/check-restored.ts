@@ -27,8 +27,8 @@ type Options = {
 }
 
 /**
- * Checks whether a restored database is the one that was lost, before anybody works with it: schema version, master
- * key, and each ledger from its first entry, with the checkpoint stored outside.
+ * Checks whether a restored database is the one that was lost, before anybody works with it. It checks the schema
+ * version, the master key, and each ledger from its first entry, with the checkpoint stored outside.
  *
  * Yields the ledgers one by one, missing ones last. Throws if the database as a whole is unusable.
  */

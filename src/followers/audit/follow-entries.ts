@@ -48,7 +48,6 @@ export type FollowEntriesDeps = FaultDeps & {
   readonly envelopeKeys: Pick<EnvelopeKeys, 'known'>
   /** Ledgers that could not be read or verified, for a reason other than a fault. */
   readonly unverified: FaultyLedgers
-  /** Called with the number of verified entries. */
   readonly observeEntries?: (entries: number) => void
   /** Called when a ledger's verified size has risen: what waited for it can go on. */
   readonly floorRose?: () => void
@@ -133,7 +132,6 @@ type Span = {
   readonly cursor: CursorPlace | null
   readonly failure: ProofError | null
   readonly more: boolean
-  /** Number of entries verified. */
   readonly entries: number
 }
 
@@ -190,8 +188,9 @@ async function readSpan(
 }
 
 /**
- * Reads the agents' keys before the cursor. They must have the digest that the cursor was written with: otherwise the
- * database's owner could remove a key because of which the server's own signature is refused. Throws ProofError.
+ * Reads the agents' keys before the cursor. They must have the digest that the cursor was written with. Otherwise the
+ * database's owner could remove an agent's key; with that key stored, an entry signed by the server alone is refused.
+ * Throws ProofError.
  */
 async function agentKeysBefore(
   client: pg.ClientBase,

@@ -87,7 +87,6 @@ export function makeAuditObserver(metrics: Metrics): (result: AuditResult, ms: n
   }
 }
 
-/** Returns an observer of entries that were verified by the follower. */
 export function makeEntryObserver({ registry }: Metrics): (entries: number) => void {
   const verified = new Counter({
     name: 'tallystick_entries_verified_total',

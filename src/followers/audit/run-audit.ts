@@ -21,7 +21,6 @@ export type AuditDeps = FaultDeps & {
   /** The worker's login, for the audit's own connection. */
   readonly database: DatabaseOrUrl
   readonly kept: Pick<KeptCheckpoints, 'findNote'>
-  /** Aborts when the process stops. */
   readonly stopping: AbortSignal
   /** Called after each audit of this process, with its duration. */
   readonly observeAudit?: (result: AuditResult, ms: number) => void

@@ -79,7 +79,6 @@ export function watchRestoredLedgers(metrics: Metrics, restored: RestoredLedgers
   )
 }
 
-/** Adds gauges of the rotation to a new envelope key. */
 export function watchRotation(metrics: Metrics, pool: pg.Pool, unmoved: FaultyLedgers): void {
   askGauges(metrics, () => countLedgersToRotate(pool), [
     {

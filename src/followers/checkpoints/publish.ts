@@ -30,7 +30,6 @@ export type PublishDeps = {
   readonly noteSigner: Signer
   readonly kept: KeptCheckpoints
   readonly faulty: FaultyLedgers
-  /** Called after the commit of each new checkpoint. */
   readonly observeCheckpoint?: (ledgerId: Uuid) => void
   readonly log: { error(details: object, message: string): void }
 }

@@ -101,7 +101,6 @@ export class RestoredLedgers {
     return new Set(closed.map((ledgerId) => formatId('led', ledgerId)))
   }
 
-  /** Logs each new finding once. */
   #report(contradictions: readonly Contradiction[]): void {
     for (const contradiction of contradictions) {
       const { ledger, found, refusedSeq } = contradiction

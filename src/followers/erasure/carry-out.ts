@@ -39,7 +39,6 @@ export type ErasureDeps = {
   readonly refusedErasures: Refused
   /** Erasures of archived documents that the archive did not return. */
   readonly waitingErasures: Refused
-  /** Called with the number of removed documents. */
   readonly observeErasure?: (documents: number) => void
   readonly log: {
     info(details: object, message: string): void

@@ -19,7 +19,6 @@ import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 
 export type RotateDeps = {
   readonly pool: pg.Pool
-  /** Loads the envelope keys that are not retired. */
   readonly loadSigners: () => Promise<Signer[]>
   /** Ledgers whose last move failed. */
   readonly unmoved: FaultyLedgers

@@ -49,7 +49,6 @@ export function hasMoved(outcome: AppendOutcome): boolean {
   )
 }
 
-/** Returns an error for a step that was not appended. */
 export function errorOf(outcome: AppendOutcome): Error {
   if ('error' in outcome) return outcome.error
   const reason = 'reason' in outcome ? ` (${outcome.reason})` : ''

@@ -85,7 +85,6 @@ type SystemStep = Pick<
   'kind' | 'version' | 'from' | 'to' | 'previous' | 'subjects' | 'document' | 'predicate'
 >
 
-/** Signs a step with the author `system`. */
 export function signAsSystem(
   { signer, nowMs }: Pick<Signing, 'signer' | 'nowMs'>,
   { ledgerId, recordId, envelopeKid }: GatedCase,

@@ -14,7 +14,6 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 
 /** A gated record with its signed statements. */
 export type SignedCase = ClaimedStanding & {
-  /** Issuer in its first envelope. */
   readonly issuer: string
   readonly created: ParsedStatement
   readonly newest: ParsedStatement

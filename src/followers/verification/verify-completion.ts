@@ -16,7 +16,6 @@ import { nativeProviders } from '../../signing/native.ts'
 import { verifyErasure } from '../erasure/verify-erasure.ts'
 import { type SignedCase, verifyCase } from './verify-case.ts'
 
-/** Signed terms that the rules need. */
 type SignedTerms = {
   readonly type: string
   readonly typeDigest: string

@@ -14,7 +14,6 @@ const OUTCOMES = [
   'declined',
 ] as const satisfies readonly WitnessOutcome[]
 
-/** Returns an observer that counts the outcomes of checkpoints sent to witnesses. */
 export function makeWitnessObserver(
   { registry }: Metrics,
   {

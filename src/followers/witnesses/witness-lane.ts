@@ -36,7 +36,6 @@ export type LaneTarget = {
   readonly name: string
   /** True if one failure pauses all sending: the target is one server. */
   readonly restsAsOne: boolean
-  /** Requests under way at a time. */
   readonly postsMax: number
   /** Returns the missing cosignatures of ledgers that have grown. */
   expand(ledgerIds: readonly Uuid[]): Promise<readonly Uncosigned[]>
@@ -62,7 +61,6 @@ export class WitnessLane {
   readonly #grown = new Set<Uuid>()
   readonly #waiting = new Map<string, Waiting>()
   readonly #underWay = new Map<string, Promise<void>>()
-  /** Requests under way, by ledger. */
   readonly #posts = new Counts()
   /** A request's error that is no WitnessError, until a round throws it. */
   #broken: { readonly error: unknown } | null = null
@@ -86,7 +84,6 @@ export class WitnessLane {
     return Number.isFinite(sinceMs) ? (this.#deps.now() - sinceMs) / 1_000 : 0
   }
 
-  /** Call for a ledger with a new checkpoint. */
   add(ledgerId: Uuid): void {
     if (this.#grown.size >= WITNESS_LEDGERS_WAITING_MAX) return
     this.#grown.add(ledgerId)
@@ -199,7 +196,6 @@ export class WitnessLane {
       })
       // An error of the database, or a tree that does not verify: not the witness's failure.
       if (!(error instanceof WitnessError)) throw error
-      // Aborted because this process stops.
       if (stopping.aborted) return
       observe(this.name, error.failure)
       // A peer may decline. There is nothing to investigate.

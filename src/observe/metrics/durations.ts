@@ -18,7 +18,6 @@ export class Durations {
     this.#counts = new Float64Array(boundsMs.length + 1)
   }
 
-  /** `times`: number of observations of this duration. */
   observe(ms: number, times = 1): void {
     const bounds = this.#boundsMs
     let i = 0

@@ -60,7 +60,6 @@ export function watchStreams(
   })
 }
 
-/** Adds metrics of reads that event tails share. */
 export function watchEventReads(
   metrics: Metrics,
   reads: { readonly figures: { readonly waiting: number; readonly made: number; readonly shared: number } },

@@ -5,7 +5,6 @@ import { TRACE_EXPORT_TIMEOUT_MS_DEFAULT, TRACE_EXPORT_TIMEOUT_MS_MAX } from '..
 import { type Pairs, parsePairs } from './pairs.ts'
 
 export type TracingOptions = {
-  /** Endpoint for spans. */
   readonly url: string
   readonly headers: Pairs
   readonly timeoutMs: number

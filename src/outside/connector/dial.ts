@@ -10,7 +10,6 @@ import { isLocalName, type ResolveName } from './resolve-name.ts'
 export type Dialling = {
   readonly url: URL
   readonly allowances: Allowances
-  /** True if only allowed addresses may be reached. */
   readonly allowedOnly: boolean
   readonly resolveName: ResolveName
 }

@@ -79,7 +79,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#answer.promise
   }
 
-  /** True once any byte of an answer has come. */
   get begun(): boolean {
     return this.#options.connection.heard
   }

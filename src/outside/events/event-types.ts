@@ -30,16 +30,13 @@ export type EventType = EntryEvent | 'checkpoint.published'
 
 export const ENTRY_EVENTS: readonly EntryEvent[] = [...new Set(Object.values(EVENTS_OF_KIND).flat())]
 
-/** Types in a ledger's event stream. */
 export const EVENT_TYPES: readonly EventType[] = [...ENTRY_EVENTS, 'checkpoint.published']
 
 /** Types that only endpoints receive: about another endpoint, or a test of their own. */
 export const NOTICE_TYPES = ['webhook.paused', 'webhook.test'] as const
 export type NoticeType = (typeof NOTICE_TYPES)[number]
 
-/** Filter of events. */
 export type WantedEvents = {
-  /** null: all. */
   readonly events: ReadonlySet<string> | null
   /** `name/version`, or a name for all its versions; null: all. An event without a record passes every filter. */
   readonly types: ReadonlySet<string> | null

@@ -3,7 +3,6 @@ import type { Uuid } from '../../proof/ids.ts'
 import { EVENTS_POLL_MS, WATCH_TIME_SHARE_MAX } from './limits.ts'
 import { Watch } from './watch.ts'
 
-/** Waits until a ledger has grown, or until its verified size has risen. */
 export class LedgerWatch {
   readonly #watch: Watch<Uuid, LedgerEnds>
 

@@ -145,7 +145,6 @@ function isHeldBack({ type, seq }: EventName, floor: number): boolean {
   return type === 'signal.emitted' && seq >= floor
 }
 
-/** Moves the position past checkpoints that are not wanted. */
 function passCheckpoints(
   { steps, end, told }: ReadEntries,
   from: EventPosition,

@@ -15,7 +15,6 @@ type WatchOptions<Key, Seen> = {
   readonly log: WatchLog
 }
 
-/** Called with each state that is read of its key. */
 type Waiter<Seen> = (seen: Seen) => void
 
 type Watched<Key, Seen> = { readonly key: Key; readonly waiters: Set<Waiter<Seen>> }

@@ -16,7 +16,6 @@ type ReceivedOffer = {
   /** The record as the transaction reads it; null: there is none. */
   readonly row: RecordRowRead | null
   readonly evidence: JudgedEvidence
-  /** Row beside our entry that answers the offer. */
   readonly receivedRow: ReceivedDetail
 }
 

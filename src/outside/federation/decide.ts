@@ -128,7 +128,6 @@ function modeOf(known: Known, share: unknown): 'whole' | 'digests' | null {
   return ((share ?? []) as Share).find(({ peer }) => peer === known.ids.peer)?.documents ?? null
 }
 
-/** Accepts the record's entries from now on. */
 function decideShared(known: Known, entry: Proposed): Decision {
   const record = recordOf(known, entry)
   if (modeOf(known, predicateOf(entry)['share']) === null)

@@ -54,7 +54,6 @@ type DrainDeps = PostDeps &
     readonly log: { warn(details: object, message: string): void }
   }
 
-/** Callbacks for requests to peers. */
 export type DrainObserver = {
   /** Called when a request ends, with any result. */
   readonly request: (ms: number) => void

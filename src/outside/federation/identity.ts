@@ -11,7 +11,6 @@ import { nativeProviders } from '../../signing/native.ts'
 /** Identity of a peer (docs/formats/federation.md, "Who a peer is"). */
 export type Identity = {
   readonly ledger: string
-  /** Base URL of its server. */
   readonly url: string
   readonly origin: string
   /** Leaf of its first entry, lower-case hex. */

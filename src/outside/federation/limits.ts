@@ -121,7 +121,6 @@ export const PEER_RETRY_AFTER_NONSENSE_MS = 60_000
 export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
 
 // Comparison of both sides
-/** Records on one page. */
 export const PEER_SUMMARY_RECORDS_MAX = 1_000
 export const PEER_SUMMARY_PAGES_MAX = 100
 /** Records that a reconciliation shows; it counts all. */

@@ -48,7 +48,6 @@ const FAILURES = [
   'other',
 ] as const
 
-/** Counts requests that this worker sends to peers. */
 export function makeDrainObserver(metrics: Metrics): DrainObserver {
   const took = new Histogram({
     name: 'tallystick_peer_request_duration_seconds',
@@ -89,7 +88,6 @@ function knownOf<Code extends string>(known: readonly Code[], code: string): Cod
   return known.find((one) => one === code) ?? 'other'
 }
 
-/** Adds gauges of this worker's drains. */
 export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>): void {
   readGauge(
     metrics,
@@ -103,7 +101,6 @@ export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>):
   )
 }
 
-/** Adds gauges of the peerings of all ledgers. */
 export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): void {
   askGauges(metrics, () => readPeerFigures(pool), [
     {
@@ -209,7 +206,6 @@ const REFUSALS = [
   'other',
 ] as const
 
-/** Counts entries that peers sent to this server. */
 export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeReception'] {
   const entries = new Tally(['received', 'missing', 'refused'])
   readCounter(
@@ -237,7 +233,6 @@ export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeRec
   }
 }
 
-/** Adds gauges of peers' requests that wait for a slot at this server. */
 export function watchInbox(metrics: Metrics, inbox: Pick<Inbox, 'waiting'>): void {
   readGauge(
     metrics,

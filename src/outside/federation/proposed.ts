@@ -19,7 +19,6 @@ import { fromBase64, toBase64 } from '../../signing/text-of-bytes.ts'
 import { VERSION_MAX } from './answer-fields.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
-/** An entry as a peer sends it. */
 export type SentEntry = {
   readonly seq: number
   /** Base64. */

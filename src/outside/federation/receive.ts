@@ -46,7 +46,6 @@ export type ReceiveDeps = OfferedStepDeps & {
   readonly inbox: Inbox
   readonly signers: Signers
   readonly now: () => number
-  /** Called with the outcomes of a request's entries. */
   readonly observeReception: (outcomes: readonly EntryOutcome[]) => void
 }
 
@@ -177,7 +176,6 @@ async function readKnown(
 /** Our entry that answers one of the peer's, before it is appended. */
 type Planned = { readonly at: number; readonly entry: EntryRow; readonly proposed: Proposed }
 
-/** Handles the entries of one request. */
 class Reception {
   readonly #deps: ReceiveDeps
   readonly #client: pg.PoolClient

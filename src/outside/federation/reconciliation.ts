@@ -48,7 +48,6 @@ type RecordDifference = {
   readonly theirs: Held | null
 }
 
-/** Why the two sides are not reconciled. */
 export const UNRECONCILED = [
   'not_asked',
   'summary_incomplete',

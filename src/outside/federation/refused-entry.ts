@@ -10,9 +10,9 @@ import { readOutcomes } from './read-outcomes.ts'
 /**
  * Decides about one entry whose request was refused for its size or content, by the peer or by a proxy.
  *
- * The entry becomes a dead letter only if another entry is accepted meanwhile, and this one is then refused again: a
- * blocked network or a rate limit refuses everything. The second try settles the entry either way. With a third, a
- * proxy that refuses every other request could go on for ever.
+ * A blocked network or a rate limit refuses everything. So the entry becomes a dead letter only if another entry is
+ * accepted meanwhile, and this one is then refused again. The second try settles the entry either way. With a third,
+ * a proxy that refuses every other request could go on for ever.
  *
  * `send` sends entries. It returns the answer, or the reason for a refusal, and throws PeerError for anything else.
  * Returns the outcome to settle; `unknown`: an ordinary failure. Throws PeerError for an invalid answer.

@@ -11,8 +11,6 @@ import {
 } from './limits.ts'
 import { type Outgoing, type RequestMax, readOutgoing } from './outbox.ts'
 
-/* Requests of entries to a peer, as drain.ts sends them. */
-
 export function answerBytesMax(entries: number): number {
   return PEER_ANSWER_BYTES_BASE + entries * PEER_OUTCOME_BYTES_MAX
 }

@@ -14,7 +14,6 @@ import { mayAskForTime } from './statuses.ts'
 export type AttemptResult = {
   readonly outcome: 'delivered' | 'failed' | 'gone' | 'aborted'
   readonly attempt: Attempt
-  /** Retry-After of the endpoint; null if it sent none. */
   readonly retryAfterMs: number | null
 }
 
@@ -28,7 +27,6 @@ export type AttemptSeen = {
   readonly lagMs: number | null
 }
 
-/** Called after each attempt. */
 export type DeliveryObserver = (attempt: AttemptSeen) => void
 
 export type AttemptDeps = {

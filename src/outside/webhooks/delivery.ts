@@ -9,7 +9,6 @@ import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from './limits.ts'
 import { noticeBody } from './notices.ts'
 import type { Task } from './window.ts'
 
-/** A delivery with its earlier attempts. */
 export type Delivery = StoredDelivery & {
   /** Time of the event; null for a notice. */
   readonly happenedAtMs: number | null

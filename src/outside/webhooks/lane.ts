@@ -164,7 +164,6 @@ export class Lane {
     this.#pump()
   }
 
-  /** Starts nothing more. */
   close(): void {
     this.#closing = true
     this.#pump()
@@ -323,7 +322,6 @@ export class Lane {
     this.#window.settle(task, 'retry', { delivery: task.content, dueInMs: WEBHOOK_ARCHIVE_PAUSE_MS })
   }
 
-  /** Gives up a delivery that must not be sent. */
   #giveUp(task: Task<Delivery>, error: string): void {
     const at = new Date(this.#deps.now()).toISOString()
     const attempt = { at, durationMs: 0, status: null, error, reason: null, excerpt: null }

@@ -55,7 +55,6 @@ export class WebhookLanes {
     return this.#lanes.size
   }
 
-  /** Events in memory that wait to be sent. */
   get queued(): number {
     return [...this.#lanes].reduce((sum, { queued }) => sum + queued, 0)
   }

@@ -26,7 +26,6 @@ const REASONS = [
 ] as const
 type Reason = OutboundErrorCode | (typeof REASONS)[number]
 
-/** Counts delivery attempts of the worker. */
 export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
   const attempts = new Tally(['delivered', 'failed', 'dead'])
   readCounter(
@@ -54,7 +53,6 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
   }
 }
 
-/** Counts endpoints that this worker stopped. */
 export function makeStopObserver(metrics: Metrics): StopDeps['observeStop'] {
   const stops = new Tally<Stop['reason']>(['failing', 'gone'])
   readCounter(
@@ -95,7 +93,6 @@ function reasonOf({ status, error }: AttemptSeen): Reason {
   return status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
 }
 
-/** Adds gauges of this worker's senders. */
 export function watchLanes(metrics: Metrics, lanes: WebhookLanes): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_webhook_${name}`, help }, read)
@@ -106,7 +103,6 @@ export function watchLanes(metrics: Metrics, lanes: WebhookLanes): void {
   gauge('events_queued', 'Events in memory that are to be sent', () => lanes.queued)
 }
 
-/** Adds gauges of the endpoints of all ledgers. */
 export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
   askGauges(metrics, () => readWebhookFigures(pool), [
     {

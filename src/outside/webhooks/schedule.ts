@@ -27,7 +27,6 @@ export function refusalPauseMs(failures: number, random = Math.random): number {
   return failures < WEBHOOK_BREAKER_REFUSALS ? 0 : jittered(WEBHOOK_BREAKER_PAUSE_MS_MIN, random)
 }
 
-/** Bounds the Retry-After of an endpoint. */
 export function retryAfterMs(askedMs: number | null): number {
   return Math.min(askedMs ?? 0, WEBHOOK_RETRY_AFTER_MS_MAX)
 }

@@ -80,7 +80,6 @@ export function signatureHeader(
   return signers.flatMap((sign) => sign(message)).join(' ')
 }
 
-/** Sealing context of a secret. */
 export function webhookSecretContext({ ledgerId, webhookId }: WebhookOf, secretId: Uuid): string {
   return `webhook ${ledgerId} ${webhookId} ${secretId}`
 }

@@ -38,7 +38,6 @@ export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<bo
   }
 }
 
-/** Returns whether there is more to remove. */
 async function removeSome(db: Db, { isDeleted, ...name }: WebhookListed): Promise<boolean> {
   const removed = isDeleted
     ? await removeDeletedWebhook(db, name, WEBHOOK_UPKEEP_ROWS)

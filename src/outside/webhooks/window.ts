@@ -1,7 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { EventPosition } from '../events/read-events.ts'
 
-/** A delivery to make. */
 export type Task<Content> = {
   readonly id: Uuid
   /** Record whose events are delivered in order; null: no record. */

@@ -38,7 +38,6 @@ function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstL
   return `  console  ${url}/console/ (a link with its key: node -p ${script} ${quote(file)})\n`
 }
 
-/** Quotes a path for a shell, if needed. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

@@ -2,7 +2,6 @@ import { isHangupIgnored } from '../../hangup.ts'
 import { say } from '../../observe/standard-output.ts'
 
 export type Stop = {
-  /** Resolves with the signal. */
   readonly requested: Promise<NodeJS.Signals>
   isRequested(): boolean
   /** Call between the steps of a start, so that Ctrl-C ends it there too. */

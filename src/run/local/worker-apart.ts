@@ -30,7 +30,6 @@ export type WorkerApart = {
 
 type Child = {
   readonly process: ChildProcess
-  /** Resolves when the worker has started. */
   readonly ready: Promise<void>
   /** Resolves with the reason when the process has ended, for whatever cause. */
   readonly ended: Promise<string>
@@ -49,7 +48,7 @@ const KEPT_BACK =
  * requests. Returns when the worker has started; throws its error if it can't start.
  *
  * A worker that ends unexpectedly is restarted, after a pause that doubles up to a minute. Ending everything instead
- * would turn one follower's fault into an outage: what the server answers with 201 is signed, chained and committed
+ * would turn one follower's fault into an outage. What the server answers with 201 is signed, chained and committed
  * without the worker, and the next worker continues. If the cause persists, the log reports it once a minute, and the
  * worker's metrics are absent, for which there are alerts.
  */

@@ -5,13 +5,13 @@ import { makeDirectory } from '../../../sdk/node/make-directory.ts'
 import { type RunAs, resolveRunAs, runSync } from './run-as.ts'
 
 /*
- * TALLYSTICK_DATA 0700; root's 0711, so that the server's user can pass through; files are 0600
- *   └─ postgres/                   the same modes; `dataDir` of startPostgres
- *      ├─ cluster/                 0700, of the server's user: PGDATA
- *      ├─ passwords.json           0600, ours
- *      ├─ port                     port of the last start
- *      ├─ postgres.log             log of the server
- *      └─ binaries-VERSION/        only if the server's user cannot reach the binaries in node_modules
+ * TALLYSTICK_DATA                0700; root's 0711, so that the server's user can pass through; files are 0600
+ * └─ postgres/                   the same modes; `dataDir` of startPostgres
+ *    ├─ cluster/                 0700, of the server's user: PGDATA
+ *    ├─ passwords.json           0600, ours
+ *    ├─ port                     port of the last start
+ *    ├─ postgres.log             log of the server
+ *    └─ binaries-VERSION/        only if the server's user cannot reach the binaries in node_modules
  */
 const dirMode = () => (process.getuid?.() === 0 ? 0o711 : 0o700)
 

@@ -8,7 +8,6 @@ import { CLEAN_ENV, type RunAs } from './run-as.ts'
 
 export type Postmaster = {
   readonly pid: number
-  /** Resolves when the process has ended. */
   readonly exited: Promise<void>
   stop(mode: 'fast' | 'immediate'): Promise<void>
 }
@@ -139,8 +138,8 @@ async function stopServer(
 }
 
 /**
- * Starts a watchdog that stops the server if this process ends abruptly (SIGKILL, a crash): a shell waits for the end
- * of its input, which the kernel closes with us. Returns a function that ends the watchdog.
+ * Starts a watchdog that stops the server if this process ends abruptly (SIGKILL, a crash). It is a shell that waits
+ * for the end of its input, which the kernel closes with us. Returns a function that ends the watchdog.
  */
 function watch(pid: number, options: SpawnOptions): () => void {
   const trash = options.trash ? options.dataDir : ''

@@ -255,7 +255,6 @@ function typeOf(name: string, definition: string): EntryDetail {
   return { name, gated: Object.hasOwn(parsed, 'evidenceSchema'), definition }
 }
 
-/** Splits a range of the archive into lines. */
 export function linesOf(bytes: Uint8Array): string[] {
   return utf8Decode(bytes).split('\n').slice(0, -1)
 }

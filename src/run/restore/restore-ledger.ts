@@ -188,7 +188,6 @@ class LedgerWriter {
     return { name: source.name, open: async () => this.#tee(await source.open(), ledger) }
   }
 
-  /** State after the last entry. */
   get head(): { size: number; chain: Uint8Array } {
     const { seq, chain } = this.#last!
     return { size: seq + 1, chain }
