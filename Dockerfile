@@ -1,8 +1,8 @@
-# The image of Tallystick: server, worker, migration and command line (docs/image.md). One base of an exact version; to pin its bytes
-# too: --build-arg BASE=node:24.21.0-trixie-slim@sha256:…
+# Tallystick's image: server, worker, migration and command line (docs/image.md). One base image of an exact version;
+# to pin its bytes too: --build-arg BASE=node:24.21.0-trixie-slim@sha256:…
 ARG BASE=node:24.21.0-trixie-slim
 
-# The console, by tools that are not in the image: its files are all that is taken from here.
+# Builds the console. Only its files go into the image, not its tools.
 FROM ${BASE} AS console
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -19,9 +19,9 @@ FROM ${BASE} AS build
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 WORKDIR /app
 
-# Apart from the sources, so that a change of those installs nothing anew. No install script runs: sodium-native brings its binaries
-# along. Left out: what is optional (Node, which the base has, and Postgres), the links to our own packages, binaries of other
-# platforms, and what only a developer reads.
+# Installs packages before the sources are copied, so that a change of sources does not repeat it. No install script
+# runs: sodium-native includes its binaries. Left out are optional packages (Node, which the base has, and Postgres),
+# links to our own packages, binaries of other platforms, and files that only developers read.
 COPY package.json package-lock.json ./
 COPY sdk/package.json sdk/
 COPY cli/package.json cli/
@@ -37,7 +37,8 @@ COPY cli cli
 COPY worker worker
 COPY src src
 
-# The last stage as a folder: node, the libraries that it and libsodium load, a user, and what scanners look for to know the versions.
+# Makes the files of the last stage: node, the libraries that node and libsodium load, a user, and package metadata by
+# which scanners find versions.
 RUN mkdir -p /image/data /image/tmp /image/etc /image/var/lib/dpkg/status.d .compile-cache \
  && { echo /usr/local/bin/node; ldd /usr/local/bin/node node_modules/sodium-native/prebuilds/linux-*/*.node | grep -oE '/[^ :]+\.so[^ :]*'; } \
   | sort -u | xargs cp --parents -L -t /image \
@@ -50,15 +51,15 @@ RUN mkdir -p /image/data /image/tmp /image/etc /image/var/lib/dpkg/status.d .com
  && chmod 1777 /image/tmp \
  && chown 65532:65532 /image/data
 
-# Types stripped and modules compiled once, here, instead of at each start: every command loads what it imports. The user is a part of
-# the cache's name, and afterwards it is not his to change.
+# Strips types and compiles all modules once at build time instead of at each start: every command loads its imports.
+# The cache's name contains the user; afterwards it belongs to root, so that the user cannot change it.
 RUN chown 65532:65532 .compile-cache \
  && NODE_COMPILE_CACHE=/app/.compile-cache setpriv --reuid 65532 --regid 65532 --clear-groups node --input-type=module --eval \
   "import { COMMANDS } from '/app/src/run/command.ts'; for (const { load } of Object.values(COMMANDS)) await load()" \
  && chown -R 0:0 .compile-cache \
  && chmod -R u=rwX,go=rX .compile-cache
 
-# No shell, no npm, no package manager: nothing here but what runs.
+# No shell, no npm, no package manager: only what runs.
 FROM scratch
 ARG REVISION=""
 LABEL org.opencontainers.image.title="Tallystick" \
@@ -86,5 +87,5 @@ ENV PATH=/usr/local/bin \
     TALLYSTICK_DATA=/data
 USER 65532:65532
 EXPOSE 3000 9464
-# No HEALTHCHECK: Kubernetes ignores it, and has three probes of its own.
+# No HEALTHCHECK: Kubernetes ignores it and has its own probes.
 ENTRYPOINT ["/usr/local/bin/node", "/app/src/run/command.ts"]

@@ -1,13 +1,12 @@
-/** Whether the same request may succeed later: `retryable` of the problem document. `maybe`: the document says. */
+/** Whether the same request may succeed later: `retryable` of the problem document. `maybe`: it depends on the case. */
 type Retry = 'no' | 'yes' | 'maybe'
 
 /**
- * Every error that a client can see: code → status, title, whether to retry, and what to do about it. Anything else is a
- * bug, and becomes `internal_error` with no detail. In the order of a request's way: the request, its
- * caller, its body, what that names, the state of things, the server.
+ * Errors that clients can see: status, title, retryable, advice. Anything else is a bug and becomes `internal_error`
+ * without details. In the order of checks: request, caller, body, what the body names, state, server.
  */
 export const ERROR_CODES = {
-  // The request as such
+  // The request
   not_found: [
     404,
     'There is nothing at this address',
@@ -59,7 +58,7 @@ export const ERROR_CODES = {
     'no',
     'call from a program, or ask the operator to set TALLYSTICK_PUBLIC_URL to the address that clients use',
   ],
-  // A request of a peer's server
+  // Requests of a peer's server
   peer_unknown: [401, 'Unknown peering', 'no', 'check both ledger ids, and whether the peering was revoked'],
   signature_malformed: [
     401,
@@ -139,7 +138,7 @@ export const ERROR_CODES = {
     'no',
     'split the request: `detail` gives the limit of names and values',
   ],
-  // Its content
+  // Content of the body
   invalid_request: [422, 'A field is missing, unknown, or of the wrong type', 'no', '`path` names the field'],
   url_refused: [
     422,
@@ -282,7 +281,7 @@ export const ERROR_CODES = {
     'no',
     'use a new key for a new request',
   ],
-  // The state of things
+  // State
   ledger_frozen: [403, 'The operator has frozen the ledger', 'no', 'ask the operator'],
   ledger_closed: [
     503,
@@ -421,7 +420,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** The one error that routes throw. `detail` is shown to the client: it must not hold secrets. */
+/** The error that routes throw. Clients see `detail`, so it must not contain secrets. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   /** Whether the same request may succeed later. */
@@ -437,7 +436,6 @@ export class ApiError extends Error {
       retryable?: boolean
       retryAfterMs?: number
       members?: Record<string, unknown>
-      /** For the log. */
       cause?: Error
     } = {},
   ) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Most processes between this one and an interactive shell: npm, sh, a script or two. */
+/** Maximum number of processes between this one and an interactive shell: npm, sh, a script or two. */
 const ANCESTORS_MAX = 32
 const HANGUP = 1n
 
@@ -33,7 +33,7 @@ function ancestorIgnoresHangup(): boolean {
 }
 
 function readStat(pid: number): { parent: number; group: number } {
-  // The name in parentheses may hold anything.
+  // The name in parentheses may contain anything.
   const [, parent, group] = /.*\) \S (\d+) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!
   return { parent: Number(parent), group: Number(group) }
 }

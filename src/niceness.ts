@@ -3,9 +3,11 @@ import { constants, getPriority, setPriority } from 'node:os'
 const NICENESS_MAX = constants.priority.PRIORITY_LOW
 
 /**
- * Raises the niceness of a thread to `target(current)`, 19 at most. Never lowers it, which only root may do.
- * A refusal by the system is ignored, because no work depends on a priority. `thread`: 0 is the calling thread (Linux; elsewhere priorities
- * belong to processes).
+ * Raises the niceness of a thread to `target(current)`, at most 19. It never lowers the niceness, which only root may
+ * do.
+ *
+ * If the system refuses, that is ignored, because no work depends on a priority. `thread`: 0 is the calling thread
+ * (Linux; elsewhere priorities belong to processes).
  */
 export function raiseNiceness(target: (current: number) => number, thread = 0): void {
   try {

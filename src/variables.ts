@@ -67,10 +67,10 @@ export type DatabaseVariable = (typeof DATABASE)[number]
 
 /** Variables that docs/configuration.md explains. */
 export const CONFIGURATION = [...SERVER, ...KEY_FILE_VARIABLES, ...DATABASE] as const
-/** All variables of Tallystick. Programs share an environment, so each of them knows the variables of the others. */
+/** All variables of Tallystick. Programs share an environment, so each must know the variables of the others. */
 export const VARIABLES: readonly string[] = [...CONFIGURATION, ...CLIENT, ...COMPOSE]
 
-/** A variable with at most so many edits is suggested for an unknown name. */
+/** Maximum edit distance of a suggestion for an unknown name. */
 const EDITS_MAX = 2
 
 /** Prefix of variables for tests of this repository (CONTRIBUTING.md). */

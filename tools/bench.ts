@@ -1,6 +1,4 @@
-/*
- * npm run bench -- NAME [ARGUMENTS…]: how fast it is, and what it costs. Without a name it lists the benchmarks.
- */
+/* npm run bench -- NAME [ARGUMENTS…]: benchmarks of speed and cost. Without a name it lists them. */
 import { type NamedScript, type NamedScripts, runNamed } from './named-scripts.ts'
 
 const EMBEDDED = ['--embedded', 'the embedded Postgres even if the system has one of its own'] as const
@@ -9,7 +7,7 @@ const DATABASE_URL = [
   "an owner's URL: use this Postgres, in databases made for the run and dropped after it",
 ] as const
 
-/** Scenarios of bench/bench.ts, which have their options in common. */
+/** A scenario of bench/bench.ts. All scenarios have the same options. */
 const scenario = (name: string, summary: string): NamedScript => ({
   summary,
   scripts: [['bench/bench.ts', name]],

@@ -4,18 +4,18 @@ import { build } from 'esbuild'
 import { declareTypes, TARGET } from './build-sdk.ts'
 import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder } from './bundle.ts'
 
-/** Each by the folder of its sources. */
+/** Each is named after the folder of its sources. */
 export const ADAPTERS = ['openai-agents', 'langchain', 'ai-sdk', 'a2a'] as const
 export type AdapterName = (typeof ADAPTERS)[number]
 
 type AdapterManifest = Manifest & { readonly peerDependencies: Readonly<Record<string, string>> }
 
-/** As it lies in adapters/: version and SDK are those of sdk/. */
+/** The manifest in adapters/. Version and SDK version come from sdk/. */
 type AdapterSource = Omit<AdapterManifest, 'version'>
 
 /**
- * Makes an adapter as it is installed: one ES module, with what the adapters share in it, and its types. Needs the SDK as it is built, and
- * what adapters/package-lock.json says. Answers the manifest that goes with it: an adapter is of the SDK's version.
+ * Builds an adapter for installation: one ES module, including the code that adapters share, and its types. Needs the
+ * built SDK and the packages of adapters/package-lock.json. Returns its manifest, which has the SDK's version.
  */
 export async function buildAdapter(name: AdapterName, outDir: string): Promise<AdapterManifest> {
   const source = join(ROOT, 'adapters', name)

@@ -1,9 +1,13 @@
 /*
  * node tools/run.mjs tools/build-console.ts [--if-stale]
  *
- * Makes console/dist, which a server shows at /console: index.html, and the files that it loads, with a hash of their contents in their
- * names; the verifier is in files of its own, loaded when it is needed. And verify.html, all in one file, for a browser that opens
- * it from a disk, where no modules are loaded. With --if-stale: only if a source has changed since.
+ * Builds console/dist, which a server serves at /console:
+ *
+ * - index.html and its files, with a hash of their content in their names. The verifier is in separate files that are
+ *   loaded on demand.
+ * - verify.html, all in one file, for browsers that open it from a disk, where modules do not load.
+ *
+ * With --if-stale it builds only if a source has changed.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -17,7 +21,7 @@ import { BUNDLE_OPTIONS, ROOT, replaceFolder, writeLicences } from './bundle.ts'
 
 const CONSOLE = join(ROOT, 'console')
 const DIST = join(CONSOLE, 'dist')
-/** Names the sources of a build, and their digest. */
+/** File with the names of a build's sources and their digest. */
 const SOURCES = 'sources.json'
 const ICON = 'icon.svg'
 const TEMPLATES = ['index.html', 'verify.html', ICON].map((name) => `console/${name}`)
@@ -38,7 +42,7 @@ if (import.meta.main) {
   if (!(process.argv.includes('--if-stale') && isFresh())) await buildConsole()
 }
 
-/** `outDir` is replaced as a whole. */
+/** Replaces `outDir` as a whole. */
 export async function buildConsole(outDir = DIST): Promise<void> {
   await replaceFolder(outDir, async (folder) => {
     const [pages, offline] = await Promise.all([bundlePages(folder), bundleOffline()])
@@ -59,7 +63,6 @@ async function bundlePages(outdir: string): Promise<Metafile> {
   return (await build({ ...OPTIONS, entryPoints, outdir })).metafile
 }
 
-/** Script and styles of verify.html. */
 async function bundleOffline() {
   const entryPoints = ['console/offline.tsx', 'console/styles.css']
   const { outputFiles, metafile } = await build({
@@ -86,7 +89,10 @@ async function makeIndex({ outputs }: Metafile): Promise<string> {
     .replace('SCRIPT', nameOf('console/main.tsx'))
 }
 
-/** Its policy names script and styles by their digest, and lets it ask no server for anything. */
+/**
+ * Builds verify.html. Its content security policy names script and styles by digest, and permits no request to any
+ * server.
+ */
 async function makeOffline(code: string, styles: string): Promise<string> {
   const script = code.replaceAll('</script', '<\\/script')
   const [ofScript, ofStyles] = [script, styles].map(
@@ -98,7 +104,7 @@ async function makeOffline(code: string, styles: string): Promise<string> {
   return template.replaceAll(/POLICY|STYLES|SCRIPT/g, (name) => parts[name]!)
 }
 
-/** Beside each file what the server sends to a browser that takes it compressed. */
+/** Writes compressed copies, which the server sends to browsers that accept them. */
 async function compress(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /\.(html|js|css)$/.test(name))
   await Promise.all(

@@ -1,8 +1,8 @@
 /*
  * npm run build
  *
- * Makes sdk/dist, which is @tallystick/sdk as it is installed: an ES module for every entry of its `exports`, what they
- * share in chunks, and the types of all.
+ * Builds sdk/dist, the installable @tallystick/sdk: an ES module for each entry of its `exports`, shared chunks, and
+ * the types.
  */
 import { execFile } from 'node:child_process'
 import { glob, readFile, writeFile } from 'node:fs/promises'
@@ -12,12 +12,13 @@ import { build, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, writeLicences } from './bundle.ts'
 
 const SDK = join(ROOT, 'sdk')
-/** Language level of the lowest Node and the browsers of its time. */
+/** Language level of the lowest supported Node, and of browsers of that time. */
 export const TARGET = 'es2022'
 
 /**
- * The client names the entries of the verifier and of webhooks, instead of having them inside: esbuild would make objects of the
- * namespaces `verify` and `webhooks`, which no bundler can leave out, and an application's client would take 51 KiB (gzipped), not 12.
+ * Makes the client import the verifier and webhooks as separate entries. Bundled, esbuild would turn the namespaces
+ * `verify` and `webhooks` into objects that no bundler can drop, and an application's client would have 51 KiB
+ * (gzipped) instead of 12.
  */
 const keepNamespacesApart: Plugin = {
   name: 'keep the namespaces apart',
@@ -33,7 +34,7 @@ export type SdkManifest = Manifest & { readonly exports: Readonly<Record<string,
 
 if (import.meta.main) await buildSdk()
 
-/** `outDir` is replaced as a whole. Answers the manifest that goes with it. */
+/** Replaces `outDir` as a whole. Returns its manifest. */
 export async function buildSdk(outDir = join(SDK, 'dist')): Promise<SdkManifest> {
   const manifest = readManifest<SdkManifest>(SDK)
   await replaceFolder(outDir, async (folder) => {
@@ -59,7 +60,7 @@ async function bundle(manifest: SdkManifest, outdir: string): Promise<void> {
   await writeLicences(metafile, outdir)
 }
 
-/** `exports` says which there are: `./dist/verify/index.js` is made of sdk/verify/index.ts. */
+/** Returns the entry points by `exports`: `./dist/verify/index.js` is built from sdk/verify/index.ts. */
 function entriesOf({ exports }: SdkManifest): Record<string, string> {
   const names = Object.values(exports)
     .filter((entry) => typeof entry !== 'string')
@@ -80,7 +81,7 @@ export async function declareTypes(project: string, folder: string): Promise<voi
   }
 }
 
-/** tsc leaves `./client.ts` in declarations, a file that is not there for anybody who installs the package. */
+/** Replaces `.ts` by `.js` in declarations. tsc leaves `./client.ts`, a file that an installed package lacks. */
 function nameJavaScript(declarations: string): string {
   return declarations.replaceAll(/((?:from |import\()["']\.[^"']*)\.ts(?=["'])/g, '$1.js')
 }

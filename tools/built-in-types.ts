@@ -4,11 +4,11 @@ import { quoted } from '../src/proof/quoted.ts'
 type Schema = { readonly [keyword: string]: unknown }
 
 const LINE_CHARS_MAX = 100
-/** Rules that a type can't express: the server alone checks them. */
+/** Keywords that a type can't express: only the server checks them. */
 const UNSAID = ['pattern', 'minimum', 'minLength', 'maxLength', 'additionalProperties']
 const SAID = ['type', 'description', 'required', 'properties', 'enum', 'const', 'anyOf', 'items']
 
-/** TypeScript of the payloads and the evidence of these types, in the order of their names. */
+/** Returns TypeScript of the payloads and evidence of these types, sorted by name. */
 export function builtInTypes(types: readonly BuiltInType[]): string {
   const members = types
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))

@@ -4,8 +4,6 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { BuildOptions, Metafile } from 'esbuild'
 
-/* Common parts of building the SDK and the command line. */
-
 export const ROOT = resolve(import.meta.dirname, '..')
 
 export type Manifest = {
@@ -14,7 +12,7 @@ export type Manifest = {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** ES modules that an auditor can read: not minified, and therefore without source maps. */
+/** ES modules that an auditor can read: not minified, so they need no source maps. */
 export const BUNDLE_OPTIONS = {
   absWorkingDir: ROOT,
   bundle: true,
@@ -25,7 +23,7 @@ export const BUNDLE_OPTIONS = {
   logLevel: 'warning',
 } as const satisfies BuildOptions
 
-/** The oldest Node for users of the packages, from `engines` of package.json: no other file states it. */
+/** The oldest Node that the packages support, from `engines` of package.json: no other file states it. */
 export const LOWEST_NODE = /^>=(\d+\.\d+)$/.exec(
   readManifest<{ engines: { node: string } }>(ROOT).engines.node,
 )![1]!
@@ -35,8 +33,8 @@ export function readManifest<T = Manifest>(folder: string): T {
 }
 
 /**
- * Makes a folder beside the one it replaces, so that a process that reads the old one, or builds at the same time,
- * never finds half a build.
+ * Builds a folder beside the one that it replaces, so that a process that reads the old one, or builds at the same
+ * time, never finds a partial build.
  */
 export async function replaceFolder(folder: string, make: (beside: string) => Promise<void>): Promise<void> {
   const build = randomUUID()
@@ -59,12 +57,12 @@ export async function replaceFolder(folder: string, make: (beside: string) => Pr
   }
 }
 
-/** Another build moved it away first. */
+/** Another build has moved it away first. */
 function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** The licences of the packages whose code went into a bundle: they ask that their notice goes with every copy. */
+/** Writes the licences of the bundled packages, because each requires its notice in every copy. */
 export async function writeLicences(metafile: Metafile, folder: string): Promise<void> {
   const notices = bundledPackages(metafile).map((name) => {
     const path = join(ROOT, 'node_modules', name)

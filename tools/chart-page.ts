@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 
 const CHART_DIR = join(import.meta.dirname, '..', 'helm', 'tallystick')
 
-/** helm/tallystick/README.md, from values.yaml: a row for each comment that begins with `# --`. */
+/** Renders helm/tallystick/README.md from values.yaml: a row for each comment that begins with `# --`. */
 export function chartPage(): string {
   const text = readFileSync(join(CHART_DIR, 'values.yaml'), 'utf8')
   return `# tallystick
@@ -21,7 +21,7 @@ ${listValues(text).join('\n')}
 `
 }
 
-/** The lines are read as they are indented, because comments belong to the key below them. */
+/** Reads the lines with their indentation, because a comment belongs to the key below it. */
 function listValues(text: string): string[] {
   const rows: string[] = []
   const path: string[] = []

@@ -23,8 +23,13 @@ const PAGES = [
 type Block = { readonly language: string; readonly text: string; readonly where: string }
 
 /**
- * Checks claims of README and docs that a machine can see: code blocks parse, scripts and files that commands name exist, links
- * lead to a page and a heading of it, variables and Node versions are those of the code, docs/README.md leads to each page. One line per fault.
+ * Checks README and docs by machine, and returns one line for each fault.
+ *
+ * - Code blocks parse.
+ * - Named scripts and files exist.
+ * - Links lead to a page and a heading.
+ * - Variables and Node versions match the code.
+ * - docs/README.md leads to each page.
  */
 export function checkDocs(root: string): string[] {
   const files = globSync(PAGES, { cwd: root }).sort()
@@ -36,7 +41,7 @@ export function checkDocs(root: string): string[] {
         ...checkBlock(block),
         ...checkCommands(block, root, scripts),
       ]),
-      // The changelog also names scripts that are gone.
+      // The changelog also names removed scripts.
       ...(file === 'CHANGELOG.md' ? [] : checkNames(text)).map((fault) => `${file}: ${fault}`),
       ...checkLinks(text, file, root),
     ]
@@ -59,7 +64,7 @@ function codeBlocks(text: string, file: string): Block[] {
 }
 
 function checkBlock({ language, text, where }: Block): string[] {
-  // An ellipsis stands for what is left out: such a block is for reading.
+  // A block with an ellipsis is incomplete on purpose.
   if (text.includes('…') || text.includes('...')) return []
   try {
     if (language === 'json') JSON.parse(text)
@@ -71,7 +76,7 @@ function checkBlock({ language, text, where }: Block): string[] {
   }
 }
 
-/** In a process of its own, because the function warns of being experimental. */
+/** In a separate process, because the function prints a warning that it is experimental. */
 function requireTypeScript(text: string): void {
   const code = "require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8'))"
   const flags = ['--disable-warning=ExperimentalWarning', '--eval', code]
@@ -104,7 +109,7 @@ function checkCommands({ language, text, where }: Block, root: string, scripts: 
 
 const NAMED: Readonly<Record<string, object>> = { op: COMMANDS, drill: DRILLS, bench: BENCHMARKS }
 
-/** Names that `npm run op`, `drill` and `bench` do not know, in any text. */
+/** Returns a fault for each name that `npm run op`, `drill` and `bench` do not know. */
 export function checkNames(text: string): string[] {
   return [...text.matchAll(/\bnpm run (?:-\S+ )*(op|drill|bench) -- ([a-z][\w-]*)/g)]
     .filter(([, script, name]) => !Object.hasOwn(NAMED[script!]!, name!))
@@ -126,7 +131,7 @@ function checkLinks(text: string, file: string, root: string): string[] {
     })
 }
 
-/** As GitHub names them, and anchors that a page makes itself. */
+/** Returns GitHub's anchors of the headings, and explicit anchors of the page. */
 function headingsOf(text: string): Set<string> {
   const prose = withoutBlocks(text)
   const headings = [...prose.matchAll(/^#+ +(.*)$/gm)].map(([, heading]) =>
@@ -143,7 +148,7 @@ function withoutBlocks(text: string): string {
   return text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '')
 }
 
-/** Checks Node versions on pages: the lowest one, or one that a part needs. */
+/** Checks Node versions on pages: the lowest one, or one that a component needs. */
 function checkNodes(files: string[], root: string): string[] {
   return files
     .filter((file) => !WITH_MEASUREMENTS.test(file))
@@ -156,13 +161,16 @@ function checkNodes(files: string[], root: string): string[] {
     })
 }
 
-/** Pages that name the Node of a measurement or of a fault. */
+/** Pages that name the Node of a measurement or a fault. */
 const WITH_MEASUREMENTS =
   /^(CHANGELOG\.md|docs\/(BENCHMARKS|capacity|limits)\.md|docs\/(decisions|formats)\/)/
 /** The AI SDK needs 22, Zstandard 22.15. This repository pins 24.21. */
 const LATER_NODES: ReadonlySet<string> = new Set(['22', '22.15', '24', '24.21'])
 
-/** Checks that blocks write `npx tallystick`: in the repository `tallystick` is not installed. cli/README.md is for the package. */
+/**
+ * Checks that blocks write `npx tallystick`: in the repository `tallystick` is not on the PATH. cli/README.md is for
+ * the installed package.
+ */
 function checkCommandName(files: string[], root: string): string[] {
   return files
     .filter((file) => file !== join('cli', 'README.md'))
@@ -202,6 +210,6 @@ function checkVariables(files: string[], root: string): string[] {
   return [...unknown, ...missing.map((name) => `${reference}: does not say what ${name} is`)]
 }
 
-/** With the variable for tests (CONTRIBUTING.md). */
+/** Includes the variable for tests (CONTRIBUTING.md). */
 const KNOWN: ReadonlySet<string> = new Set([...VARIABLES, 'TALLYSTICK_TEST_DATABASE_URL'])
 const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z0-9_]*[A-Z0-9]\b/g

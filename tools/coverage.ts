@@ -1,6 +1,4 @@
-/*
- * npm run coverage: src/proof decides what is believed, so its tests must take every branch of it.
- */
+/* npm run coverage: requires full coverage of src/proof, because that code decides what is trusted. */
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -36,7 +34,7 @@ if (status === 0) {
 }
 process.exitCode = status ?? 1
 
-/** A failed test, or a file whose lines, branches or functions are not all taken. */
+/** Returns true for a failed test, or a file without full coverage. */
 function isFault(line: string): boolean {
   const row = /^ℹ +\S+\.ts +\|/.test(line)
   return row ? line.match(/100\.00/g)?.length !== 3 : line.includes('✖')

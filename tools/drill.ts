@@ -1,5 +1,6 @@
 /*
- * npm run drill -- NAME [ARGUMENTS…]: tests that are too large, too slow or need too much for `npm test`. Without a name it lists them.
+ * npm run drill -- NAME [ARGUMENTS…]: tests that are too large, too slow or need too much for `npm test`. Without a
+ * name it lists them.
  */
 import { type NamedScripts, runNamed } from './named-scripts.ts'
 

@@ -1,9 +1,9 @@
 /*
  * node tools/run.mjs tools/dump-schema.ts [--check]
  *
- * Writes migrations/schema.sql: the sum of the migrations, in the order of names, so that a change of the
- * schema is reviewed as such. From the catalogs, because the embedded Postgres has no pg_dump. With --check it
- * writes nothing and fails where the file differs.
+ * Writes migrations/schema.sql: the result of all migrations, sorted by name, so that reviews see changes of the
+ * schema. It reads the catalogs, because the embedded Postgres has no pg_dump. With --check it writes nothing and
+ * fails if the file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ Run \`node tools/run.mjs tools/dump-schema.ts\`, and review the change.`)
   }
 }
 
-/** Migrates an empty database on a server of its own, because roles and their attributes belong to the server. */
+/** Migrates an empty database on a separate server, because roles and their attributes belong to the server. */
 async function dumpMigratedSchema(): Promise<string> {
   const settings = { shared_buffers: '16MB' }
   const postgres = await startPostgres({ dataDir: temporaryDir(), temporary: true, settings })
@@ -42,10 +42,10 @@ async function dumpMigratedSchema(): Promise<string> {
   }
 }
 
-/** Everything that the catalogs say about the schemas and logins of Tallystick. */
+/** Dumps Tallystick's schemas and logins from the catalogs. */
 export async function dumpSchema(url: string): Promise<string> {
   return withClient(url, async (client) => {
-    // Names outside pg_catalog are written with their schema, whatever the login's search_path is.
+    // Names outside pg_catalog are then written with their schema, whatever the login's search_path is.
     await client.query("set search_path = ''")
     const parts = [HEADER]
     for (const { title, sql } of SCHEMA_PARTS) {

@@ -1,8 +1,8 @@
 /*
  * node tools/run.mjs tools/example-answers.ts
  *
- * Writes the example answers of /openapi.json, from a temporary ledger. Run it when answers get other members; a test checks each example against
- * its schema. Ids, times and signatures differ from run to run.
+ * Writes the example answers of /openapi.json, from a temporary ledger. Run it when members of answers change; a test
+ * checks each example against its schema. Ids, times and signatures differ from run to run.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 /*
  * npm run example -- NAME [ARGUMENTS]
  *
- * Runs examples/NAME/main.ts with the SDK as it is built from this tree: examples import `@tallystick/sdk` by its name, as
- * anybody who copies them does.
+ * Runs examples/NAME/main.ts with the SDK built from this tree: examples import `@tallystick/sdk` by name, so that
+ * they can be copied.
  */
 import { existsSync, globSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'

@@ -1,9 +1,15 @@
 /*
  * npm run docs [-- --check]
  *
- * Writes what the application itself knows best: docs/{access,errors,lifecycle}.md, docs/reference/kinds.json and the database's copy of it,
- * sdk/generated, knowledge of the server for the client in Python and samples of every member for its tests, and the chart's README, of its
- * values. With --check it writes nothing and fails where a file differs.
+ * Writes files derived from the code:
+ *
+ * - docs/{access,errors,lifecycle}.md
+ * - docs/reference/kinds.json, and the database's copy of it
+ * - sdk/generated
+ * - tables for the Python client, and samples of every member for its tests
+ * - the chart's README, from its values
+ *
+ * With --check it writes nothing and fails if a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,7 +66,7 @@ if (import.meta.main) {
   }
 }
 
-/** Reads it from the application, without a database: one request for this document uses no other parts than these. */
+/** Reads /openapi.json from the application without a database: the request uses only these parts. */
 export async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
     log: openLog('error'),
@@ -83,7 +89,7 @@ export async function readOpenApi(): Promise<OpenApi> {
   }
 }
 
-/** The application's description of itself. Throws with the text of its problem if it answers with one. */
+/** Returns the application's description of itself. Throws an error with the answer's text if it fails. */
 export async function fetchOpenApi(app: FastifyInstance): Promise<OpenApi> {
   const { statusCode, body } = await app.inject('/openapi.json')
   if (statusCode !== 200) throw new Error(`/openapi.json answered ${statusCode}: ${body}`)

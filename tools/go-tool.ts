@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Commands that are built of their sources, because no package registry has them. They are for tests only. */
+/** Commands that are built from source, because no package registry has them. For tests only. */
 export const GO_TOOLS = {
   helm3: { module: 'helm.sh/helm/v3', version: '3.22.0', command: '/cmd/helm' },
   helm4: { module: 'helm.sh/helm/v4', version: '4.3.1', command: '/cmd/helm' },
@@ -15,23 +15,24 @@ export const GO_TOOLS = {
   },
   // Prometheus 3.16 is v0.316 as a module.
   promtool: { module: 'github.com/prometheus/prometheus', version: '0.316.0', command: '/cmd/promtool' },
-  // An S3 over a directory, with Object Lock and conditional writes.
+  // An S3 server over a directory, with Object Lock and conditional writes.
   versitygw: { module: 'github.com/versity/versitygw', version: '1.8.0', command: '/cmd/versitygw' },
   k6: { module: 'go.k6.io/k6/v2', version: '2.2.0', command: '' },
 } as const
 type GoTool = keyof typeof GO_TOOLS
 
-/** promtool takes ten minutes on two busy cores, and the download besides. */
+/** promtool takes ten minutes on two busy cores, plus the download. */
 const BUILD_MS_MAX = 40 * 60_000
-/** Build tag of Prometheus: without the clients of thirty clouds, some of whose modules the proxy does not have. */
+/** Build tag of Prometheus: leaves out the clients of thirty clouds, of which the proxy lacks some modules. */
 const TAGS = 'remove_all_sd'
 
 export type Place = { readonly env: NodeJS.ProcessEnv; readonly platform: string; readonly arch: string }
 const HERE: Place = { env: process.env, platform: process.platform, arch: process.arch }
 
 /**
- * The path of the tool: the one that its variable names (`HELM3=/path/to/helm`), else the cached one, else it is built of the
- * sources of the Go proxy, in the version above, which names those of its parts; Go holds all of them to its checksum database.
+ * Returns the path of a tool: from its variable (`HELM3=/path/to/helm`), otherwise from the cache, otherwise built
+ * from sources of the Go proxy. The version above names those of its dependencies, and Go checks all of them against
+ * its checksum database.
  */
 export async function installGoTool(tool: GoTool, log: (line: string) => void): Promise<string> {
   const given = process.env[variableOf(tool)]
@@ -43,19 +44,22 @@ export async function installGoTool(tool: GoTool, log: (line: string) => void): 
   return path
 }
 
-/** The tool, if it needs neither to be built nor to be fetched. */
+/** Returns the tool if it needs no build; null otherwise. */
 export function findGoTool(tool: GoTool): string | null {
   const path = process.env[variableOf(tool)] || cachedTool(tool, HERE)
   return existsSync(path) ? resolve(path) : null
 }
 
-/** Its folder says what it is of, so that another version or machine never finds it. */
+/**
+ * Returns the path in the cache. The folder's name has version and platform, so that no other version or machine uses
+ * it.
+ */
 export function cachedTool(tool: GoTool, { env, platform, arch }: Place): string {
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   return join(cache, 'tallystick', `${tool}-${GO_TOOLS[tool].version}-${platform}-${arch}`, tool)
 }
 
-/** Go on the PATH, or where its own installer puts it. Throws with what to do. */
+/** Finds Go on the PATH, or where its installer puts it. Throws an error that says what to do. */
 export function findGo(env: NodeJS.ProcessEnv): string {
   const folders = [...(env['PATH'] ?? '').split(delimiter), '/usr/local/go/bin']
   const found = folders.map((folder) => join(folder, 'go')).find((path) => existsSync(path))
@@ -66,12 +70,12 @@ export function findGo(env: NodeJS.ProcessEnv): string {
   )
 }
 
-/** Two builds at once do the work twice, and the last one stays. */
+/** Builds a tool. Two simultaneous builds do the work twice; the last one stays. */
 async function build(tool: GoTool, go: string, path: string, log: (line: string) => void): Promise<void> {
   const beganAt = Date.now()
   const { module, version, command } = GO_TOOLS[tool]
   log(`… building ${tool} ${version} with ${go}: some minutes, once`)
-  // Not `go install`, which asks the proxy for the newest version besides, and the proxy has no list of every module.
+  // `go install` would also ask the proxy for the newest version, and the proxy has no list of every module.
   const dir = mkdtempSync(join(tmpdir(), `tallystick-${tool}-`))
   writeFileSync(
     join(dir, 'go.mod'),
@@ -98,8 +102,8 @@ async function build(tool: GoTool, go: string, path: string, log: (line: string)
 }
 
 /**
- * The caller's environment, without what another build may have left in it: GOSUMDB=off would take sources that nobody vouches
- * for, GOFLAGS=-mod=vendor builds nothing. To Go an empty variable is none, so what `go env -w` says is kept.
+ * Returns the environment without settings of other builds: GOSUMDB=off would accept unverified sources, and
+ * GOFLAGS=-mod=vendor breaks the build. For Go an empty variable is unset, so `go env -w` still applies.
  */
 export function buildEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, ...Object.fromEntries(NOT_INHERITED.map((name) => [name, ''])), CGO_ENABLED: '0' }
@@ -107,7 +111,7 @@ export function buildEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 const NOT_INHERITED = ['GOFLAGS', 'GOSUMDB', 'GONOSUMDB', 'GOPRIVATE', 'GOINSECURE', 'GOWORK']
 
-/** `HELM_UNITTEST` of helm-unittest. */
+/** Returns the variable of a tool: `HELM_UNITTEST` of helm-unittest. */
 function variableOf(tool: GoTool): string {
   return tool.toUpperCase().replaceAll('-', '_')
 }

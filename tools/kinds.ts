@@ -10,11 +10,15 @@ import {
 import { MACHINES } from '../src/proof/statement/machines.ts'
 
 /*
- * The print of the tables of src/proof/statement: docs/reference/kinds.json, and the database's copy of it in migrations/0001, between its two
- * marks. The second verifier is held to the print (test/proof/statement/second-verifier.test.ts, python/tests/test_kinds.py).
+ * Prints the tables of src/proof/statement: docs/reference/kinds.json, and the database's copy in migrations/0001,
+ * between its two marks. Tests compare the second verifier with it (test/proof/statement/second-verifier.test.ts,
+ * python/tests/test_kinds.py).
  */
 
-/** A row, with names of members in place of functions. `follows`: whether something follows from it in a ledger's verifier. */
+/**
+ * Returns a row with names of members in place of functions. `follows`: true if later entries of the ledger are
+ * checked by it.
+ */
 export function printedKind(kind: EntryKind) {
   const { fields, movesRecord, refuse, follow, step, ...columns } = ENTRY_KINDS[kind]
   const members = (checks: typeof fields.required) =>
@@ -33,7 +37,7 @@ export function printedTables() {
   return { kinds: Object.fromEntries(kinds), machines: MACHINES, keys: KEY_USES }
 }
 
-/** One line for each column of a row, so that a diff shows the cells that changed. */
+/** Writes one line for each column of a row, so that a diff shows the changed cells. */
 export function kindsFile(): string {
   const table = (rows: object) =>
     `{\n${joined(rows, (row) => `{\n${joined(row, JSON.stringify, '  ')}\n }`, ' ')}\n}`
@@ -50,7 +54,7 @@ function joined(object: object, textOf: (value: never) => string, indent: string
 const BEGIN = '-- Made by `npm run docs` of the tables in src/proof/statement; not to be edited.\n'
 const END = '-- End of what is made.\n'
 
-/** The migration with its tables of rules made anew. */
+/** Returns the migration with new tables of rules. */
 export function withTables(migration: string): string {
   const begin = migration.indexOf(BEGIN)
   const end = migration.indexOf(END)
@@ -66,7 +70,7 @@ function sqlTables(): string {
   const states = RECORD_STATES.map((state) => [state, !LIFECYCLE.some(({ from }) => from === state)] as const)
   const many = kinds.filter(([kind]) => ENTRY_KINDS[kind].records === 'makes many')
   const ways = [
-    // Records of a batch begin together.
+    // The records of a batch begin together.
     ...many.map(([kind]) => ['', kind, RECORD_STATES[0]!] as const),
     ...LIFECYCLE.map(({ from, kind, to }) => [from ?? '', kind, to] as const),
   ]
@@ -82,7 +86,7 @@ function insert(into: string, rows: readonly (readonly (string | boolean)[])[]):
   return `insert into ${into} values\n${lines.join(',\n')};\n`
 }
 
-/** Names of kinds and states have no quotes. */
+/** Names of kinds and states contain no quotes. */
 function literal(value: string | boolean): string {
   return typeof value === 'string' ? `'${value}'` : `${value}`
 }

@@ -2,7 +2,7 @@ import { LIFECYCLE, STEP_PARTIES, type StepKind, type StepParty } from '../src/p
 
 type Transition = (typeof LIFECYCLE)[number]
 
-/** docs/lifecycle.md below its title, from the table by which steps are decided, stored and verified. */
+/** Renders docs/lifecycle.md below its title, from the table by which steps are decided, stored and verified. */
 export function lifecyclePage(): string {
   return `Look up every state and step of a record: anything else is refused. The same rows decide in the server (\`src/proof/statement/kinds.ts\`) and in
 the database (\`record_transitions\`), and a verifier rebuilds every state by them. [gated-records.md](gated-records.md) tells the story.

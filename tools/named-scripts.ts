@@ -3,26 +3,25 @@ import { constants } from 'node:os'
 import { resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** As shells have it for a wrong use. */
+/** Shells use this code for wrong usage. */
 const EXIT_USAGE = 2
 
 export type NamedScript = {
-  /** A line of the list. */
   readonly summary: string
-  /** Run one after the other while they succeed: each a file, and arguments that come before the given ones. */
+  /** Run in order while they succeed. Each is a file with arguments that come before the given ones. */
   readonly scripts: readonly (readonly string[])[]
-  /** Programs that must be there. */
+  /** Programs that must be installed. */
   readonly needs?: string
-  /** A line of `--help` each: the option (`--seed N`) or word, and its meaning. Options that are not among them are refused. */
+  /** Lines of `--help`: the option (`--seed N`) or word, and its meaning. Other options are refused. */
   readonly words?: readonly (readonly [word: string, meaning: string])[]
-  /** Name of the program that takes any other option. */
+  /** Program that gets all other options. */
   readonly passesTo?: string
 }
 export type NamedScripts = Readonly<Record<string, NamedScript>>
 
 /**
- * Runs the script that the first argument names, in processes of its own, with the other arguments. Sets the exit code: that of
- * the first one that fails, or 2 for a wrong use. `npmScript` stands in the help: `npm run drill`.
+ * Runs the script named by the first argument, in child processes, with the other arguments. Sets the exit code: that
+ * of the first failure, or 2 for wrong usage. `npmScript` is shown in the help: `npm run drill`.
  */
 export async function runNamed(
   table: NamedScripts,
@@ -31,7 +30,7 @@ export async function runNamed(
 ): Promise<void> {
   const [name, ...rest] = args
   if (name === '--help' || name === '-h') return console.log(listOf(table, npmScript))
-  // Not of Object's own: `constructor` is no name.
+  // hasOwn, because `constructor` and other inherited names are no scripts.
   const script = name !== undefined && Object.hasOwn(table, name) ? table[name]! : null
   if (script === null) {
     const fault = name === undefined ? 'which one?' : `there is no ${name}`
@@ -84,7 +83,7 @@ function columns(lines: readonly (readonly [string, string])[]): string {
   return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
 }
 
-/** Its exit code. A stop of this process is passed on, and the child says when it is done. */
+/** Runs a script and returns its exit code. Signals are passed on; the child decides when it ends. */
 function runNode(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
   const stops = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -1,9 +1,9 @@
 /*
  * npm run pack
  *
- * Makes dist/tallystick-sdk-VERSION.tgz and dist/tallystick-VERSION.tgz: the packages as a registry would have them, to be
- * installed from here with `npm install FILE`. With --adapters also those of adapters/, whose libraries it installs; with --python the wheel and
- * the source distribution of python/.
+ * Makes dist/tallystick-sdk-VERSION.tgz and dist/tallystick-VERSION.tgz, the packages as in a registry, for `npm
+ * install FILE`. With --adapters it also packs those of adapters/, after installing their libraries. With --python it
+ * makes the wheel and the source distribution of python/.
  */
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -18,9 +18,8 @@ import { type Manifest, ROOT, readManifest } from './bundle.ts'
 import { installPythonTool } from './python-tool.ts'
 
 type Source = {
-  /** Folder of its sources. */
   readonly folder: string
-  /** Builds into a folder, and answers the manifest that goes with that. */
+  /** Builds into a folder and returns its manifest. */
   readonly build: (outDir: string) => Promise<Manifest>
 }
 
@@ -32,7 +31,7 @@ const PACKAGES = {
 } as const satisfies Record<string, Source>
 export type PackageName = keyof typeof PACKAGES
 
-/** Leavings of tools in python/. */
+/** Files that tools leave in python/. */
 const NOT_PACKED = /[/\\](__pycache__|dist|\.[^/\\]+)$/
 
 if (import.meta.main) {
@@ -43,24 +42,24 @@ if (import.meta.main) {
   for (const file of packed) console.log(file)
 }
 
-/** Answers the files in `folder`. */
+/** Packs SDK and command line. Returns the files in `folder`. */
 export async function packAll(folder: string): Promise<Record<PackageName, string>> {
   await mkdir(folder, { recursive: true })
   return { sdk: await pack(PACKAGES.sdk, folder), cli: await pack(PACKAGES.cli, folder) }
 }
 
-/** Installs the libraries that the adapters are for, anew where the lockfile has changed since. */
+/** Installs the adapters' libraries, again if the lockfile has changed. */
 export async function installAdapters(): Promise<void> {
   const adapters = join(ROOT, 'adapters')
   const lock = readFileSync(join(adapters, 'package-lock.json'), 'utf8')
   const installed = join(adapters, 'node_modules', '.installed-lock.json')
   if (globSync(installed).length > 0 && readFileSync(installed, 'utf8') === lock) return
   await npm(['ci', '--no-audit', '--no-fund'], adapters)
-  // Written last, so that an installation that was interrupted is made anew.
+  // Written last, so that an interrupted installation is repeated.
   writeFileSync(installed, lock)
 }
 
-/** Wheel and source distribution, by the build system that its own manifest names. */
+/** Makes wheel and source distribution with the build system of python/'s manifest. */
 export async function packPython(folder: string): Promise<string[]> {
   const hatchling = installPythonTool('hatchling', join(ROOT, 'tools', 'python-build.txt'))
   const stage = await mkdtemp(join(tmpdir(), 'tallystick-pack-'))
@@ -102,8 +101,8 @@ async function pack(source: Source, folder: string): Promise<string> {
 }
 
 /**
- * Writes the files of a package into a new folder, so that no old build is packed. The package needs the lowest Node, unless its own manifest names
- * a later one.
+ * Writes the files of a package into a new folder, so that no old build is packed. The package requires the lowest
+ * Node, unless its own manifest has a later one.
  */
 export function stagePackage(name: PackageName, stage: string): Promise<void> {
   return stageSource(PACKAGES[name], stage)
@@ -117,7 +116,7 @@ async function stageSource({ folder, build }: Source, stage: string): Promise<vo
   await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'))
 }
 
-/** Output of npm: the npm that started us, or the one on the PATH. */
+/** Runs npm and returns its output. Uses the npm that started this process, or the one on the PATH. */
 export async function npm(args: readonly string[], cwd: string): Promise<string> {
   const self = process.env['npm_execpath']
   const [file, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]

@@ -8,12 +8,12 @@ import { repeatOf } from './sdk-sources.ts'
 import { definitionsOf, findSchema } from './sdk-types.ts'
 
 /*
- * Knowledge of the client in Python about the server: tables as Python, and the schemas that `npm run python` makes models of
- * (python/tools/generate.py).
+ * Generates what the Python client knows about the server: tables in Python, and the schemas from which `npm run
+ * python` makes models (python/tools/generate.py).
  */
 
 const MADE_BY = '# Made by `npm run docs` from /openapi.json; not to be edited.\n'
-/** As the formatter of python/ has it. */
+/** Line length of python/'s formatter. */
 const LINE_CHARS_MAX = 140
 const FOLDER = 'python/src/tallystick/_core'
 
@@ -27,8 +27,8 @@ export function pythonSources(openApi: OpenApi): Record<string, string> {
 }
 
 /**
- * Signed members of records. Those that are texts are arguments by this table alone; the others have a form of their own, and stand in the
- * signatures of methods.
+ * Renders the signed members of records. Members with a text value become arguments by this table alone; others have
+ * a form of their own, in the signatures of methods.
  */
 function memberTable(): string {
   const filters = new Set(FILTER_ENTRIES.map(([name]) => name))
@@ -113,7 +113,7 @@ ${rows.join('\n')}
 `
 }
 
-/** Answers, by the names that they have in Python. Pages are `Page` there, and OTLP is for exporters. */
+/** Answers by their Python names. Pages are `Page` there; OTLP answers are for exporters only. */
 const ANSWERS: Readonly<Record<string, string>> = {
   DeleteRecordsByIdPayloadAnswer: 'ErasureAnswer',
   GetCheckpointsConsistencyAnswer: 'ConsistencyProof',
@@ -138,7 +138,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   PutLedgersByIdTilesBody: 'LedgerTiles',
 }
 
-/** Parts of answers, by the names that they have in Python, each with one place that has it. */
+/** Schemas within answers by their Python names, each with the path of one occurrence. */
 const PARTS: Readonly<Record<string, string>> = {
   TypeSummary: 'GetTypesAnswer/properties/data/items',
   CheckpointPlace: 'GetCheckpointsAnswer/properties/data/items',
@@ -157,10 +157,10 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 type Definitions = Readonly<Record<string, Schema>>
-/** JSON Schema as it is written. */
+/** JSON Schema as it will be written. */
 type Written = Record<string, unknown>
 
-/** Schemas of every answer, and of all that an answer consists of, by name. */
+/** Returns the schemas of every answer and of everything that it contains, by name. */
 export function answerSchemas(openApi: OpenApi): object {
   const definitions: Record<string, Schema> = { ...definitionsOf(openApi) }
   for (const [name, path] of Object.entries(PARTS)) definitions[name] = findSchema(definitions, path)
@@ -171,7 +171,7 @@ export function answerSchemas(openApi: OpenApi): object {
   return schemasOf(definitions, ANSWERS, [...wanted, 'ErasureAnswer', 'RateLimitAnswer'], open)
 }
 
-/** Values that a caller passes on within a body, by the names that they have in Python, each with one place that has it. */
+/** Values that a caller passes within a body, by their Python names, each with the path of one occurrence. */
 const VALUES: Readonly<Record<string, string>> = {
   BatchItemParam: 'PostRecordsBatchBody/properties/records/items',
   BudgetParam: 'PutPeersByIdBudgetBody/properties/budget/anyOf/0',
@@ -186,7 +186,10 @@ const VALUES: Readonly<Record<string, string>> = {
   WebhookEventName: 'PostWebhooksBody/properties/events/items',
 }
 
-/** Schemas of these, and of words that a caller says: just what the server takes. */
+/**
+ * Returns the schemas of these values, and of enums that a caller passes. They accept exactly what the server
+ * accepts.
+ */
 export function valueSchemas(openApi: OpenApi): object {
   const definitions: Record<string, Schema> = { ...definitionsOf(openApi) }
   for (const [name, path] of Object.entries(VALUES)) definitions[name] = findSchema(definitions, path)
@@ -195,7 +198,7 @@ export function valueSchemas(openApi: OpenApi): object {
   return schemasOf(definitions, renamed, [...Object.keys(VALUES), ...words], (schema) => schema)
 }
 
-/** The schemas that are wanted, and those that they refer to. Every object has a name of its own, from where it stands. */
+/** Returns the wanted schemas and those that they refer to. Every object gets a name, from its path. */
 function schemasOf(
   definitions: Definitions,
   renamed: Readonly<Record<string, string>>,
@@ -241,7 +244,7 @@ function schemasOf(
   return { openapi: '3.1.0', info: { title: 'Tallystick', version: '1' }, paths: {}, components: { schemas } }
 }
 
-/** With an event of a type that this release does not know. */
+/** Adds an event of a type that this release does not know. */
 function withUnknown(union: Schema): Schema {
   const members = (union.oneOf ?? union.anyOf) as readonly Schema[]
   const [first] = members
@@ -249,12 +252,15 @@ function withUnknown(union: Schema): Schema {
   return { anyOf: [...members, unknown] } as Schema
 }
 
-/** A key whose secret was lost is an error, no answer. */
+/** Makes the secret required: a lost one is an error and no answer. */
 function withSecret({ properties, ...schema }: Schema): Schema {
   return { ...schema, properties: { ...properties, key: { type: 'string' } } } as Schema
 }
 
-/** A newer server may have words and members that are not known here. An event's type says which member of its union it is. */
+/**
+ * Accepts words and members of newer servers. The type of an event stays closed, because it selects the union's
+ * member.
+ */
 function open({ additionalProperties, ...schema }: Written, place: readonly string[]): Written {
   const { enum: words = schema['const'] === undefined ? [] : [schema['const']] } = schema
   const isTag = place.length === 2 && place[1] === 'Type' && EVENTS.has(place[0]!)

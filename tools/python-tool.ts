@@ -5,9 +5,9 @@ import { basename, join, resolve } from 'node:path'
 const CACHE_DIR = resolve(import.meta.dirname, '..', 'node_modules', '.cache')
 
 /**
- * The path of a command of Python, installed where it is not yet, into a folder of its own that git does not see, from the versions that
- * the file pins. Throws, saying what is missing, where it can't be. `python`: the interpreter that runs it, where that is another one than
- * the one on the path, which installs it.
+ * Returns the path of a Python command. If it is missing, it is installed into a separate folder that git ignores,
+ * with the versions of `requirementsFile`. Throws an error that says what is missing. `python`: interpreter that runs
+ * the command; null: the one on the PATH, which always installs it.
  */
 export function installPythonTool(
   command: string,
@@ -16,7 +16,7 @@ export function installPythonTool(
 ): string {
   const dir = join(CACHE_DIR, command)
   const requirements = readFileSync(requirementsFile, 'utf8')
-  // Written last, so that an installation that was interrupted is made anew.
+  // Written last, so that an interrupted installation is repeated.
   const madeFrom = join(dir, basename(requirementsFile))
   const path = join(dir, 'bin', command)
   if (existsSync(madeFrom) && readFileSync(madeFrom, 'utf8') === requirements) return path

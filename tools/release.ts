@@ -1,9 +1,11 @@
 /*
  * npm run release -- VERSION [--dry-run]
  *
- * Makes a release: writes the version into manifests, chart and pages, gives the changelog's unreleased part its heading, commits
- * and tags; then makes the packages (of npm with the adapters, and of Python), the chart, the SBOM, the image (where there is an engine) and SHA256SUMS in dist/release.
- * It pushes and publishes nothing. With --dry-run it works in a copy of this commit, and leaves this folder alone.
+ * Makes a release. It writes the version into manifests, chart and pages, gives the changelog's unreleased section
+ * its heading, commits and tags. Then it makes in dist/release: the packages (npm with the adapters, and Python), the
+ * chart, the SBOM, the image (if there is an engine) and SHA256SUMS.
+ *
+ * It pushes and publishes nothing. With --dry-run it works in a copy of this commit and leaves this folder unchanged.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -24,7 +26,7 @@ import { ROOT } from './bundle.ts'
 import { installGoTool } from './go-tool.ts'
 import { npm, packAdapters, packAll, packPython } from './pack.ts'
 
-/** Files that name the version, each with the texts around it. */
+/** Files with the version, each with the text before and after it. */
 const VERSIONED: Readonly<Record<string, readonly [before: string, after: string]>> = {
   'package.json': ['"version": "', '"'],
   'sdk/package.json': ['"version": "', '"'],
@@ -98,7 +100,7 @@ function writeVersions(root: string): void {
   writeFileSync(join(root, 'package-lock.json'), `${JSON.stringify(lock, null, 2)}\n`)
 }
 
-/** Throws if nothing is said of the release. */
+/** Throws if the changelog has nothing about the release. */
 function writeChangelog(root: string): void {
   const text = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const [, said = ''] = text.split(UNRELEASED)
@@ -110,7 +112,7 @@ function writeChangelog(root: string): void {
   )
 }
 
-/** Helm names a chart as npm names the command line's package. */
+/** Packs the chart under another name: Helm's name for it equals npm's name of the command line's package. */
 function makeChart(helm: string, root: string, dir: string): void {
   const made = mkdtempSync(join(tmpdir(), 'tallystick-chart-'))
   execFileSync(helm, ['package', join(root, 'helm/tallystick'), '--destination', made], { stdio: 'ignore' })

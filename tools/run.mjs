@@ -1,8 +1,8 @@
 // node tools/run.mjs SCRIPT.ts [arguments]
 //
-// Runs SCRIPT (a path in this project) under the Node that the project pins. Needs only a Node (`engines` of package.json) and
-// its npm: if node_modules is missing or differs from package-lock.json, it installs the packages first. Plain JavaScript
-// without dependencies, because nothing is installed yet.
+// Runs SCRIPT (a path in this project) with the Node that the project pins. It needs only a Node (`engines` of
+// package.json) and its npm: if node_modules is missing or differs from package-lock.json, the packages are installed
+// first. Plain JavaScript without dependencies, because nothing is installed yet.
 import { spawn } from 'node:child_process'
 import {
   existsSync,
@@ -22,14 +22,14 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const BIN = join(ROOT, 'node_modules', '.bin')
-/** Node's own binary, as a package for each kind of machine: so the lockfile has its digest, and no script fetches it. */
+/** Node's binary as a package for each platform: the lockfile has its digest, and no script downloads it. */
 const NODE_PACKAGE = `node_modules/node-${process.platform}-${process.arch}`
 const PINNED_NODE = join(ROOT, NODE_PACKAGE, 'bin', 'node')
 const LOCK = join(ROOT, '.install-lock')
-/** The holder touches its lock this often; one that was not touched for longer than the maximum is dead. */
+/** The holder touches its lock this often. A lock that is older than the maximum is dead. */
 const LOCK_TOUCH_MS = 2_000
 const LOCK_AGE_MS_MAX = 10_000
-/** The pid in a dead lock may be another process's by now. */
+/** After this time a lock is dead even if its pid exists: the pid may belong to another process. */
 const NPM_MS_MAX = 15 * 60_000
 
 class Failure extends Error {}
@@ -48,7 +48,7 @@ async function main([script, ...args]) {
     fail(`Node ${process.version} is too old: use Node ${lowest} or newer`)
   if (!script) fail('usage: node tools/run.mjs SCRIPT.ts [arguments]')
   const path = resolve(ROOT, script)
-  // A host that only runs the server may have left the development dependencies out (npm ci --omit=dev).
+  // A host that only runs the server may lack the development dependencies (npm ci --omit=dev).
   const withDev = /^(test|tools|bench)\b/.test(relative(ROOT, path))
   if (!isInstalled(withDev)) await install(withDev)
   requireNode()
@@ -57,9 +57,11 @@ async function main([script, ...args]) {
 }
 
 /**
+ * Compares the installed packages with the lockfile.
+ *
  * npm writes node_modules/.package-lock.json when an install is complete. A package that is missing there must be
- * optional (another platform's binaries), and the others must match the lockfile: nothing besides, or a binary that an
- * older lockfile brought would go on running.
+ * optional (another platform's binaries), and all others must match. Additional packages count as a difference: a
+ * binary of an older lockfile would otherwise stay in use.
  */
 function isInstalled(withDev) {
   const wanted = readPackages(join(ROOT, 'package-lock.json'))
@@ -76,7 +78,7 @@ function isInstalled(withDev) {
   )
 }
 
-/** From `engines` of package.json, which has the form >=20.12. */
+/** Reads `engines` of package.json, which has the form >=20.12. */
 function lowestNode() {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).engines.node.replace('>=', '')
 }
@@ -109,19 +111,24 @@ async function install(withDev) {
   })
 }
 
-/** npm 10 takes its link away again, with those of other machines' binaries, which have the same name. `npx` goes by it. */
+/**
+ * Links the pinned Node for `npx`. npm 10 removes its own link together with those of other platforms' binaries,
+ * which have the same name.
+ */
 function linkNode() {
   const link = join(BIN, 'node')
   if (existsSync(link) || !existsSync(PINNED_NODE)) return
   try {
     symlinkSync(relative(BIN, PINNED_NODE), link)
   } catch {
-    // Another start was first, or this folder is not ours to write: the process that we start has the binary's own
-    // folder in its PATH.
+    // Another start was first, or this folder is not writable. Our child process has the binary's folder in its PATH.
   }
 }
 
-/** The lockfile names a binary for some kinds of machines only, and `--omit=optional` leaves it out. */
+/**
+ * Throws if there is no suitable Node. The lockfile has binaries for some platforms only, and `--omit=optional`
+ * leaves them out.
+ */
 function requireNode() {
   if (existsSync(PINNED_NODE) || isGoodEnough(process.versions.node)) return
   const isNamed = readPackages(join(ROOT, 'package-lock.json'))?.[NODE_PACKAGE] !== undefined
@@ -134,22 +141,25 @@ function requireNode() {
   )
 }
 
-/** Where the pinned binary cannot run (musl, say), a Node of the same line that is not older does as well. */
+/**
+ * Returns true for a Node of the pinned major version that is not older. It is used if the pinned binary cannot run,
+ * for example with musl.
+ */
 function isGoodEnough(version) {
   const pinned = pinnedVersion()
   return version.split('.')[0] === pinned.split('.')[0] && !isOlder(version, pinned)
 }
 
-/** The same for all machines. */
+/** All platforms have the same version. */
 function pinnedVersion() {
   const packages = Object.entries(readPackages(join(ROOT, 'package-lock.json')) ?? {})
   const [, pinned] = packages.find(([path]) => /^node_modules\/node-(linux|darwin)-/.test(path)) ?? []
   return pinned?.version ?? '24.21.0'
 }
 
-/** Resolves with what npm said, whatever its exit code. */
+/** Resolves with npm's output, whatever its exit code. */
 function npm(args) {
-  // The npm that started us, if one did; else the one on the PATH.
+  // The npm that started us, otherwise the one on the PATH.
   const self = process.env.npm_execpath
   const [command, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]
   return new Promise((done, reject) => {
@@ -160,7 +170,7 @@ function npm(args) {
     const stopForwarding = forwardSignals(child, () => {
       interrupted = true
     })
-    // A start that finds this lock when we are gone waits for npm, which may outlive us.
+    // npm's pid: if we are killed, another start waits for npm, which may outlive us.
     if (child.pid) writeFileSync(LOCK, `${child.pid}\n`)
     child.on('error', (error) => done({ code: 1, output: `npm cannot be started: ${error.message}` }))
     child.on('close', (code) => {
@@ -191,7 +201,7 @@ function notWritable() {
   return `this user may not write to ${ROOT}; run \`npm ci\` there once as its owner, and start again`
 }
 
-/** One install at a time in this folder. A process that has waited looks again before it does anything. */
+/** Runs one install at a time in this folder. After waiting, `work` must check again whether it is needed. */
 async function withLock(work) {
   let notice = () => console.error('tallystick: another start is installing the dependencies; waiting for it')
   while (!takeLock()) {
@@ -224,17 +234,17 @@ function takeLock() {
   }
 }
 
-/** A lock whose holder was killed. Moved away first, so that only one of several waiting processes drops it. */
+/** Removes a lock whose holder was killed. It is renamed first, so that only one waiting process removes it. */
 function dropDeadLock() {
   const dead = `${LOCK}.${process.pid}`
   try {
     if (!isDead(LOCK)) return
     renameSync(LOCK, dead)
-    // Somebody else dropped the dead one and took a new one in between: give it back.
+    // Another process has removed the dead lock and taken a new one in between: restore it.
     if (!isDead(dead)) linkSync(dead, LOCK)
     rmSync(dead)
   } catch {
-    // Gone, or taken: the next round sees which.
+    // Removed or taken: the next round finds out.
   }
 }
 
@@ -284,7 +294,9 @@ function advice(error) {
   )
 }
 
-/** The script decides what a signal means (SIGHUP under nohup: nothing) and when it is done; we only pass it on and stay until then. */
+/**
+ * Passes signals on and waits. The script decides what a signal means (SIGHUP under nohup: nothing) and when it ends.
+ */
 function forwardSignals(child, onSignal = () => {}) {
   const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'].map((signal) => {
     const handler = () => {
@@ -299,7 +311,7 @@ function forwardSignals(child, onSignal = () => {}) {
   }
 }
 
-/** Ends as the script ended, so that a shell sees the same. */
+/** Ends like the script, so that a shell sees the same. */
 function dieOf(signal) {
   process.exitCode = 128 + (constants.signals[signal] ?? 0)
   process.kill(process.pid, signal)

@@ -4,10 +4,7 @@ import { builtInTypes } from './built-in-types.ts'
 import { MADE_BY, type OpenApi, type Operation, operationsOf } from './open-api.ts'
 import { apiTypes } from './sdk-types.ts'
 
-/*
- * Knowledge of the SDK about the server, as TypeScript: made from /openapi.json and the table of errors, so that nobody repeats
- * them.
- */
+/* Generates TypeScript from /openapi.json and the table of errors, so that the SDK repeats nothing by hand. */
 
 export async function sdkSources(openApi: OpenApi): Promise<Record<string, string>> {
   return {
@@ -21,7 +18,7 @@ export type BuiltInTypes = ${builtInTypes([...BUILT_IN_TYPES.values()])}
   }
 }
 
-/** Writes that come to the same when they are done twice, though they take no Idempotency-Key. */
+/** Writes without Idempotency-Key that have the same effect when repeated. */
 const REPEATABLE = [
   'postTypesPreview',
   'postRetentionPreview',
@@ -32,7 +29,7 @@ const REPEATABLE = [
   'postAudits',
   // The same statement is registered once.
   'postEntries',
-  // One that is just like the first is refused, and the refusal names the first.
+  // An equal webhook is refused, and the refusal names the first one.
   'postWebhooks',
   'patchWebhooksById',
   'postWebhooksByIdPause',

@@ -8,7 +8,7 @@ import {
   type Schema,
 } from './open-api.ts'
 
-/** Names that mean something else in TypeScript, or too little outside of an address. */
+/** Names that mean something else in TypeScript, or too little outside a URL. */
 const RENAMED: Readonly<Record<string, string>> = {
   Record: 'LedgerRecord',
   Key: 'ApiKey',
@@ -16,7 +16,10 @@ const RENAMED: Readonly<Record<string, string>> = {
 }
 const nameOf = (component: string) => RENAMED[component] ?? component
 
-/** Names of schemas that several answers have without being a component of /openapi.json, each with one place that has it. */
+/**
+ * Names of schemas that occur in several answers without being a component of /openapi.json, each with the path of
+ * one occurrence.
+ */
 const NAMED: Readonly<Record<string, string>> = {
   Scope: 'ApiKey/properties/scopes/items',
   EntryKind: 'EntryPlace/properties/kind',
@@ -31,7 +34,10 @@ const NAMED: Readonly<Record<string, string>> = {
   Erasure: 'DeleteRecordsByIdPayloadAnswer/properties/erasure',
 }
 
-/** Every component, and of every operation what it takes and answers as JSON: `PostRecordsBody`, `GetRecordsQuery`, `PostRecordsAnswer`. */
+/**
+ * Generates types of every component, and of each operation's JSON input and answer: `PostRecordsBody`,
+ * `GetRecordsQuery`, `PostRecordsAnswer`.
+ */
 export async function apiTypes(openApi: OpenApi): Promise<string> {
   const schema = {
     type: 'object',
@@ -50,7 +56,7 @@ export async function apiTypes(openApi: OpenApi): Promise<string> {
   return allowUndefined(tidy(text))
 }
 
-/** The same as schemas, by name. A reference to one is a `tsType`. */
+/** Returns the same as schemas, by name. A reference to one is a `tsType`. */
 export function definitionsOf(openApi: OpenApi): Record<string, Schema> {
   return shareNames(prepare(collectDefinitions(openApi)) as Record<string, Schema>)
 }
@@ -70,7 +76,7 @@ function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
   return definitions
 }
 
-/** Schema of the first successful status that answers JSON. */
+/** Returns the JSON schema of the first successful status that has one. */
 function answerOf({ responses }: Operation): Schema | null {
   const contents = Object.entries(responses).filter(([status]) => status.startsWith('2'))
   return contents.map(([, { content }]) => content?.['application/json']?.schema).find(Boolean) ?? null
@@ -90,12 +96,12 @@ function querySchema(parameters: readonly Parameter[]): Schema {
   } as Schema
 }
 
-/** An address holds text; a caller has a number where the text is digits. */
+/** Returns true for a text of digits: URLs contain text, but callers pass a number. */
 function isNumber({ pattern }: Schema): boolean {
   return pattern !== undefined && new RegExp(pattern).test('7') && !new RegExp(pattern).test('a')
 }
 
-/** References become names. Rules that TypeScript cannot express, and that comments would only repeat, go. */
+/** Replaces references by names, and removes rules that TypeScript cannot express and comments would only repeat. */
 function prepare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(prepare)
   if (value === null || typeof value !== 'object') return value
@@ -119,7 +125,7 @@ const UNSAID = new Set([
   'examples',
 ])
 
-/** Gives a schema that is written more than once one name: schemas are equal if they differ in the description alone. */
+/** Gives a repeated schema one name. Schemas are equal if only their descriptions differ. */
 function shareNames(definitions: Record<string, Schema>): Record<string, Schema> {
   const names = new Map<string, string>()
   const shared: Record<string, Schema> = {}
@@ -140,7 +146,7 @@ function shareNames(definitions: Record<string, Schema>): Record<string, Schema>
   }
   for (const [name, schema] of Object.entries(definitions)) {
     shared[name] = share(schema) as Schema
-    // An alias is called by its other name.
+    // An alias keeps the name of what it refers to.
     if (schema.tsType === undefined && !names.has(meaningOf(schema))) names.set(meaningOf(schema), name)
   }
   return shared
@@ -150,7 +156,7 @@ function meaningOf(schema: object): string {
   return JSON.stringify({ ...schema, description: undefined })
 }
 
-/** The schema at a place such as `Webhook/properties/id`. */
+/** Returns the schema at a path such as `Webhook/properties/id`. */
 export function findSchema(definitions: Record<string, Schema>, path: string): Schema {
   // biome-ignore lint/suspicious/noExplicitAny: JSON
   const found = path.split('/').reduce<any>((value, name) => value?.[name], definitions)
@@ -159,7 +165,7 @@ export function findSchema(definitions: Record<string, Schema>, path: string): S
   return found
 }
 
-/** The compiler's own remarks say nothing here. */
+/** Removes the compiler's remarks, which are useless here. */
 function tidy(text: string): string {
   return text
     .replaceAll(/ *\/\*\*\n(?: *\*\n)? *\* This interface was referenced by[^/]*\*\/\n/g, '')
@@ -168,9 +174,9 @@ function tidy(text: string): string {
 }
 
 /**
- * An optional member may be undefined as well, so that a caller that passes on a missing value need not leave it out,
- * under `exactOptionalPropertyTypes` either. The compiler has no option for it; its text is formatted, so a member ends
- * before the next line that neither lies deeper nor closes it.
+ * Makes optional members accept undefined, so that a caller can pass on a missing value, also under
+ * `exactOptionalPropertyTypes`. The compiler has no option for it. Its output is formatted, so a member ends before
+ * the next line that is neither indented more nor closes it.
  */
 function allowUndefined(text: string): string {
   const lines = text.split('\n')

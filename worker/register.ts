@@ -73,7 +73,7 @@ import { makeWebhookUpkeep } from '../src/outside/webhooks/upkeep.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { type JobOutcome, type QueueWork, queueWork } from './work-queues.ts'
 
-/** All background work that is done in rounds, one row each. */
+/** Background work in rounds, one row each. */
 export function registerFollowers(
   deps: PublishDeps &
     ErasureDeps &
@@ -86,16 +86,16 @@ export function registerFollowers(
     ExpireDeps &
     FollowAwaitedDeps &
     CheckCursorsDeps & {
-      /** Wake those of this process who send; the others look each second. */
+      /** Wake this process' senders. Other processes poll once a second. */
       readonly wakeDelivery: () => void
       readonly wakeDrain: () => void
       readonly restored: RestoredLedgers
-      /** null: no archive is set. */
+      /** null: no archive is configured. */
       readonly archive: ArchiveDeps | null
       /** null: all content stays in Postgres. */
       readonly release: ReleaseDeps | null
       readonly witnesses: readonly WitnessLane[]
-      /** Wakers of the followers of completions, and of the entries that money waits for. */
+      /** Wake the followers of completions and of ledgers with a settlement waiting. */
       readonly completionsWaker: Waker
       readonly awaitedWaker: Waker
     },
@@ -109,7 +109,7 @@ export function registerFollowers(
       step: () => sweepRetention(deps),
     },
     { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
-    // A database that is restored was away just before, and servers write to it as soon as it is back.
+    // While a database is restored it is unreachable, and servers write to it as soon as it is back.
     {
       name: 'restored-ledgers',
       everyMs: RESTORED_EVERY_MS,
@@ -173,7 +173,10 @@ export function registerFollowers(
   ]
 }
 
-/** Its share, like that of `release`, is one of CPU: waiting for a bucket, or for a core of a busy machine, takes nothing from anybody. */
+/**
+ * The share of `archive` and `release` is one of CPU: time spent waiting for a bucket, or for a core of a busy
+ * machine, takes nothing from other work.
+ */
 function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
   if (archive === null) return []
   return [
@@ -200,7 +203,7 @@ function releaseFollowers(release: ReleaseDeps | null): Follower[] {
   ]
 }
 
-/** All background work that is done in jobs, one row each; how they are retried: src/db/jobs/queues.ts. */
+/** Background work in jobs, one row each. src/db/jobs/queues.ts says how jobs are retried. */
 export function registerQueues(
   deps: AuditDeps &
     ScheduleAuditsDeps &
@@ -225,7 +228,7 @@ export function registerQueues(
     queueWork({
       queue: 'deliver-webhook',
       slots: WEBHOOK_LANES_MAX,
-      // The job's id is what has the endpoint's lease.
+      // The endpoint's lease belongs to this job id.
       handleInSlot: ({ ledger, webhook }, jobId) =>
         deps.lanes.take({ ledgerId: parseId('led', ledger), webhookId: parseId('whk', webhook), jobId }),
     }),
@@ -250,7 +253,7 @@ export function registerQueues(
   ]
 }
 
-/** A refused completion is given up at once: another look does not change what is stored. */
+/** A refused completion is given up at once: a retry does not change what is stored. */
 function outcomeOf(result: VerificationResult): JobOutcome {
   if (result.status === 'done') return { status: 'completed' }
   return { status: result.status === 'failed' ? 'failed' : 'deadletter', error: result.error }

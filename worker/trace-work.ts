@@ -7,11 +7,11 @@ import type { Uuid } from '../src/proof/ids.ts'
 import type { JobOutcome, QueueWork } from './work-queues.ts'
 
 /*
- * Spans of background work: one a batch of jobs, and one a round that did something or failed. Rounds that found nothing to do have
- * none: there are fifty a second.
+ * Spans of background work: one for each batch of jobs, and one for each round that did something or failed. Idle
+ * rounds have none: there are fifty a second.
  */
 
-/** Callbacks of a round that does something. */
+/** Callbacks that a round calls when it does something. */
 type Told = {
   readonly observeCheckpoint: (ledgerId: Uuid) => void
   readonly observeErasure: (documents: number) => void
@@ -38,7 +38,7 @@ const TOLD = [
   'wakeDrain',
 ] as const satisfies (keyof Told)[]
 
-/** `register`: makes the followers of what they need. */
+/** Registers followers whose rounds are spans. `register`: makes the followers from their dependencies. */
 export function traceFollowers<Deps extends Told>(
   tracing: Tracing | null,
   deps: Deps,
@@ -59,7 +59,7 @@ export function traceFollowers<Deps extends Told>(
   }))
 }
 
-/** The span of a round that did nothing is never ended, and so never sent. */
+/** The span of an idle round is never ended, and so never sent. */
 async function traceRound(tracing: Tracing, { name, step }: Follower, busy: WeakSet<Span>): Promise<boolean> {
   const attributes = { 'tallystick.follower': name }
   const span = tracing.start(`round ${name}`, { kind: 'internal', parent: null, attributes })
@@ -74,7 +74,7 @@ async function traceRound(tracing: Tracing, { name, step }: Follower, busy: Weak
   }
 }
 
-/** Rows that do what they did, within a span. */
+/** Returns the rows with handlers that run within a span. */
 export function traceQueues(tracing: Tracing | null, rows: readonly QueueWork[]): readonly QueueWork[] {
   if (tracing === null) return rows
   return rows.map((row): QueueWork => {
@@ -126,7 +126,7 @@ function countFailed(outcomes: readonly JobOutcome[]): number {
   return outcomes.filter(({ status }) => status !== 'completed').length
 }
 
-/** Not its message, which may hold what somebody sent. */
+/** The message is left out: it may contain text of a client. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown'
 }

@@ -9,57 +9,59 @@ import { PAYLOADS, type Payload, type QueueName } from '../src/db/jobs/queues.ts
 import { SchemaBehindError } from '../src/db/schema/schema-behind.ts'
 import { JOB_POLL_SECONDS } from '../src/followers/limits.ts'
 
-/** A queue that somebody works on. */
 export type QueueWork<Q extends QueueName = QueueName> = {
   readonly queue: Q
-  /** When the clock enqueues a job, in UTC; absent: never. */
+  /** Schedule that enqueues a job, in UTC. Absent: none. */
   readonly cron?: string
 } & ((Concurrency & (SingleWork<Q> | BatchWork<Q>)) | SlotWork<Q>)
 
-/** Each does one job, or one batch, at a time. */
+/** Number of jobs, or batches, at a time. */
 type Concurrency = { readonly concurrency: number }
 
 type SingleWork<Q extends QueueName> = {
   readonly handle: (payload: Payload<Q>, job: HandledJob) => Promise<unknown>
 }
 
-/** Where there are many small jobs. `handleBatch` answers one outcome a job, in order; when it throws, all of them have failed. */
+/**
+ * For many small jobs. `handleBatch` returns one outcome for each job, in order. If it throws, all jobs have failed.
+ */
 type BatchWork<Q extends QueueName> = {
   readonly batchSize: number
   readonly handleBatch: (payloads: readonly Payload<Q>[]) => Promise<readonly JobOutcome[]>
 }
 
 /**
- * Where jobs mostly wait for others: hundreds at a time, each ended by itself. (As many of pg-boss's own workers would each ask
- * for jobs every second.) A job that throws is done with; the process that enqueued it knows what to do.
+ * For jobs that mostly wait: hundreds at a time, each ended by itself. (As many of pg-boss's workers would each poll
+ * every second.) A job that throws has ended; the process that enqueued it makes a new one if needed.
  */
 type SlotWork<Q extends QueueName> = {
   readonly slots: number
   readonly handleInSlot: (payload: Payload<Q>, jobId: string) => Promise<unknown>
 }
 
-/** `failed` is retried as the queue's rules say; `deadletter` is given up at once. */
+/** `failed` is retried by the queue's rules. `deadletter` is given up at once. */
 export type JobOutcome =
   | { readonly status: 'completed' }
   | { readonly status: 'failed' | 'deadletter'; readonly error: Error }
 
-/** Listeners to the outcome of jobs. */
 type Told = { readonly log: Logger; readonly observe: JobObserver }
 
 type HandledJob = { readonly id: string; readonly signal: AbortSignal }
 
-/** Jobs that are at work have so long to end, less than a process has; those that have not are taken up again elsewhere. */
+/**
+ * Time for running jobs when the worker stops, less than a process has. Unfinished ones are taken up again elsewhere.
+ */
 const STOP_MS_MAX = 10_000
 const ERROR_EVERY_MS = 30_000
 
-/** So that one row of the table can't take another queue's payload. */
+/** Checks that a row's handler fits its queue's payload, then removes the type. */
 export function queueWork<Q extends QueueName>(work: QueueWork<Q>): QueueWork {
   return work as unknown as QueueWork
 }
 
 type Queues = { readonly boss: PgBoss; readonly pool: DatabasePool; close(): Promise<void> }
 
-/** Connects to the queues. An error between jobs (the database is away) is logged, and pg-boss tries again. */
+/** Connects to the queues. An error between jobs (no database) is logged, and pg-boss retries. */
 export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<Queues> {
   const pool = openJobPool(database, log)
   const boss = openJobs(pool, { schedule: true, supervise: true })
@@ -76,7 +78,7 @@ export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<
     await boss.start()
   } catch (error) {
     await close()
-    // Migrate makes what pg-boss misses.
+    // `migrate` creates what pg-boss lacks.
     throw error instanceof Error && error.message.startsWith('pg-boss')
       ? new SchemaBehindError(error.message)
       : error
@@ -84,7 +86,7 @@ export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<
   return { boss, pool, close }
 }
 
-/** While the database is away every queue says so every second. */
+/** Logs at most once in ERROR_EVERY_MS: without a database every queue reports an error every second. */
 function sparingly(say: (error: Error) => void): (error: Error) => void {
   let quietUntilMs = 0
   return (error) => {
@@ -94,7 +96,10 @@ function sparingly(say: (error: Error) => void): (error: Error) => void {
   }
 }
 
-/** Returns, by queue, what wakes those who work on it: they look for jobs each second, or when they are told; no more after `signal`. */
+/**
+ * Starts work on the queues. Returns a function for each queue that wakes its handlers. They poll once a second, or
+ * when woken, until `signal` aborts.
+ */
 export async function workQueues(
   boss: PgBoss,
   rows: readonly QueueWork[],
@@ -116,7 +121,10 @@ export async function workQueues(
   return wakers
 }
 
-/** Returns what wakes it. Ends with `signal`; jobs that are in their slots then are their handler's to end. */
+/**
+ * Works on a queue until `signal` aborts; running jobs are then ended by their handler. Returns a function that wakes
+ * it.
+ */
 function workInSlots(
   boss: PgBoss,
   { queue, slots, handleInSlot }: QueueWork & SlotWork<QueueName>,
@@ -139,9 +147,9 @@ function workInSlots(
     wake()
   }
   const round = async () => {
-    // Deleted, not completed: nobody asks for them any more, and a completed one would be read and written again to be deleted.
-    // Jobs that could not be deleted are the next round's: if they stayed, each would be done again when its time is
-    // over.
+    // Deleted, not completed: nobody reads the jobs any more, and a completed one would be read and written again to
+    // be deleted. If the deletion fails, the next round repeats it. Otherwise each job would run again when its time
+    // is over.
     const ended = [...done]
     if (ended.length > 0) await boss.deleteJob(queue, ended)
     done = done.slice(ended.length)
@@ -180,7 +188,7 @@ function workOneByOne(
   )
 }
 
-/** Full batches follow each other without a pause. */
+/** After a full batch the next one starts without a pause. */
 function workInBatches(
   boss: PgBoss,
   row: QueueWork & Concurrency & BatchWork<QueueName>,
@@ -200,7 +208,7 @@ function workInBatches(
   )
 }
 
-/** So one bad job fails alone. */
+/** Handles a batch with an outcome for each job, so that one bad job fails alone. */
 async function handleJobs(
   { queue, handleBatch }: QueueWork & BatchWork<QueueName>,
   jobs: readonly JobWithMetadata<unknown>[],
@@ -232,7 +240,7 @@ function resultOf(job: JobWithMetadata<unknown>, { status }: JobOutcome): JobEnd
   return status === 'deadletter' ? 'dead' : failureOf(job)
 }
 
-/** After its last attempt pg-boss puts a job aside. */
+/** After the last attempt pg-boss moves a job to the dead letters. */
 function failureOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): JobEnd {
   return retryCount < retryLimit ? 'failed' : 'dead'
 }
@@ -241,7 +249,7 @@ function attemptOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): string
   return `${retryCount + 1} of ${retryLimit + 1}`
 }
 
-/** Handles a job. One that throws is retried by pg-boss, by the queue's rules, and becomes a dead letter in the end. */
+/** Handles a job. If it throws, pg-boss retries it by the queue's rules; in the end it becomes a dead letter. */
 async function handleJob(
   { queue, handle }: QueueWork & SingleWork<QueueName>,
   job: JobWithMetadata<unknown>,

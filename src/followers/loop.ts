@@ -3,46 +3,53 @@ import { threadCpuMs } from '../verify/thread-cpu.ts'
 import { POSTGRES_CPU_RATIO } from './limits.ts'
 import { Waker } from './waker.ts'
 
-/** Background work that is done in rounds: `step` returns whether there is more to do at once. */
+/** Background work in rounds. `step` does one round, and returns whether to call it again at once. */
 export type Follower = {
   readonly name: string
   readonly everyMs: number
   readonly step: () => Promise<boolean>
-  /** Largest share of the time that rounds take, so that other work on the machine gets the rest. By default all of it. */
+  /** Largest share of time for rounds, so that other work on the machine gets the rest. Default: 1. */
   readonly timeShareMax?: number
   /**
-   * `time`, by default: elapsed, of rounds that are queries, whose CPU nobody here can measure. `cpu`: that of this thread and of
-   * `threadsCpuMs`, and an estimate of Postgres'; what libuv's pool does, such as compression, is not counted.
+   * What the share is measured by.
+   *
+   * - `time` (default): elapsed time. For rounds that are queries, whose CPU cannot be measured here.
+   * - `cpu`: CPU of this thread and of `threadsCpuMs`, plus an estimate for Postgres. Work of libuv's pool, such as
+   *   compression, is not counted.
    */
   readonly shareOf?: 'time' | 'cpu'
-  /** CPU that threads of its own have taken so far. */
+  /** CPU that the follower's own threads have used so far. */
   readonly threadsCpuMs?: () => number
-  /** For what must be done as soon as the database is back; by default FAILURE_PAUSE_MS_MAX. */
+  /**
+   * Longest pause after a failure. Default: FAILURE_PAUSE_MS_MAX. Set it for work that must continue as soon as the
+   * database is back.
+   */
   readonly failurePauseMsMax?: number
-  /** Begins the next round sooner, but within its share of the time. */
+  /** Starts the next round sooner, within the share of time. */
   readonly waker?: Waker
 }
 
-/** Hears of each round. */
 export type FollowerObserver = (follower: string, result: 'ok' | 'failed', ms: number) => void
 
-/** Clock and meter of the thread that rounds run in. Tests have one of their own. */
+/** Clock and CPU meter of the thread that runs rounds. Tests use their own. */
 export type RoundMeter = {
   nowMs(): number
-  /** CPU of this thread, so far. */
   cpuMs(): number
   rest(ms: number, signal: AbortSignal): Promise<void>
 }
 
 type FollowerLog = { error(details: object, message: string): void }
 
-/** After a failed round, so that a database that is down is not asked without a pause, and its return is not missed for long. */
+/** A database that is down is polled with pauses, but its return is not missed for long. */
 const FAILURE_PAUSE_MS_MAX = 5_000
 
 /**
- * Measures by CPU time: with six busy processes on two cores a loop had 508 ms of CPU in 7,643 ms, which performance.eventLoopUtilization
- * takes for 7,643 ms of work, so a busy machine would leave a follower a fifteenth of its share. One call costs 0.6 µs. Other work of this thread
- * that comes between is counted too: a follower gets less than its share then, never more.
+ * Measures CPU time. With six busy processes on two cores a loop used 508 ms of CPU in 7,643 ms, which
+ * performance.eventLoopUtilization reports as 7,643 ms of work. On a busy machine a follower would get a fifteenth of
+ * its share.
+ *
+ * A call costs 0.6 µs. Other work of this thread in between is counted too: the follower then gets less than its
+ * share, never more.
  */
 const THREAD_METER: RoundMeter = {
   nowMs: () => performance.now(),
@@ -52,7 +59,7 @@ const THREAD_METER: RoundMeter = {
   },
 }
 
-/** Runs rounds until `signal` aborts; a round that has begun is finished. Never throws. */
+/** Runs rounds until `signal` aborts; a started round is finished. Never throws. */
 export async function runFollower(
   follower: Follower,
   log: FollowerLog,
@@ -81,7 +88,7 @@ export async function runFollower(
   }
 }
 
-/** Over any time, rounds have used no more than their share of it, and one round. */
+/** Returns the pause after a round. Over any period, rounds use at most their share plus one round. */
 function roundRestMs({ timeShareMax = 1 }: Follower, usedMs: number, tookMs: number): number {
   return Math.max(0, usedMs / timeShareMax - tookMs)
 }
@@ -90,7 +97,7 @@ function usedCpuMs({ threadsCpuMs = () => 0 }: Follower, meter: RoundMeter): num
   return (meter.cpuMs() + threadsCpuMs()) * (1 + POSTGRES_CPU_RATIO)
 }
 
-/** Doubling, jittered by half, so that many workers do not come back at the same moment. */
+/** Doubles with each failure, jittered by half, so that workers do not all return at the same moment. */
 function failurePauseMs(follower: Follower, failures: number): number {
   const pauseMsMax = follower.failurePauseMsMax ?? FAILURE_PAUSE_MS_MAX
   const pauseMs = Math.min(pauseMsMax, follower.everyMs * 2 ** Math.min(failures, 10))

@@ -10,7 +10,10 @@ type Limits = { readonly pauseMs: number; readonly itemsMax: number }
 export const ERASURES_REFUSED: Limits = { pauseMs: ERASURE_REFUSED_PAUSE_MS, itemsMax: ERASURES_REFUSED_MAX }
 export const EXPIRIES_REFUSED: Limits = { pauseMs: EXPIRY_REFUSED_PAUSE_MS, itemsMax: EXPIRIES_REFUSED_MAX }
 
-/** Work that is refused as it stands: looked at again after a pause, because somebody may mend it, and said once. The clock MUST be one that never goes back. */
+/**
+ * Work items that are refused. Each is tried again after a pause, because somebody may repair the cause, and is
+ * logged once. The clock MUST be monotonic.
+ */
 export class Refused {
   readonly #now: () => number
   readonly #limits: Limits
@@ -29,7 +32,7 @@ export class Refused {
     return (this.#untilMs.get(item) ?? 0) > this.#now()
   }
 
-  /** Returns whether it was not known to be refused before. */
+  /** Returns true if the item was not refused before. */
   refuse(item: string): boolean {
     const isNew = !this.#untilMs.delete(item)
     if (this.#untilMs.size >= this.#limits.itemsMax) this.#untilMs.delete(this.#untilMs.keys().next().value!)

@@ -1,4 +1,4 @@
-/** Ends the pause of a loop that waits for the next round; woken meanwhile, it does not pause at all. */
+/** Ends a loop's pause early. If woken between pauses, the next pause ends at once. */
 export class Waker {
   #isAwake = false
   #end: () => void = () => {}
@@ -8,7 +8,7 @@ export class Waker {
     this.#end()
   }
 
-  /** Until it is woken, `msMax` have passed, or `signal` aborts. */
+  /** Resolves when woken, after `msMax`, or when `signal` aborts. */
   async pause(msMax: number, signal: AbortSignal): Promise<void> {
     if (!this.#isAwake && msMax > 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { StandardOutput } from './standard-output.ts'
 
-/** JSON lines, on standard output unless told otherwise. Headers are never logged, so keys can't be. */
+/** Opens a log of JSON lines, by default on standard output. Headers are never logged, so keys can't be. */
 export function openLog(level: string, destination: DestinationStream = new StandardOutput()): Logger {
   const options = {
     level,
@@ -26,8 +26,8 @@ export type ErrorDescription = {
 }
 
 /**
- * Describes an error for the log. Not all of it: the `detail` of a Postgres error holds values of the row, and so of payloads;
- * an error of a connection holds the whole client, with the key that cancels its queries.
+ * Describes an error for the log, by selected fields. The `detail` of a Postgres error contains values of the row,
+ * and so of payloads. A connection's error contains the whole client, with the key that cancels its queries.
  */
 export function describeError(error: unknown): ErrorDescription {
   const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>

@@ -4,7 +4,6 @@ import { type DestinationStream, pino } from 'pino'
 import { LOG_FLUSH_MS_MAX, LOG_WAITING_BYTES_MAX, SAY_MS_MAX, SAY_RETRY_MS } from './limits.ts'
 
 type Options = {
-  /** Called for each line that is dropped. */
   readonly dropped?: () => void
   readonly format?: (line: string) => string
 }
@@ -31,16 +30,16 @@ export class StandardOutput implements DestinationStream {
       this.#dropped++
       dropped()
     })
-    // A full disk, for instance: what was not written is tried again with the next line.
+    // For example a full disk. What was not written is retried with the next line.
     this.#out.on('error', () => {})
     const flush = this.#out.flushSync.bind(this.#out)
-    // pino calls this at the end of the process too, which a log that nobody reads must not keep.
+    // pino also calls this when the process ends. A log without a reader must not delay that.
     this.#out.flushSync = () => {
       this.#flushUntilMs = performance.now() + LOG_FLUSH_MS_MAX
       try {
         flush()
       } catch {
-        // The rest is lost: nobody reads it.
+        // The rest is lost, because nobody reads it.
       }
       this.#flushUntilMs = Infinity
     }
@@ -66,8 +65,8 @@ export class StandardOutput implements DestinationStream {
 }
 
 /**
- * Writes a line to standard output (1) or standard error (2), and waits at most SAY_MS_MAX for its reader. `console.error` may
- * wait for ever, and would keep a process from ending.
+ * Writes a line to standard output (1) or standard error (2), and waits at most SAY_MS_MAX for its reader.
+ * `console.error` may block for ever, and then the process can't end.
  */
 export function say(line: string, fd: 1 | 2 = 2): void {
   const giveUpAtMs = performance.now() + SAY_MS_MAX
@@ -85,8 +84,9 @@ export function say(line: string, fd: 1 | 2 = 2): void {
 const descriptors = new Map<1 | 2, number>()
 
 /**
- * Opens the same pipe or terminal again, with O_NONBLOCK, because a blocked write keeps a process from ending. The inherited
- * descriptor shares its flags with other processes, and each resets them when it ends. A file needs none.
+ * Opens the same pipe or terminal again with O_NONBLOCK, because a blocked write keeps a process from ending. The
+ * inherited descriptor shares its flags with other processes, and each resets them when it ends. A file does not need
+ * this.
  */
 function descriptorThatNeverWaits(fd: 1 | 2): number {
   const known = descriptors.get(fd)
@@ -104,7 +104,8 @@ function reopen(fd: 1 | 2): number {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
     return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
   } catch {
-    // A socket, another user's pipe, or no /proc. Node sets the flag on the inherited one when its stream is made.
+    // A socket, another user's pipe, or no /proc. Node then sets the flag on the inherited descriptor when it makes
+    // its stream.
     void (fd === 1 ? process.stdout : process.stderr)
     return fd
   }

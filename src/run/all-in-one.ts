@@ -24,20 +24,22 @@ import { startPostgres } from './postgres/start.ts'
 import { startServer } from './server.ts'
 
 /*
- * Entry point of `npm start`: Postgres (our own, or DATABASE_URL), migrate, server, worker, and on the first run a first
- * ledger and key. Everything is opened in order and closed in reverse, on Ctrl-C or SIGTERM, with exit code 0. The worker is a
- * process of its own here too, and ends with this one. For one machine; in production each is run by itself.
+ * Entry point of `npm start`, for one machine: Postgres (embedded, or DATABASE_URL), migrations, server, worker, and
+ * on the first run a first ledger and key. In production run each of them by itself.
+ *
+ * Everything is opened in order and closed in reverse order on Ctrl-C or SIGTERM, with exit code 0. The worker is a
+ * child process and ends with this one.
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const tell = (line: string) => say(`tallystick: ${line}`)
-/** For a person who waits; where nobody watches, the log says enough. */
+/** Only for a person at a terminal; otherwise the log is enough. */
 const isWatched = process.stdout.isTTY === true
 const progress = (line: string) => {
   if (isWatched) tell(`${line} …`)
 }
 
 type Closer = () => Promise<unknown>
-/** A promise in a box: an async function would wait for a bare one. */
+/** Wraps the promise: an async function that returned it directly would wait for it. */
 type Running = { readonly postgresExited: Promise<void> }
 
 if (process.argv.length > 2) {
@@ -95,7 +97,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   stop.throwIfRequested()
 
   const { apiUrl, workerUrl } = logins
-  // Passwords that were made here stand in the URLs.
+  // Passwords that were generated here are in the URLs.
   const isInUrl = new URL(apiUrl).password !== ''
   const database = isInUrl ? { ...given.database, password: null } : given.database
   const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }
@@ -108,7 +110,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   }
   progress('starting the worker and the server')
   const log = await openLocalLog(config.logLevel, watchLog(metrics, 'server'))
-  // The worker first: a ledger that is an older backup of itself is closed before a server can build on it.
+  // The worker starts first: it closes a ledger that is an older backup of itself before the server can append to it.
   const { masterKey: key, previousMasterKey } = config
   const threads = workerThreads(config.threads)
   const settings = {
@@ -137,8 +139,8 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
 }
 
 /**
- * Throws the error again, with the reason why the database takes no connection of the server's login, if it takes none: an answer of
- * the server (503) does not have it.
+ * Adds the reason why the database refuses the server's login, if it does, and throws the error again. The server's
+ * answer (503) lacks that reason.
  */
 async function throwWithCause(error: Error, database: Database): Promise<never> {
   await withClient(database, async () => {}).catch((cause: Error) => {
@@ -147,13 +149,16 @@ async function throwWithCause(error: Error, database: Database): Promise<never> 
   throw error
 }
 
-/** The default folder depends on whom Postgres runs as; a folder that was named is taken as it is. */
+/**
+ * Chooses the data folder. The default depends on the user that Postgres runs as; a configured folder is used as it
+ * is.
+ */
 function placeData(config: Config): string {
   if (config.dataDir !== resolve('.tallystick')) return openDataDir(config.dataDir)
   return openDataDir(chooseDataDir(PROJECT_DIR, { embedded: config.ownerUrl === null, log: tell }))
 }
 
-/** `0.0.0.0` is where a server listens, not where a client goes. */
+/** Returns a URL for clients: `0.0.0.0` is an address to listen on, not to connect to. */
 function reachableUrl(listening: string): string {
   const url = new URL(listening)
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'

@@ -23,14 +23,16 @@ const HELP = `  --out DIR    a file for each ledger that is archived, readable b
 
 Exit code 3: files were written, and documents of a ledger were erased whose erasures are not archived yet. Run it again when they are`
 
-/** Files were written, and are to be written anew after the next prefix. */
+/** Files were written, but must be written again after the next prefix is archived. */
 const EXIT_UNARCHIVED = 3
 
 /**
- * `archive-keys`: as the owner, writes the keys of archived documents, for `tallystick verify --archive --archive-key`. A file
- * opens what was not erased when it was written: files from before are to be destroyed, as backups are. A document whose erasure is not
- * archived yet is the exception: without its key, and without an entry that says why, no archive verifies, and none is restored. So a file
- * keeps that key, if the one in its place has it.
+ * `archive-keys`: as the owner, writes the keys of archived documents, for `tallystick verify --archive
+ * --archive-key`.
+ *
+ * A file opens all documents that were not erased when it was written, so destroy older files like older backups. A
+ * document whose erasure is not archived yet is an exception. Without its key, and without an entry that explains
+ * why, the archive neither verifies nor restores. The new file therefore contains that key if the replaced file does.
  */
 export const main = runsToEnd(
   {
@@ -69,7 +71,7 @@ export const main = runsToEnd(
 
 type Piece = { readonly from: number; readonly packed: Buffer }
 
-/** One ledger after another, each with all of its pieces. */
+/** Yields one ledger after another, each with all its pieces. */
 async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: Uuid | null) {
   let after: ArchiveKeyPlace | null = null
   let ledger = null as { id: Uuid; pieces: Piece[] } | null
@@ -88,7 +90,7 @@ async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: U
   if (ledger !== null) yield ledger
 }
 
-/** The file that is to be replaced; null: there is none. */
+/** Reads the file that will be replaced; null: none. */
 async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -100,7 +102,10 @@ async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys
   return before
 }
 
-/** `lost`: documents whose key is in neither. The erasures MUST have been read after the pieces. */
+/**
+ * Adds keys of documents whose erasures are not archived yet. `lost`: number of such documents whose key is neither
+ * in the database nor in the old file. The erasures MUST have been read after the pieces.
+ */
 function keepUnarchived(
   pieces: readonly Piece[],
   erasures: Awaited<ReturnType<typeof listUnarchivedErasures>>,

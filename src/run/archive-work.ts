@@ -11,13 +11,11 @@ import type { MasterKey } from '../signing/master-key.ts'
 import type { ArchiveStores } from '../verify/archive/s3-store.ts'
 import type { Config } from './config.ts'
 
-/* The worker's part in archives: what their followers are opened with. */
-
 type Parts = {
   readonly config: Config
-  /** null: no archive is set. */
+  /** null: no archive is configured. */
   readonly stores: ArchiveStores | null
-  /** A reader of the archive that has nothing yet; null: no archive is set. */
+  /** Opens an archive reader with an empty cache; null: no archive is configured. */
   readonly openContent: () => ArchiveContent | null
   readonly masterKey: MasterKey
   readonly log: Logger
@@ -25,7 +23,10 @@ type Parts = {
   readonly metrics: Metrics
 }
 
-/** null: none is set. A connection pool of its own is not needed: what a bucket does holds no connection. */
+/**
+ * null: no archive is configured. It needs no pool of its own, because it holds no connection during requests to the
+ * store.
+ */
 export function openArchive(
   { config, stores, masterKey, log, pool, metrics }: Parts,
   stopping: AbortSignal,

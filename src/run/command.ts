@@ -1,6 +1,6 @@
 /*
- * node src/run/command.ts COMMAND [ARGUMENTS…]: the image's entry point, PID 1 of its container. A command loads what it needs, and
- * nothing of the others.
+ * node src/run/command.ts COMMAND [ARGUMENTS…]: entry point of the image, PID 1 of its container. Only the modules of
+ * the given command are loaded.
  */
 import { constants } from 'node:os'
 
@@ -59,7 +59,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   tallystick: { summary: 'the whole command line: docs/cli.md', load: () => tallystick() },
 }
 
-/** As shells have it for a wrong use. */
+/** Shells use this code for wrong usage. */
 const EXIT_USAGE = 2
 const STOPS = ['SIGTERM', 'SIGINT'] as const
 
@@ -70,7 +70,7 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
     console.log(help())
     return
   }
-  // Not of Object's own: `constructor` is no command.
+  // hasOwn, because `constructor` and other inherited names are no commands.
   const entry = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!entry) {
     console.error(
@@ -89,15 +89,16 @@ function help(): string {
   return `usage: COMMAND [ARGUMENTS…]\n\n${lines.join('\n')}`
 }
 
-/** A command of the command line tool, which is that of docs/cli.md. */
+/** Runs a command of the command line tool (docs/cli.md). */
 async function tallystick(...before: readonly string[]): Promise<Main> {
   const { runAsProcess } = await import('../../cli/process.ts')
   return (args) => runAsProcess([...before, ...args])
 }
 
 /**
- * The kernel hands PID 1 no signal that it has no handler for: without this one a server that still starts, or a migration, could
- * only be killed. A command with a handler of its own sets it after this one, and then handles the stop itself.
+ * Ends the process unless the command handles the signal. The kernel delivers no signal to PID 1 without a handler,
+ * so a starting server or a migration could only be killed. A command's own handler is added later and then stops the
+ * command itself.
  */
 function endUnlessHandled(signal: (typeof STOPS)[number]): void {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])

@@ -29,13 +29,16 @@ import {
   SCHEMA_WAIT_SECONDS_MAX,
 } from './limits.ts'
 
-/** Id of the form that every ledger has. */
+/** A ledger id of the usual length, for checks. */
 const ANY_LEDGER = formatId('led', '00000000-0000-7000-8000-000000000000' as Uuid)
 
 const PORT = 'must be a port, from 0 to 65535; 0 takes one that is free'
 const port = z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const url = z.url({ protocol: /^https?$/ })
-/** A chain contains this URL: as the issuer of each new ledger, in its origin, and in what peers sign about each other. A verifier refuses the whole ledger if it refuses one of these. */
+/**
+ * The chain contains this URL: as issuer and in the origin of each new ledger, and in what peers sign about each
+ * other. If a verifier refuses one of these, it refuses the whole ledger.
+ */
 const publicUrl = url.refine(
   (text) =>
     isHttpUrl(text) && isPlainText(text) && isOrigin(`${new URL(text).host}/${ANY_LEDGER}`, ANY_LEDGER),
@@ -101,63 +104,64 @@ const allowances = z
     }
   })
 
-/** The one documented schema of the environment (docs/configuration.md). */
+/** Schema of the environment (docs/configuration.md). */
 const environment = z.object({
   TALLYSTICK_HOST: z.string().min(1).default('127.0.0.1'),
   TALLYSTICK_PORT: port.default(3000),
   TALLYSTICK_METRICS_PORT: port.optional(),
-  /** From SIGTERM on a server answers for so long before it stops listening. */
+  /** Time between SIGTERM and the end of listening. */
   TALLYSTICK_DRAIN_SECONDS: drainSeconds.default(DRAIN_SECONDS_DEFAULT),
-  /** For work that would hold the others up; by default as many as CPU cores. */
+  /** Threads for CPU-heavy work. Default: CPU cores + 1. */
   TALLYSTICK_THREADS: threads.optional(),
-  /** Where this installation keeps what is not in Postgres. */
+  /** Folder for data outside Postgres. */
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
-  /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
+  /** URL of this server for clients. New ledgers contain it for good, as issuer and in the origin. */
   TALLYSTICK_PUBLIC_URL: publicUrl.optional(),
-  /** Where `smoke` finds a server. */
   TALLYSTICK_URL: url.optional(),
-  /** The owner's: for `migrate`, and for `npm start`. */
+  /** The owner's login, for `migrate` and `npm start`. */
   DATABASE_URL: postgresUrl.optional(),
-  /** For `move-ledger`: the owner's login to the database that gets the ledger. */
+  /** For `move-ledger`: the owner's login to the target database. */
   TALLYSTICK_TARGET_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
-  /** A standby, as the API's login: what a server only reads, it reads there (docs/replicas.md). */
+  /** A standby, with the API's login: reads go there (docs/replicas.md). */
   TALLYSTICK_REPLICA_URL: postgresUrl.optional(),
-  /** A replica that is further behind is not read. */
   TALLYSTICK_REPLICA_LAG_MS_MAX: replicaLagMs.default(REPLICA_LAG_MS_DEFAULT),
-  /** Server and worker wait so long for `migrate`. */
+  /** Time that server and worker wait for `migrate`. */
   TALLYSTICK_SCHEMA_WAIT_SECONDS: schemaWaitSeconds.default(0),
-  /** For `migrate`: what it lets the two lesser logins log in with, where their URLs do not say. */
+  /** For `migrate`: passwords of the two restricted logins, if their URLs have none. */
   TALLYSTICK_API_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
-  // Each of the four keys may be in a file instead, which <name>_FILE names: src/run/key-files.ts.
-  // The other TALLYSTICK_DATABASE_… are parsed in src/db/connect/options.ts, which the command line shares.
+  // Each of the four keys may be in a file instead, named by <name>_FILE: src/run/key-files.ts.
+  // src/db/connect/options.ts parses the other TALLYSTICK_DATABASE_… variables, for the command line too.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
-  /** While the master key is replaced: the one that goes. */
   TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
   TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),
-  /** While the operator's key is replaced: the one that goes. */
   TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
-  /** Addresses of inner networks that webhooks may be delivered to. */
+  /** Private addresses that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
-  /** Witnesses that the worker has cosign each checkpoint; parsed below, because of what is allowed. */
+  /** Witnesses that cosign each checkpoint. Parsed below, because it depends on the allowances. */
   TALLYSTICK_WITNESSES: z.string().default(''),
-  /** Peers cosign each other's checkpoints. */
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(true),
   /** Web pages for people, at /console (docs/console.md). */
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
-  /** Fewest days that a rule of retention may have. By default six months, which Articles 19 and 26 of the EU AI Act ask for. */
+  /**
+   * Smallest number of days that a retention rule may have. Default: six months, as Articles 19 and 26 of the EU AI
+   * Act require.
+   */
   TALLYSTICK_RETENTION_DAYS_MIN: retentionDays.default(RETENTION_DAYS_MIN_DEFAULT),
-  /** Where the worker archives ledgers, and servers read what has left Postgres (docs/archive.md): s3://bucket/prefix or file:///directory. */
+  /**
+   * Where the worker archives ledgers, and servers read content that has left Postgres (docs/archive.md):
+   * s3://bucket/prefix or file:///directory.
+   */
   TALLYSTICK_ARCHIVE: z.string().optional(),
   TALLYSTICK_ARCHIVE_S3_ENDPOINT: url.optional(),
   TALLYSTICK_ARCHIVE_S3_REGION: z.string().optional(),
   TALLYSTICK_ARCHIVE_S3_PATH_STYLE: flag.default(false),
-  /** By S3's Object Lock. */
+  /** S3 Object Lock. */
   TALLYSTICK_ARCHIVE_LOCK_DAYS: numberUpTo('days', 1, ARCHIVE_LOCK_DAYS_MAX).optional(),
   TALLYSTICK_ARCHIVE_LOCK_MODE: z.enum(['GOVERNANCE', 'COMPLIANCE']).default('COMPLIANCE'),
   TALLYSTICK_ARCHIVE_SEAL_ENTRIES: numberUpTo('entries', 1, ARCHIVE_SEAL_ENTRIES_MAX).default(
@@ -166,16 +170,18 @@ const environment = z.object({
   TALLYSTICK_ARCHIVE_SEAL_SECONDS: numberUpTo('seconds', 0, ARCHIVE_SEAL_SECONDS_MAX).default(
     ARCHIVE_SEAL_SECONDS_DEFAULT,
   ),
-  /** Content of archived batches leaves Postgres when it is so old. */
+  /** Age at which content of archived entries leaves Postgres. */
   TALLYSTICK_ARCHIVE_KEEP_DAYS: numberUpTo('days', 0, ARCHIVE_KEEP_DAYS_MAX).optional(),
-  /** One line for each request that is answered. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(false),
   TALLYSTICK_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 } satisfies Record<ServerVariable | 'DATABASE_URL', z.ZodType>)
 
-/** An archive, and when a prefix of a ledger is sealed: with so many entries, or when its first one is so old. */
+/**
+ * An archive, and its policy: a prefix of a ledger is sealed when it has so many entries, or when its first entry is
+ * so old.
+ */
 type ArchiveSetting = {
   readonly place: ArchivePlace
   readonly policy: { readonly entries: number; readonly seconds: number }
@@ -188,21 +194,21 @@ export type Config = {
   readonly port: number
   readonly metricsPort: number | null
   readonly drainMs: number
-  /** null: one more than there are CPU cores. */
+  /** null: CPU cores + 1. */
   readonly threads: number | null
   readonly dataDir: string
   readonly publicUrl: string
   /** null: `publicUrl`. */
   readonly serverUrl: string | null
   readonly ownerUrl: string | null
-  /** As owner, of the database that gets a ledger that is moved. */
+  /** The owner's URL of the database to which a ledger is moved. */
   readonly targetOwnerUrl: string | null
   readonly apiUrl: string | null
   readonly workerUrl: string | null
   /** null: all reads go to the primary. */
   readonly replicaUrl: string | null
   readonly replicaLagMsMax: number
-  /** For whichever URL the process uses. */
+  /** Applies to each URL. */
   readonly database: DatabaseOptions
   readonly schemaWaitMs: number
   readonly loginPasswordFiles: { readonly api: string | null; readonly worker: string | null }
@@ -216,27 +222,26 @@ export type Config = {
   readonly peerWitnesses: boolean
   /** null: no traces. */
   readonly tracing: TracingOptions | null
-  /** For the log: variables of OpenTelemetry that are not used as they were set. */
+  /** For the log: OpenTelemetry variables that are ignored. */
   readonly tracingIgnored: readonly Ignored[]
   readonly console: boolean
   readonly retentionDaysMin: number
-  /** null: none. */
   readonly archive: ArchiveSetting | null
-  /** Where buckets are, also where no archive is set. */
+  /** S3 settings, also used by commands if no archive is configured. */
   readonly s3: S3Settings
   readonly logLevel: string
   readonly logRequests: boolean
 }
 
-/** Returns the configuration of this process (`parseConfig`). Warns of unknown variables on standard error. */
+/** Parses the environment of this process (`parseConfig`). Warns of unknown variables on standard error. */
 export function readConfig(): Config {
   for (const line of warnOfUnknown(process.env)) say(line)
   return parseConfig(process.env)
 }
 
 /**
- * Throws with every fault of the environment, by variable, and never with a value that is secret. A variable that is
- * empty counts as not set: that is how many tools hand on one that has no value.
+ * Parses the environment. Throws an Error that lists every fault by variable, and no secret value. An empty variable
+ * counts as unset, because many tools pass on unset variables that way.
  */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const notEmpty = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
@@ -299,7 +304,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
 
 type Outbound = { readonly TALLYSTICK_WITNESSES: string; readonly TALLYSTICK_OUTBOUND_ALLOW: Allowances }
 
-/** `values`: absent where something else is wrong, which is said first. */
+/** `values`: absent if another variable is invalid, which is reported first. */
 function readWitnesses(values: Outbound | undefined) {
   try {
     const { TALLYSTICK_WITNESSES: text = '', TALLYSTICK_OUTBOUND_ALLOW: allowances = [] } = values ?? {}
@@ -319,7 +324,7 @@ function s3Of(values: z.infer<typeof environment>): S3Settings {
   }
 }
 
-/** `values`: absent where something else is wrong, which is said first. */
+/** `values`: absent if another variable is invalid, which is reported first. */
 function readArchive(values: z.infer<typeof environment> | undefined) {
   if (values?.TALLYSTICK_ARCHIVE === undefined) return { setting: null, issues: [] }
   const days = values.TALLYSTICK_ARCHIVE_LOCK_DAYS
@@ -341,7 +346,7 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
   }
 }
 
-/** The value, or an error that names the variable to set. */
+/** Returns the value, or throws an error that names the variable to set. */
 export function required<T>(value: T | null, variable: string, purpose: string): T {
   if (value === null) throw new Error(`${variable} is not set: ${purpose}`)
   return value

@@ -11,13 +11,13 @@ type DatabaseLogins = {
   readonly apiUrl: string
   readonly workerUrl: string
   readonly names: LoginNames
-  /** Passwords that migrate sets; null if the URL came from outside, with its own password. */
+  /** Passwords for `migrate` to set; null if the configured URL has its own password. */
   readonly passwords: LoginPasswords
-  /** Where passwords that were made here are kept; null when none was. */
+  /** File with generated passwords; null: none were generated. */
   readonly file: string | null
-  /** `file` was not there: anybody who runs with passwords from before is locked out once these are set. */
+  /** True if `file` was missing. Processes that use older passwords are locked out once these are set. */
   readonly isNew: boolean
-  /** They log in with tokens of RDS: migrate lets them. */
+  /** True if the logins use RDS tokens, which `migrate` then permits. */
   readonly byRdsIam: boolean
 }
 
@@ -25,9 +25,11 @@ type LoginConfig = Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'> &
   Partial<Pick<Config, 'loginPasswordFiles' | 'loginsByRdsIam'>>
 
 /**
- * The two lesser logins: those of the URLs in the configuration; without one, of the owner's URL with a login that is named after the
- * database. Their passwords: from the URLs,
- * or files of their own; where neither says, they are made once and kept, readable by the owner only, in the data directory.
+ * Returns the two restricted logins.
+ *
+ * Names and addresses come from the configured URLs, otherwise from the owner's URL with a name that depends on the
+ * database. Passwords come from the URLs or from password files. Otherwise they are generated once and stored in the
+ * data folder, readable by the owner only.
  */
 export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins {
   const given = givenPasswords(config)
@@ -69,7 +71,7 @@ export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins
   }
 }
 
-/** null: the login's password is somebody else's business, or none. */
+/** null: the password is unknown here, or there is none. */
 function givenPasswords(config: LoginConfig): LoginPasswords {
   const { api, worker } = config.loginPasswordFiles ?? { api: null, worker: null }
   if (config.loginsByRdsIam && (api ?? worker) !== null) {
@@ -87,7 +89,7 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
     const kept = JSON.parse(text) ?? {}
     if (isPassword(kept.api) && isPassword(kept.worker)) return kept
   } catch {
-    // Not JSON: said below, without the text, which may hold half of a password.
+    // Not JSON: reported below, without the text, which may contain a part of a password.
   }
   throw new Error(
     `${file} does not hold the two passwords that migrate made: put it back from a backup; ` +
@@ -97,7 +99,7 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
 
 const isPassword = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** Hex, so that it needs no escaping in a URL. */
+/** Hex needs no escaping in a URL. */
 function makePassword(): string {
   return randomBytes(24).toString('hex')
 }
@@ -110,13 +112,14 @@ function nameOf(url: string | null): string | null {
   return url && decodeURIComponent(new URL(url).username)
 }
 
-/** Postgres cuts longer names off, so that two could become one. */
+/** Postgres truncates longer names, so two could become equal. */
 const NAME_BYTES_MAX = 63
 const DIGEST_DIGITS = 16
 
 /**
- * `tallystick_api` and `tallystick_worker` in a database `tallystick`; in one of another name also that name. Logins belong to the whole
- * Postgres, and a second deployment in it must not change the passwords of the first.
+ * Returns `tallystick_api` or `tallystick_worker`; if the database is not named `tallystick`, its name is appended.
+ * Logins belong to the whole Postgres server, and a second deployment in it must not change the passwords of the
+ * first.
  */
 function defaultName(part: keyof LoginNames, ownerUrl: string): string {
   const { pathname, username } = new URL(ownerUrl)

@@ -51,7 +51,6 @@ import { openArchivedContent, warnOfReleased } from './archived-content.ts'
 import { type Config, required } from './config.ts'
 import { getMasterKey } from './master-key.ts'
 
-/** Made by tools/build-console.ts. */
 const CONSOLE_DIR = resolve(import.meta.dirname, '..', '..', 'console', 'dist')
 
 export async function openDeps(
@@ -62,7 +61,7 @@ export async function openDeps(
   const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
   const masterKey = getMasterKey(config, 'it opens the signing key')
   const now = Date.now
-  // Ages are told by a clock that nobody sets back: a revoked key would be believed in for longer.
+  // A monotonic clock for ages: if the clock were set back, a revoked key would be accepted for longer.
   const steadyMs = () => performance.now()
   const stores = config.archive && (await openArchiveStores(config.archive.place))
   const archive = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
@@ -175,7 +174,7 @@ function openPools(
   return { readPool, searchPool, writePool }
 }
 
-/** null: there is none. One that is away does not keep a server from starting. */
+/** null: no replica is configured. An unreachable replica does not stop the server from starting. */
 async function openReplica(
   { replicaUrl, replicaLagMsMax: lagMsMax, database: options }: Config,
   { primary, archive, log }: { primary: pg.Pool; archive: ArchiveContent | null; log: Logger },
@@ -199,7 +198,10 @@ function openAppender(
   return appender
 }
 
-/** The one before counts beside another only: who takes the operator's key away means both. */
+/**
+ * Returns the operator's keys. The previous key is accepted only beside a current one: removing the operator's key
+ * means both.
+ */
 function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] {
   if (operatorKey === null) return []
   return previousOperatorKey === null ? [operatorKey] : [operatorKey, previousOperatorKey]

@@ -6,8 +6,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
- * Returns the environment with keys from files. /proc, pod descriptions and dumps show the environment of a process, but not mounted files. An
- * error names the variable, and shows nothing of a file.
+ * Returns the environment with keys read from files. /proc, pod descriptions and dumps show a process's environment,
+ * but not mounted files. An issue names the variable and shows nothing of the file's content.
  */
 export function readKeyFiles(env: Environment): {
   readonly env: Environment
@@ -34,7 +34,7 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
   try {
     const fd = openSync(file, 'r')
     try {
-      // The mode of the open file, so that nobody can exchange it in between.
+      // Checks the mode of the open file, so that nobody can replace the file in between.
       const { mode } = fstatSync(fd)
       if ((mode & 0o007) !== 0)
         return { fault: `${file} is open to every user of this machine: chmod 440, or less` }
@@ -48,7 +48,7 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
   }
 }
 
-/** One newline at the end is how most tools write a line. Any other space is a mistake of the file's author. */
+/** Most tools end a line with one newline. Any other space is a mistake. */
 function checkText(all: string, file: string): { readonly text: string } | { readonly fault: string } {
   if (all.length > KEY_FILE_BYTES_MAX) return { fault: `${file} holds more than a key` }
   const text = all.replace(/\r?\n$/, '')

@@ -5,9 +5,10 @@ import { Metrics } from '../observe/metrics/metrics.ts'
 import type { Service } from './run-process.ts'
 
 /**
- * Serves the metrics on a port of their own, which is not for the outside: they tell how much is written. A process that is
- * asked to stop answers as long as it can. A worker has no other port: it is asked here whether it lives and whether it has
- * started, neither of which asks the database. `others`: metrics of a process that is read together with this one.
+ * Serves metrics and probes on a separate port, which is not for the public: metrics show how much is written.
+ *
+ * A stopping process answers as long as it can. For a worker this is the only port, so it also has /livez and
+ * /readyz, which query no database. `others`: returns metrics of another process, which are merged.
  */
 export async function serveMetrics(
   metrics: Metrics,
@@ -53,7 +54,7 @@ export async function serveMetrics(
 const PATHS = ['/livez', '/readyz', '/metrics']
 const METHODS = ['GET', 'HEAD', 'OPTIONS']
 
-/** Starts `start` with metrics, and serves them for as long as it runs where the configuration gives a port. */
+/** Starts a service, and serves its metrics while it runs if a port is configured. */
 export async function withMetrics(
   config: { readonly host: string; readonly metricsPort: number | null },
   start: (metrics: Metrics) => Promise<Service>,

@@ -47,8 +47,8 @@ type Move = {
 }
 
 /**
- * `move-ledger`: as owner of both databases, moves a ledger while its deployments are running (docs/scale.md). The two
- * chain heads alone say how far it is, so a run that was killed is run again.
+ * `move-ledger`: as the owner of both databases, moves a ledger between running deployments (docs/scale.md). The two
+ * chain heads alone contain the progress, so after a crash run it again.
  */
 export const main = runsToEnd(
   {
@@ -89,7 +89,10 @@ function chooseWork(names: readonly string[], command: string | undefined): Work
   }
 }
 
-/** Freezes, copies, verifies, activates, switches, and leaves `moved` behind. */
+/**
+ * Closes the ledger at the source, copies, verifies, opens it at the target, switches requests, and marks the source
+ * as `moved`.
+ */
 async function moveLedger(move: Move, command: string | undefined): Promise<void> {
   const { ledger, ledgerId, source, target } = move
   const [here, there] = await readBoth(move)
@@ -121,12 +124,16 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
     console.log(`now send its requests there, and run: move-ledger finish ${ledger}`)
     return
   }
-  // An id has letters and digits only. A command that says much is not cut off in its midst.
+  // An id has letters and digits only, so it needs no quotes. The buffer is unlimited, so that a command with much
+  // output is not killed.
   await run('sh', ['-c', `export LEDGER=${ledger}; ${command}`], { maxBuffer: Number.POSITIVE_INFINITY })
   await finish(move)
 }
 
-/** The same rows; and a ledger that verifies from its first entry, with its newest checkpoint. */
+/**
+ * Throws unless both databases have the same rows, and the copy verifies from its first entry with its newest
+ * checkpoint.
+ */
 async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: Move): Promise<void> {
   for (const table of await listTenantTables(source)) {
     const [there, here] = await Promise.all([target, source].map((db) => digestRows(db, table, ledgerId)))
@@ -148,8 +155,8 @@ async function finish(move: Move): Promise<void> {
 }
 
 /**
- * Opens the target again, and throws, where it has more entries than the source, whatever closed it: an undo that was killed leaves it closed
- * before it has looked.
+ * Throws if the target has more entries than the source, after opening the target again, whoever closed it. A killed
+ * undo may have closed it before this check.
  */
 async function refuseGrown({ ledger, ledgerId, target }: Move, here: NonNullable<Standing>): Promise<void> {
   await waitForWriters(target)
@@ -159,7 +166,7 @@ async function refuseGrown({ ledger, ledgerId, target }: Move, here: NonNullable
   throw new Error(`${ledger} has ${size - here.size} more entries at the target: move it back instead`)
 }
 
-/** The target is closed first: at no moment are both open. */
+/** Closes the target first, so that never both are open. */
 async function undo(move: Move): Promise<void> {
   const { ledger, ledgerId, source, target } = move
   const [here, there] = await readBoth(move)
@@ -194,7 +201,10 @@ async function readBoth({ ledgerId, source, target }: Move): Promise<[Standing, 
   return [await readStanding(source, ledgerId), await readStanding(target, ledgerId)]
 }
 
-/** The deployments share the master key and the note key, and have the same schema. */
+/**
+ * Throws unless both deployments have the same master key, note key and schema. `mayDiffer`: another note key is
+ * fine.
+ */
 async function refuseOther(
   config: Config,
   source: pg.Client,

@@ -18,13 +18,11 @@ const LINES_MAX = 1_000
 const NOTE_CHARS_MAX = 1_000
 
 type Work = {
-  /** Arguments after the name, as the usage has them. */
   readonly takes?: string
   readonly help: string
   readonly run: (client: pg.Client, names: readonly string[], note: string | undefined) => Promise<void>
 }
 
-/** By name, in the order of the usage. */
 export const WORKS: Readonly<Record<string, Work>> = {
   faults: {
     help: 'ledgers that were found not to verify: no checkpoints, and no money moves',
@@ -54,8 +52,8 @@ const usages = Object.entries(WORKS).map(
 const usageWidth = Math.max(...usages.map(([usage]) => usage.length))
 
 /**
- * `operate`: what to do after an alarm (docs/runbooks). With the owner's login, not over HTTP: anybody who has
- * broken in to a server must not be able to switch the alarm off.
+ * `operate`: commands for after an alert (docs/runbooks). They use the owner's login and not HTTP: an attacker who
+ * controls a server must not be able to clear the alert.
  */
 export const main = runsToEnd(
   {
@@ -92,7 +90,7 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   console.log(`${ledger} is verified from where it was, and goes on: checkpoints, verdicts, settlements`)
 }
 
-/** All or nothing: something is changed only where the whole ledger then verifies, each signature and row. */
+/** Adds missing entries to the head. All or nothing: changes are committed only if the whole ledger then verifies. */
 async function mend(client: pg.Client, names: readonly string[]): Promise<void> {
   const [ledger] = names
   if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
@@ -116,7 +114,7 @@ async function mend(client: pg.Client, names: readonly string[]): Promise<void> 
   })
 }
 
-/** The worker's metrics say the same, and are absent just when no worker runs. */
+/** Prints the same numbers as the worker's metrics, which are absent if no worker runs. */
 async function showWaiting(client: pg.Client): Promise<void> {
   const { count, oldestSeconds } = await readWaitingFigures(client)
   const overdue = await countOverdue(client)

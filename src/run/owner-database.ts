@@ -2,7 +2,7 @@ import type { ArchiveContent } from '../db/connect/archive.ts'
 import { Database } from '../db/connect/connection.ts'
 import { type Config, required } from './config.ts'
 
-/** As the operators' commands come to it: what a server may not do, they may. */
+/** Opens the database with the owner's login, for operators' commands, which may do more than a server. */
 export function getOwnerDatabase(
   config: Config,
   what = 'the database',
@@ -11,7 +11,7 @@ export function getOwnerDatabase(
   return open(config, required(config.ownerUrl, 'DATABASE_URL', `${what}, as its owner's login`), archive)
 }
 
-/** The database that gets a ledger that is moved, as its owner. */
+/** Opens the database to which a ledger is moved, with the owner's login. */
 export function getTargetDatabase(config: Config, archive: ArchiveContent | null = null): Database {
   const meaning = "the database that gets the ledger, as its owner's login"
   return open(config, required(config.targetOwnerUrl, 'TALLYSTICK_TARGET_DATABASE_URL', meaning), archive)

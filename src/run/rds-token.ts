@@ -2,9 +2,9 @@ import { parseTokenRequest } from '../db/connect/token-request.ts'
 import { runsToEnd } from './run-to-end.ts'
 
 /**
- * `rds-token`: prints a token with which RDS and Aurora let this process' login in for 15 minutes, instead of a password: for
- * TALLYSTICK_DATABASE_PASSWORD_COMMAND. The credentials are those that the AWS SDK finds: a service account's (IRSA, Pod Identity),
- * the machine's, or the environment's.
+ * `rds-token`: prints a token that RDS and Aurora accept as a password for 15 minutes, for
+ * TALLYSTICK_DATABASE_PASSWORD_COMMAND. The AWS SDK finds the credentials: of a service account (IRSA, Pod Identity),
+ * of the machine, or in the environment.
  */
 export const main = runsToEnd(
   {
@@ -13,7 +13,7 @@ export const main = runsToEnd(
   },
   async () => {
     const { host, port, user, region } = parseTokenRequest(process.env)
-    // Loaded when it is asked for: importing it takes a tenth of a second.
+    // Loaded on demand: the import takes a tenth of a second.
     const { Signer } = await import('@aws-sdk/rds-signer')
     const signer = new Signer({ hostname: host, port, username: user, region })
     process.stdout.write(`${await signer.getAuthToken()}\n`)

@@ -39,21 +39,24 @@ type Resealed = {
   readonly webhookSecrets: number
   readonly apiKeySecrets: number
   readonly peerKeys: number
-  /** Secrets of archived documents, by piece. */
+  /** Key tables of archived documents, one for each piece. */
   readonly archiveKeys: number
-  /** How far ledgers were verified: one that is left under the previous key is verified from its first entry again. */
+  /**
+   * Cursors of verification. A cursor left under the previous key makes its ledger verify from the first entry again.
+   */
   readonly cursors: number
-  /** Rows that neither key had sealed: left as they are, and as useless as they were. */
+  /** Rows that neither key has sealed. They are left unchanged, and stay unusable. */
   readonly refused: number
 }
 
 /**
- * Seals under `current` whatever `previous` has sealed, as the owner: the secrets of webhooks, and the MACs that make rows of API keys,
- * of peers' keys and of the follower's cursors believed, a page in each transaction, and at last the deployment's own keys, with which everybody begins to seal under `current`.
- * Rows that `current` has sealed stay, so doing it again goes on where it ended, and finds what was sealed meanwhile. Throws, before
- * anything is changed, where a key of the deployment is sealed under neither.
+ * Seals under `current` everything that `previous` has sealed, as the owner. First the secrets of webhooks and
+ * archives and the MACs of API keys, peers' keys and cursors, one page in each transaction. Last the deployment's own
+ * keys: from then on all processes seal under `current`.
  *
- * Not one transaction over all: a revocation waits for the row of its key, within an append, and 40,000 of them took 19 s.
+ * Rows that `current` has sealed are skipped. So running it again continues, and finds rows that were sealed
+ * meanwhile. Throws before any change if a key of the deployment is sealed under neither. One transaction for
+ * everything would be too long: a revocation waits for its key's row, within an append, and 40,000 of them took 19 s.
  */
 export async function resealSecrets(
   client: pg.ClientBase,
@@ -85,14 +88,14 @@ export async function resealSecrets(
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
-      // Everybody has followed by now: sessions that the previous key has proven end.
+      // All processes use the new key by now, so sessions proven with the previous key may end.
       await keepMacKeys(client, keys.to.databaseKeys())
     }
     return done
   })
 }
 
-/** In a transaction in which no migration and no other run of this is at work. */
+/** Runs `work` in a transaction, while no migration and no other reseal runs. */
 function alone<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
   return withTransaction(client, async () => {
     await lockMigrations(client)
@@ -180,7 +183,7 @@ function renewCursorMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pas
   })
 }
 
-/** A row that was not authentic before is not made so. */
+/** A row with an invalid MAC gets no valid one. */
 function renewing<Row>(from: RowMac<Row>, to: RowMac<Row>) {
   return (row: Row, mac: Uint8Array | null): Buffer | 'current' | 'refused' => {
     if (to.isOf(row, mac)) return 'current'

@@ -29,8 +29,8 @@ const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or an addre
   --api-key-out FILE  gives a valid key of the ledger a new secret, and writes it there: API keys lose theirs. The file must not exist`
 
 /**
- * `restore-archive`: as the owner, brings a ledger from its archive into a migrated database that lacks it (docs/archive.md). One
- * transaction: one that was killed has left nothing, and is run again.
+ * `restore-archive`: as the owner, restores a ledger from its archive into a migrated database without it
+ * (docs/archive.md). One transaction: a killed run leaves nothing behind; run it again.
  */
 export const main = runsToEnd(
   {
@@ -78,7 +78,6 @@ export const main = runsToEnd(
 
 type Source = { readonly [Name in 'archive' | 'ledger' | 'archive-key']?: string | undefined }
 
-/** Throws UsageError where one is missing. */
 function requireSource({ archive, ledger, 'archive-key': keyFile }: Source) {
   if (archive === undefined) throw new UsageError('say with --archive where the ledger lies')
   if (ledger === undefined || !isId('led', ledger))
@@ -91,7 +90,6 @@ function requireSource({ archive, ledger, 'archive-key': keyFile }: Source) {
   return { place: archive, ledger, keyFile }
 }
 
-/** Now and then, on standard error. */
 function tellProgress(): (entries: number, total: number) => void {
   let toldMs = performance.now()
   return (entries, total) => {
@@ -102,8 +100,8 @@ function tellProgress(): (entries: number, total: number) => void {
 }
 
 /**
- * Opens the file before the work, which may take hours: a file that cannot be made is no reason to do that in vain. After a failure it is
- * removed, unless nobody knows whether the secret in it was committed.
+ * Opens the file before the work, which may take hours, so that it fails early if the file can't be created. After a
+ * failure the file is removed, unless its secret may have been committed.
  */
 async function withNewFile<T>(
   path: string | undefined,
@@ -125,7 +123,10 @@ async function withNewFile<T>(
   }
 }
 
-/** A new secret for a key that the chain has: a new key would be an entry, and the ledger takes none. Written before the commit. */
+/**
+ * Gives an existing key a new secret. A new key would need an entry, and the ledger is closed. The file is written
+ * before the commit.
+ */
 async function issueKey(
   client: pg.ClientBase,
   ledger: string,

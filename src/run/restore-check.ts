@@ -9,8 +9,8 @@ import { getOwnerDatabase } from './owner-database.ts'
 import { runsToEnd } from './run-to-end.ts'
 
 /**
- * `restore-check`: as the owner, before a server or worker is started on a restored database, or on a copy that is to be
- * tried. It reads, and does nothing else: nothing is closed, nothing delivered.
+ * `restore-check`: as the owner, checks a restored database, or a copy, before a server or worker starts on it. It
+ * only reads: nothing is closed or delivered.
  */
 export const main = runsToEnd(
   {
@@ -25,7 +25,7 @@ export const main = runsToEnd(
   },
 )
 
-/** A line for each ledger, and one for all; what is wrong, or null. */
+/** Prints a line for each ledger and a summary. Returns the fault; null: none. */
 async function check(dir: string): Promise<string | null> {
   const config = readConfig()
   const masterKey = config.masterKey && getMasterKey(config, 'it opens the keys')
@@ -53,7 +53,7 @@ function describe({ keptSize, report }: RestoredLedger): string {
   return `${formatReport(report)} kept=${keptSize ?? 'none'}`
 }
 
-/** Stable: scripts read it. */
+/** Scripts read this format: keep it stable. */
 function summarize(ledgers: readonly RestoredLedger[]): string {
   const there = ledgers.filter(({ report }) => report !== null)
   const bad = there.filter(({ report }) => !report!.ok).length

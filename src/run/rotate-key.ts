@@ -10,7 +10,7 @@ import { runsToEnd } from './run-to-end.ts'
 const HELP = `  --compromised-at TIME  also say that the keys that sign now were in other hands since TIME (RFC 3339, UTC)
   --force                even though an earlier rotation is not finished`
 
-/** `rotate-key`: as the owner, makes a new envelope key, to which the worker moves every ledger. */
+/** `rotate-key`: as the owner, makes a new envelope key. The worker moves every ledger to it. */
 export const main = runsToEnd(
   {
     name: 'rotate-key',
@@ -40,7 +40,7 @@ function parseTime(text: string | undefined): Date | null {
   const time = new Date(text)
   const isTime =
     /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(time.getTime())
-  // To Date 30 February is 2 March: the key would be trusted for two days more than was said.
+  // Date reads 30 February as 2 March: the key would be trusted for two days more than intended.
   if (!isTime || !isDay(text.slice(0, 10))) {
     throw new Error(`--compromised-at ${text} is no time such as 2026-11-20T12:00:00Z`)
   }

@@ -6,23 +6,25 @@ import { connectDirectly } from './connect-directly.ts'
 import { isHelp, refuseArguments } from './run-to-end.ts'
 
 /**
- * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
- * elsewhere; it returns when that should have happened.
+ * A running service. `drain` keeps serving while load balancers send new work elsewhere, and returns when they should
+ * have done so.
  */
 export type Service = { drain?(): Promise<void>; close(): Promise<void> }
 
 /**
- * systemd signals every process of a unit, and npm and tools/run.mjs pass on what they get: one stop arrives up to three times, at once.
+ * systemd signals every process of a unit, and npm and tools/run.mjs pass signals on. So one stop arrives up to three
+ * times at once.
  */
 const SAME_STOP_MS = 1_000
 
-/** After the drain, beyond this a shutdown is given up: longer than any request may take. */
+/** After this time a shutdown is aborted. Longer than any request may take. */
 export const CLOSE_MS_MAX = 25_000
 
 /**
- * Runs a service as a process: until SIGTERM, SIGINT or the end of its terminal, then closes it and exits with 0. SIGTERM comes from an orchestrator, which
- * balances load over the others: before it is closed the service is drained, until that is done or the next signal. A service that can't
- * start says why in one line and exits with 1. It takes no arguments but --help.
+ * Runs a service until SIGTERM, SIGINT or SIGHUP, closes it and exits with 0. Takes no arguments except --help.
+ *
+ * SIGTERM comes from an orchestrator with load balancers: the service is drained before it is closed, until that is
+ * done or the next signal comes. A service that can't start prints why in one line and exits with 1.
  */
 export async function runProcess(
   name: string,
@@ -45,7 +47,8 @@ export async function runProcess(
     process.exit(1)
   }
   const signals = new EventEmitter()
-  // Not `once`: under npm a Ctrl-C arrives twice, and the second would end the process while it closes.
+  // `once` would not do: under npm a Ctrl-C arrives twice, and the second signal would end the process while it
+  // closes.
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const isIgnored = name === 'SIGHUP' && isHangupIgnored()
     process.on(name, () => !isIgnored && signals.emit('signal', name))

@@ -5,8 +5,8 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 refuseFileOfCommand(process.argv[1] ?? '')
 
 /**
- * A command's file only says what the command does: as a script it would do nothing and exit with 0. Each of them imports this one, so here
- * it says how to start the command, and exits with 2.
+ * Exits with 2 if a command's file was started as a script, and prints how to start the command. Such a file only
+ * exports the command, so it would do nothing and exit with 0. Every command imports this module.
  */
 function refuseFileOfCommand(script: string): void {
   const { dir, name } = parse(existsSync(script) ? realpathSync(script) : '')
@@ -25,21 +25,23 @@ type ValuesOf<Options extends OptionTable> = ReturnType<
 
 type Description<Options extends OptionTable> = {
   readonly name: string
-  /** Arguments, as the usage has them; without: it takes none. */
+  /** Arguments, for the usage; absent: none. */
   readonly takes?: string
-  /** Lines below the usage: options, or where else its settings come from. */
+  /** Lines below the usage: options, or the source of its settings. */
   readonly help: string
   readonly options?: Options
-  /** Whether it takes words that are no options. */
+  /** True if it takes arguments that are no options. */
   readonly words?: boolean
 }
 
-/** The command was not called as its usage says. */
+/** Wrong arguments: the usage is printed. */
 export class UsageError extends Error {}
 
 /**
- * The `main` of a command that does one thing and ends. With --help it only prints the usage. `work` gets the parsed arguments and returns
- * the exit code, if it is not 0. A failure is a line on standard error and exit code 1; if the arguments were wrong, the usage follows.
+ * Makes the `main` of a command that does one thing and ends.
+ *
+ * With --help it only prints the usage. `work` gets the parsed arguments and returns the exit code, if it is not 0. A
+ * failure is one line on standard error and exit code 1; for wrong arguments the usage follows.
  */
 export function runsToEnd<const Options extends OptionTable = Record<never, never>>(
   description: Description<Options>,
@@ -53,7 +55,7 @@ export function runsToEnd<const Options extends OptionTable = Record<never, neve
       return
     }
     try {
-      // An argument that the command does not take MUST NOT be ignored: it may be a mistyped one.
+      // Unknown arguments MUST be refused: they may be misspelled.
       const parsed = parseArgs({ args: [...args], options: options ?? {}, allowPositionals: words })
       const code = await work(parsed.values as ValuesOf<Options>, parsed.positionals)
       if (code) process.exitCode = code

@@ -17,10 +17,12 @@ import { runProcess, type Service } from './run-process.ts'
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 
 /**
- * Opens the database, then listens. `drain` answers everything, but is not ready any more, and ends each connection with its next
- * answer, until load balancers have seen it: closing a kept-alive connection breaks a request that is on its way. `close` takes no new requests, answers those that it has, lets the appender
- * commit what it took, and closes the database. A slow reader of an export is cut off after `closeStreamsMs`: it
- * may take hours.
+ * Opens the database and starts to listen.
+ *
+ * `drain` answers every request but reports `not ready`, and ends each connection with its next answer, until load
+ * balancers have noticed. Closing idle connections at once would break requests on their way. `close` accepts no new
+ * requests, answers the running ones, lets the appender commit, and closes the database. Slow readers of an export
+ * are cut off after `closeStreamsMs`, because they may take hours.
  */
 export async function startServer(
   config: Config,
@@ -31,8 +33,8 @@ export async function startServer(
   const deps = await openDeps(config, log, metrics)
   const app = buildApp(deps)
   try {
-    // For the name `localhost` Fastify opens a server for each of its addresses, of which only the first would be ours to hold back
-    // and to drain.
+    // For the name `localhost` Fastify opens a server for each address. Our limits and the drain would apply to the
+    // first only.
     const { address } = await lookup(config.host)
     const url = await app.listen({ host: address, port: config.port, backlog: LISTEN_BACKLOG })
     return {
@@ -42,12 +44,12 @@ export async function startServer(
         await sleep(config.drainMs)
       },
       async close() {
-        // Node closes kept connections that are idle now; one that is busy would stay open after its answer.
+        // Node closes connections that are idle at this moment. A busy one would stay open after its answer.
         const beganAtMs = performance.now()
         const idle = setInterval(() => {
           app.server.closeIdleConnections()
-          // To Node one on which nothing was ever sent is not idle; clients and browsers open such to have them at hand.
-          // On one that was opened just now a request may be on its way.
+          // Node does not count an unused connection as idle; clients and browsers open such in advance. A request
+          // may be on its way on a connection that was just opened.
           if (performance.now() - beganAtMs < CLOSE_UNUSED_AFTER_MS) return
           for (const socket of deps.writeDeadlines.open) if (socket.bytesRead === 0) socket.destroy()
         }, CLOSE_IDLE_EVERY_MS)

@@ -16,7 +16,6 @@ import { runsToEnd } from './run-to-end.ts'
 const LEDGER = 'helm-test'
 const KEY = 'smoke'
 
-/** Where to look when a step fails. */
 const LOOK = {
   server:
     'do servers run (their log says why not), and does TALLYSTICK_URL, or else TALLYSTICK_PUBLIC_URL, lead to them from here?',
@@ -32,9 +31,11 @@ type Say = (line: string) => void
 type Target = { readonly url: string; readonly operatorKey: string; readonly checkpointMs?: number }
 
 /**
- * Tries a deployment from outside, after it was installed or changed: notarizes a record, waits until a worker has published a
- * checkpoint over it, and verifies the whole ledger against that. All of it in a ledger of its own, which it makes once; the key that
- * it makes is revoked, whatever happens. Returns the last line; throws StepFailed, which has been said.
+ * Tests a deployment from outside after an installation or a change: notarizes a record, waits for a worker's
+ * checkpoint over it, and verifies the whole ledger.
+ *
+ * It uses its own ledger, created once. It always revokes the key that it makes. Returns the last line; throws
+ * StepFailed, which was already printed.
  */
 export async function smoke(
   { url, operatorKey, checkpointMs = SMOKE_CHECKPOINT_MS_MAX }: Target,
@@ -86,7 +87,10 @@ async function notarizeAndVerify(
 
 const idOf = ({ id }: { readonly id: string }) => id
 
-/** One that is frozen has served; one that is closed as an older backup of itself is to be heard of. */
+/**
+ * Finds the ledger, or creates it. A frozen one is replaced; one that is closed as an older backup is used, so that
+ * the failure is reported.
+ */
 async function ensureLedger(
   operator: TallystickOperator,
   call: CallOptions,
@@ -109,7 +113,7 @@ async function waitForCheckpoint(
   }
 }
 
-/** It has been said which, why, and where to look. */
+/** A failed step. Its name, reason and advice were already printed. */
 export class StepFailed extends Error {}
 
 type Step = <T>(
@@ -119,7 +123,7 @@ type Step = <T>(
   describe?: (result: T) => string,
 ) => Promise<T>
 
-/** Runs a step and says how it went, in one line: two where it failed. */
+/** Runs a step and prints its result in one line; a failure takes two. */
 function makeStep(say: Say): Step {
   return async (name, look, run, describe) => {
     const beganAtMs = performance.now()
@@ -135,7 +139,7 @@ function makeStep(say: Say): Step {
   }
 }
 
-/** `smoke`: ends with INTEGRITY_OK and 0, or with 1. */
+/** `smoke`: exits with 0 and INTEGRITY_OK, or with 1. */
 export const main = runsToEnd(
   {
     name: 'smoke',

@@ -93,26 +93,26 @@ import { lowerPriority } from './lower-priority.ts'
 import { getMasterKey } from './master-key.ts'
 import { runProcess, type Service } from './run-process.ts'
 
-/** Parts that everything else is opened with; `closers`: in the order in which they were opened. */
+/** What all other parts are opened with. `closers`: in the order in which they were opened. */
 type Base = {
   readonly config: Config
-  /** null: no archive is set. */
+  /** null: no archive is configured. */
   readonly stores: ArchiveStores | null
-  /** A reader of the archive that has nothing yet; null: no archive is set. */
+  /** Opens an archive reader with an empty cache; null: no archive is configured. */
   readonly openContent: () => ArchiveContent | null
   readonly database: Database
   readonly masterKey: MasterKey
   readonly log: Logger
   readonly pool: pg.Pool
-  /** The database's: entries, requests and deliveries are stamped by it. */
+  /** Clock of the database, which stamps entries, requests and deliveries. */
   readonly clock: DatabaseClock
   readonly metrics: Metrics
-  /** null: no traces. */
+  /** null: tracing is off. */
   readonly tracing: Tracing | null
   readonly closers: (() => Promise<unknown>)[]
 }
 
-/** Starts all background work. `close` lets rounds that have begun finish. */
+/** Starts all background work. `close` lets running rounds finish. */
 export async function startWorker(
   config: Config,
   metrics = new Metrics(),
@@ -205,7 +205,6 @@ async function startWork(base: Base): Promise<Service> {
   }
 }
 
-/** Dependencies of the tables in register.ts. */
 async function openWorkDeps(given: Base, stopping: AbortSignal) {
   const { config, database, masterKey, log, pool, clock, metrics, tracing, closers } = given
   const { seed } = await getNoteKeySecret(pool, masterKey)
@@ -220,7 +219,7 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
   await kept.load(log)
   const restored = new RestoredLedgers({ pool, kept, log })
   watchRestoredLedgers(metrics, restored)
-  // Before anything is published, and before a server that waits for us listens.
+  // Runs before anything is published, and before a server that waits for the worker listens.
   await restored.checkAll()
   const faulty = new FaultyLedgers()
   const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
@@ -314,7 +313,7 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
   }
 }
 
-/** Connections and requests of their own: what endpoints do is no other work's concern. */
+/** Webhooks have their own connections and requests, so that slow endpoints affect nothing else. */
 function openLanes(
   { config, database, masterKey, log, clock, metrics, tracing, closers }: Base,
   floors: Pick<LanesDeps, 'envelopeKeys' | 'cursorMac' | 'awaitFloor'>,
@@ -345,7 +344,7 @@ function openLanes(
   return lanes
 }
 
-/** As with webhooks: what peers do is no other work's concern. */
+/** Peers have their own connections too. */
 function openDrains(
   { config, database, masterKey, log, clock, metrics, tracing, closers }: Base,
   signers: Signers,
@@ -379,7 +378,7 @@ function openDrains(
   return drains
 }
 
-/** As with webhooks: each witness is a lane of its own, and all peers together are one. */
+/** Each witness has its own sender; all peers share one. */
 function openWitnesses(
   { config, masterKey, log, pool, clock, metrics, closers }: Base,
   more: {
@@ -393,10 +392,10 @@ function openWitnesses(
   closers.push(async () => connector.close())
   const observe = makeWitnessObserver(metrics, config)
   const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: clock.now, observe, ...more }
-  // A clock that is set back would prolong the pauses of a lane; what is sent to peers says the time.
+  // A monotonic clock for the sender's pauses. Requests to peers still use the database's time.
   const openLane = (target: LaneTarget) => new WitnessLane({ ...deps, now: () => performance.now() }, target)
   const lanes = config.witnesses.map((witness) => openLane(namedWitness(deps, witness)))
-  // A peer that does not answer is no alarm: it is none of this operator's.
+  // Peers are not watched: this operator can't repair a peer that does not answer.
   watchWitnesses(metrics, lanes)
   if (!config.peerWitnesses) return lanes
   const answers = makeByteBudget(PEER_ANSWERS_BYTES_MAX)

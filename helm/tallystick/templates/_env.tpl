@@ -1,6 +1,6 @@
 {{/*
-The variables of a component's container: `dict "root" $ "component" "api"`. A name that stands twice is an error of server-side
-apply, and which of the two counts is anybody's guess before that: it is refused here.
+The variables of a component's container: `dict "root" $ "component" "api"`. A repeated name is refused here: server-side apply fails
+on it, and otherwise it is undefined which value applies.
 */}}
 {{- define "tallystick.env" -}}
 {{- $values := index .root.Values .component -}}
@@ -39,7 +39,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{ include "tallystick.env.tracing" . }}
 {{- end }}
 
-{{/* Where workers archive, and servers and `restore-check` read what has left Postgres. */}}
+{{/* Archive to which workers write, and from which servers and `operate` read content that has left Postgres. */}}
 {{- define "tallystick.env.archive" -}}
 {{- with .Values.archive -}}
 - { name: TALLYSTICK_ARCHIVE, value: {{ .url | quote }} }
@@ -78,7 +78,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{ include "tallystick.env.tracing" . }}
 {{- end }}
 
-{{/* The two URLs say how the logins are called. */}}
+{{/* The two URLs contain the names of the logins. */}}
 {{- define "tallystick.env.migrate" -}}
 {{ include "tallystick.env.owner" . }}
 - { name: TALLYSTICK_API_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "api" "user" .Values.database.api.user) | quote }} }
@@ -111,7 +111,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "folder" "/etc/tallystick/operator-key" "of" $current) }}
 {{- end }}
 
-{{/* Of servers and workers. */}}
+{{/* Variables of servers and workers. */}}
 {{- define "tallystick.env.process" -}}
 - { name: TALLYSTICK_HOST, value: {{ .Values.listenAddress | quote }} }
 - { name: TALLYSTICK_METRICS_PORT, value: "9464" }
@@ -129,7 +129,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- end }}
 {{- end }}
 
-{{/* The password is in a file, which is read for each connection, and in no URL: a Secret that changes is noticed. */}}
+{{/* The password is in a file and not in the URL. The file is read for each connection, so a changed Secret takes effect. */}}
 {{- define "tallystick.env.database" -}}
 {{- if eq (include "tallystick.databaseAuth" .) "iam" -}}
 - { name: TALLYSTICK_DATABASE_PASSWORD_COMMAND, value: node /app/src/run/command.ts rds-token }
@@ -169,7 +169,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "folder" "/etc/tallystick/operator-key" "of" .Values.operatorKey) }}
 {{- end }}
 
-{{/* A key, and while it is rotated the one before it: files, for /proc and `kubectl describe` show the environment. */}}
+{{/* A key, and during a rotation the previous one. In files, because /proc and `kubectl describe` show the environment. */}}
 {{- define "tallystick.env.key" -}}
 - { name: {{ .variable }}_FILE, value: {{ .folder }}/key }
 {{- with .of.previousKey }}

@@ -1,6 +1,6 @@
 {{/*
-Annotations of the migration's objects. As hooks they are there before everything else of the release, the Job after what it
-needs, and are gone when it has succeeded. dict "root" $ "weight" "0" "annotations" {…}
+Annotations of the migration's objects. As hooks they are created before everything else of the release, the Job last, and deleted
+when the Job has succeeded. dict "root" $ "weight" "0" "annotations" {…}
 */}}
 {{- define "tallystick.migrate.annotations" -}}
 {{- $hook := dict -}}
@@ -31,8 +31,8 @@ spec:
 {{- end }}
 
 {{/*
-A Job can't be changed. As a hook it is deleted before it is made anew; a plain one is another each time: by its revision, and by
-what it runs, because Argo CD knows of no revisions.
+A Job can't be changed. A hook is deleted before it is created again. A plain Job gets a new name each time, from the revision and
+from a hash of its template, because Argo CD has no revisions.
 */}}
 {{- define "tallystick.migrate.name" -}}
 {{- $fullname := include "tallystick.fullname" . -}}

@@ -3,7 +3,7 @@
 {{- end }}
 
 {{/*
-A name of at most .max characters: a longer one ends with a part of its digest, so that two names that begin alike stay two.
+A name of at most .max characters. A longer name is cut and ends with a part of its digest, so that different names stay different.
 dict "name" … "max" 40
 */}}
 {{- define "tallystick.short" -}}
@@ -14,7 +14,7 @@ dict "name" … "max" 40
 {{- end -}}
 {{- end }}
 
-{{/* At most 40 characters, so that what is made of it has 63 at most, and is a label. */}}
+{{/* At most 40 characters, so that names derived from it have at most 63 and are valid labels. */}}
 {{- define "tallystick.fullname" -}}
 {{- $name := include "tallystick.name" . -}}
 {{- if .Values.fullnameOverride -}}
@@ -26,14 +26,14 @@ dict "name" … "max" 40
 {{- end -}}
 {{- end }}
 
-{{/* What selects a component's pods. A Deployment's selector can't be changed: neither can this. */}}
+{{/* Selects a component's pods. Never change it, because a Deployment's selector can't be changed. */}}
 {{- define "tallystick.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "tallystick.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* Labels of an object. What the chart says goes before what commonLabels say. */}}
+{{/* Labels of an object. The chart's labels take precedence over commonLabels. */}}
 {{- define "tallystick.labels" -}}
 {{- $own := include "tallystick.selectorLabels" . | fromYaml -}}
 {{- $_ := set $own "app.kubernetes.io/part-of" "tallystick" -}}
@@ -44,8 +44,8 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{/*
-Labels of a pod: without the versions, which would restart pods that did not change. Runbooks select by part-of, which nameOverride
-does not change.
+Labels of a pod, without versions, which would restart unchanged pods. Runbooks select by part-of, because nameOverride does not
+change it.
 */}}
 {{- define "tallystick.podLabels" -}}
 {{- $own := include "tallystick.selectorLabels" . | fromYaml -}}
@@ -73,7 +73,7 @@ does not change.
 {{- end -}}
 {{- end }}
 
-{{/* Host name of publicUrl, without its port; in small letters, as routes want it. */}}
+{{/* Host name of publicUrl without the port, in lower case, as routes require. */}}
 {{- define "tallystick.publicHost" -}}
 {{- regexReplaceAll ":[0-9]+$" (get (urlParse .Values.publicUrl) "host") "" | lower -}}
 {{- end }}
@@ -94,7 +94,7 @@ does not change.
 {{- end -}}
 {{- end }}
 
-{{/* Whether a worker's volume can be written from several nodes. */}}
+{{/* True if several nodes can write to the workers' volume. */}}
 {{- define "tallystick.sharedVolume" -}}
 {{- if or (not .Values.worker.persistence.enabled) (eq .Values.worker.persistence.accessMode "ReadWriteMany") }}true{{ end -}}
 {{- end }}
@@ -103,7 +103,7 @@ does not change.
 {{- default (printf "%s-worker" (include "tallystick.fullname" .)) .Values.worker.persistence.existingClaim -}}
 {{- end }}
 
-{{/* The login that a component has. */}}
+{{/* Database login of a component. */}}
 {{- define "tallystick.login" -}}
 {{- has . (list "migrate" "operate") | ternary "owner" . -}}
 {{- end }}

@@ -1,9 +1,9 @@
-{{/* An address or a range as a range. */}}
+{{/* Converts an address or a range to a range. */}}
 {{- define "tallystick.cidr" -}}
 {{- if contains "/" . }}{{ . }}{{ else if contains ":" . }}{{ . }}/128{{ else }}{{ . }}/32{{ end -}}
 {{- end }}
 
-{{/* An IPv4 range as NAT64 has it (RFC 6052): a translator of the VPC leads from there to the same hosts, private ones too. */}}
+{{/* NAT64 range of an IPv4 range (RFC 6052). Through it a translator in the VPC reaches the same hosts, also private ones. */}}
 {{- define "tallystick.nat64" -}}
 {{- $part := regexSplit "[./]" . -1 -}}
 {{- $high := add (mul 256 (index $part 0)) (index $part 1) -}}
@@ -11,7 +11,7 @@
 {{- printf "64:ff9b::%x:%x/%d" $high $low (add 96 (index $part 4)) -}}
 {{- end }}
 
-{{/* Every public address, and none of blockedCIDRs, nor what a translator has for them. */}}
+{{/* All public addresses, without blockedCIDRs and their NAT64 ranges. */}}
 {{- define "tallystick.publicPeers" -}}
 {{- $v4 := list -}}
 {{- $v6 := list -}}
@@ -54,7 +54,7 @@
 {{- end }}
 {{- if eq (include "tallystick.databaseAuth" .) "iam" }}
 {{- with .root.Values.networkPolicy.awsCIDRs }}
-# Where the credentials come from that sign tokens.
+# Source of the credentials that sign tokens.
 - to:
     {{- range . }}
     - ipBlock: { cidr: {{ include "tallystick.cidr" . | quote }} }
@@ -72,7 +72,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Content that has left Postgres lies in the bucket: public addresses, as for workers. */}}
+{{/* Access to content that has left Postgres for a bucket: public addresses, as for workers. */}}
 {{- define "tallystick.egress.archive" -}}
 {{- if and (hasPrefix "s3://" .Values.archive.url) (not (kindIs "invalid" .Values.archive.keepDays)) -}}
 - to:
@@ -96,7 +96,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Webhooks and peers: public addresses on their ports, what outboundAllow names on any, as the worker itself has it. */}}
+{{/* Webhooks and peers, by the worker's own rules: public addresses on webhookPorts, and outboundAllow on every port. */}}
 {{- define "tallystick.egress.outbound" -}}
 - to:
     {{- include "tallystick.publicPeers" . | nindent 4 }}
@@ -114,7 +114,7 @@
 {{- end }}
 {{- end }}
 
-{{/* The port asks for no key, and asks the database each time. Probes of the node get there all the same. */}}
+{{/* The metrics port needs no key, and each scrape queries the database. Probes of the node are not affected. */}}
 {{- define "tallystick.ingress.metrics" -}}
 {{- with .Values.networkPolicy.metricsFrom -}}
 - from:

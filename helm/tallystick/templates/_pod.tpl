@@ -1,6 +1,6 @@
 {{/*
-What all pods have: `dict "root" $ "component" "api"`. What a component says about itself is added to what holds for all, and goes
-before it where both can't be.
+Fields of every pod: `dict "root" $ "component" "api"`. A component's own values are added to the top-level values, and take
+precedence over them.
 */}}
 {{- define "tallystick.podFields" -}}
 {{- $root := .root -}}
@@ -40,7 +40,7 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{/* Annotations of a pod, where there are any. */}}
+{{/* Annotations of a pod, if there are any. */}}
 {{- define "tallystick.podAnnotations" -}}
 {{- with merge dict (default dict (index .root.Values .component).podAnnotations) (default dict .root.Values.podAnnotations) }}
 annotations:
@@ -48,7 +48,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* What all containers have, besides name, arguments, ports and probes. */}}
+{{/* Fields of every container, without name, arguments, ports and probes. */}}
 {{- define "tallystick.containerFields" -}}
 image: {{ include "tallystick.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -131,7 +131,7 @@ volumeMounts:
 {{- end }}
 {{- end }}
 
-{{/* 288 is 0440: the group is the pod's. No subPath: such a mount is never renewed. */}}
+{{/* 288 is 0440; the group is the pod's. No subPath, because such a mount is never updated. */}}
 {{- define "tallystick.passwordVolume" -}}
 - name: {{ .name }}
   secret:
@@ -140,7 +140,7 @@ volumeMounts:
     items: [{ key: {{ .of.passwordKey | quote }}, path: password }]
 {{- end }}
 
-{{/* With the key before it, while there is one. A process refuses a key that others than its user and group can read. */}}
+{{/* A key, with the previous one if there is one. A process refuses a key that all users can read. */}}
 {{- define "tallystick.keyVolume" -}}
 - name: {{ .name }}
   secret:
@@ -153,18 +153,18 @@ volumeMounts:
       {{- end }}
 {{- end }}
 
-{{/* Servers let the operator in, and the test makes a ledger. */}}
+{{/* Servers check the operator's key; the test creates a ledger with it. */}}
 {{- define "tallystick.hasOperatorKey" -}}
 {{- if and .root.Values.operatorKey.existingSecret (has .component (list "api" "test")) }}true{{ end -}}
 {{- end }}
 
-{{/* Evenly over zones and nodes; of a rollout the new pods among themselves. */}}
+{{/* Spreads pods evenly over zones and nodes. During a rollout, only the new pods are counted. */}}
 {{- define "tallystick.topologySpread" -}}
 {{- range .root.Values.topologySpreadKeys }}
 - maxSkew: 1
   topologyKey: {{ . | quote }}
   whenUnsatisfiable: {{ $.root.Values.topologySpreadWhenUnsatisfiable }}
-  # Tainted nodes, as those of a zone that is lost, hold no place that would have to be filled first.
+  # Tainted nodes, such as those of a lost zone, are not counted. Otherwise pods would have to be placed there first.
   nodeTaintsPolicy: Honor
   labelSelector:
     matchLabels:
@@ -173,7 +173,7 @@ volumeMounts:
 {{- end }}
 {{- end }}
 
-{{/* dict "probe" .startup "path" "/livez" "port" "http" "failureThreshold" 30 (where the probe has none) */}}
+{{/* dict "probe" .startup "path" "/livez" "port" "http" "failureThreshold" 30 (if the probe has none) */}}
 {{- define "tallystick.probe" -}}
 httpGet: { path: {{ .path }}, port: {{ .port }} }
 periodSeconds: {{ int .probe.periodSeconds }}
@@ -181,7 +181,7 @@ timeoutSeconds: {{ int .probe.timeoutSeconds }}
 failureThreshold: {{ default .failureThreshold .probe.failureThreshold | int }}
 {{- end }}
 
-{{/* A start takes a minute at most, and what it waits for the schema. */}}
+{{/* A start takes at most a minute, plus the wait for the schema. */}}
 {{- define "tallystick.startFailures" -}}
 {{- $seconds := add 60 (include "tallystick.schemaWaitSeconds" .root | int) -}}
 {{- div (add $seconds (sub (int .periodSeconds) 1)) (int .periodSeconds) -}}

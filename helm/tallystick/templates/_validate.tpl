@@ -3,8 +3,8 @@
 {{- end }}
 
 {{/*
-What a schema can't say, or not so that one knows what to do: values that are missing, and values that contradict each other. All
-that is wrong is said at once.
+Checks what a schema can't express, or only with an unclear message: missing values, and values that contradict each other. Reports
+all faults at once.
 */}}
 {{- define "tallystick.validate" -}}
 {{- $faults := concat
@@ -34,7 +34,7 @@ that is wrong is said at once.
 {{- end }}
 {{- end }}
 
-{{/* Hosts are names or IP addresses, and what routes name are names. */}}
+{{/* Hosts must be names or IP addresses; routes need names. */}}
 {{- define "tallystick.validate.addresses" -}}
 {{- $database := .Values.database -}}
 {{- $hosts := dict "database.host" $database.host "database.owner.host" $database.owner.host "database.replica.host" $database.replica.host -}}
@@ -60,7 +60,7 @@ that is wrong is said at once.
 {{- if and (le (len .) 253) (regexMatch "^([A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)([.][A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*[.]?$" .) (not (regexMatch "^[0-9.]+$" .)) }}true{{ end -}}
 {{- end }}
 
-{{/* An IP address of either kind; one of IPv6 has two colons at least, eight groups at most, and one `::`. */}}
+{{/* True for an IPv4 or IPv6 address. IPv6 has at least two colons, and eight groups, or fewer with one `::`. */}}
 {{- define "tallystick.isAddress" -}}
 {{- $v4 := "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])([.](25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}" -}}
 {{- $groups := len (regexFindAll "[0-9A-Fa-f]+" . -1) -}}
@@ -72,8 +72,8 @@ that is wrong is said at once.
 {{- end }}
 
 {{/*
-What Kubernetes would refuse to change, but only after the migration has run. Nothing is known of the cluster in `helm template`, and so
-under Argo CD.
+Refuses changes that Kubernetes would refuse too, but only after the migration has run. `helm template`, and so Argo CD, does not
+know the cluster, so there nothing is checked.
 */}}
 {{- define "tallystick.validate.immutable" -}}
 {{- $namespace := .Release.Namespace -}}

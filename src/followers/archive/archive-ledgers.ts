@@ -6,10 +6,10 @@ import { ARCHIVE_LEDGERS_PER_ROUND, ARCHIVE_ROUND_MS } from '../limits.ts'
 import { type SealDeps, sealPrefix } from './seal-prefix.ts'
 
 export type ArchiveDeps = SealDeps & {
-  /** A prefix is sealed with so many entries, or when its first one is so old. */
+  /** A prefix is sealed when it has so many entries, or when its first entry is so old. */
   readonly policy: { readonly entries: number; readonly seconds: number }
   readonly stopping: AbortSignal
-  /** Ledgers whose archive does not take their next prefix. */
+  /** Ledgers whose next prefix could not be archived. */
   readonly unarchived: FaultyLedgers
   readonly observeSeal?: (outcome: 'sealed' | 'failed') => void
   readonly log: {
@@ -19,8 +19,11 @@ export type ArchiveDeps = SealDeps & {
 }
 
 /**
- * One round: the next prefix of each ledger that is due, of as many as its time allows; more in the next one, after a rest. A ledger's fault
- * is logged and holds up no other. Returns whether there is more to do at once. Throws ArchiveStoreError where the store fails: that concerns all of them.
+ * Archives the next prefix of each due ledger, as many as the round's time allows. Returns whether to call again at
+ * once.
+ *
+ * A fault of a ledger is logged and does not stop the others. Throws ArchiveStoreError if the store fails, because
+ * that affects all ledgers.
  */
 export async function archiveLedgers(deps: ArchiveDeps): Promise<boolean> {
   const due = await listDueArchives(deps.pool, { ...deps.policy, limit: ARCHIVE_LEDGERS_PER_ROUND })

@@ -9,8 +9,10 @@ import { DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 
 /**
- * Destroys the keys of erased documents of one ledger in each piece of the archive that may hold them: one, and others that a killed
- * worker has begun. To be done in the transaction that takes the documents away, before that; harmless if done twice.
+ * Destroys the keys of erased documents of one ledger in the archive. Usually one piece has them; pieces that a
+ * killed worker began may have them too.
+ *
+ * Call it in the transaction that removes the documents, before they are removed. Calling it twice is harmless.
  */
 export async function destroyDocumentKeys(
   client: pg.ClientBase,
@@ -38,7 +40,7 @@ export async function destroyDocumentKeys(
 
 export type ErasedDocument = Pick<PendingErasure, 'subjectId' | 'document' | 'documentSeq'>
 
-/** Destroys the document's key in a piece that begins at `fromSeq`; false where the piece has none. */
+/** Destroys the document's key in the piece that begins at `fromSeq`. Returns false if the piece has none. */
 export function destroyIn(keys: DocumentKeys, fromSeq: number, erasure: ErasedDocument): boolean {
   const offset = erasure.documentSeq - fromSeq
   if (offset < 0 || offset >= ARCHIVE_PIECE_ENTRIES_MAX) return false

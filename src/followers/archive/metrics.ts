@@ -10,7 +10,7 @@ import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
 import type { ArchiveDeps } from './archive-ledgers.ts'
 import type { ReleaseDeps } from './release-content.ts'
 
-/** How far ledgers are archived, and what hears of prefixes and objects. */
+/** Adds gauges of archived ledgers. Returns observers of seals and objects. */
 export function watchArchive(
   metrics: Metrics,
   pool: pg.Pool,
@@ -60,7 +60,7 @@ export function watchArchive(
   }
 }
 
-/** Reads of what has left Postgres. With `npm start` the server and the worker share one figure. */
+/** Returns an observer of reads from the archive. With `npm start` server and worker share one histogram. */
 export function watchArchiveReads(metrics: Metrics): NonNullable<ArchivedContentDeps['observe']> {
   const known = metrics.registry.getSingleMetric(READS) as Histogram<'outcome'> | undefined
   const reads = known ?? makeReads(metrics)
@@ -83,7 +83,7 @@ function makeReads(metrics: Metrics): Histogram<'outcome'> {
 
 const READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** Content that leaves Postgres, and what hears of it. */
+/** Adds gauges of content that left Postgres. Returns an observer of it. */
 export function watchRelease(
   metrics: Metrics,
   pool: pg.Pool,

@@ -32,27 +32,28 @@ import type { ArchiveDeps } from './archive-ledgers.ts'
 
 export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
   readonly pool: pg.Pool
-  /** Content leaves when its entry is so old. */
+  /** Age in days at which an entry's content leaves Postgres. */
   readonly keepDays: number
-  /** A reader that has nothing yet: each piece is read back once more before its content leaves. */
+  /** Opens a reader with an empty cache: each piece is read back once more before its content leaves. */
   readonly openContent: () => ArchiveContent
-  /** Ledgers of which a piece is not there, or does not hold what Postgres does. */
+  /** Ledgers with a piece that is missing in the archive or differs from Postgres. */
   readonly unreleased: FaultyLedgers
-  /** Hears of what has left, and of the bytes that were compared for it. */
+  /** Called after content has left, with the number of compared bytes. */
   readonly observeRelease?: (released: Released, bytes: number) => void
 }
 
-/** The round's time, as it is left for a piece. */
 type PieceTime = {
   readonly isOver: () => boolean
-  /** Hears that the piece is here. */
+  /** Call when the piece was downloaded: it gets RELEASE_PIECE_MS_MIN from then on. */
   readonly fetched: () => void
 }
 
 /**
- * One round: pieces of archives, of all ledgers, whose content leaves Postgres (docs/archive.md#content-that-leaves-postgres). Returns whether
- * there is more to do at once. *Crash at any time: what has left stays out, and the piece is gone on with.* A ledger's fault is logged, and
- * holds up no other.
+ * Removes content of archived pieces from Postgres, of all ledgers (docs/archive.md#content-that-leaves-postgres).
+ * Returns whether to call again at once.
+ *
+ * A fault of a ledger is logged and does not stop the others. *Crash at any time: what has left stays out, and the
+ * piece is continued.*
  */
 export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
   const due = await listDueReleases(deps.pool, {
@@ -84,7 +85,10 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
   return released > 0
 }
 
-/** Throws where the archive does not hold just what is here. `roundEndsAtMs`: the next one goes on. */
+/**
+ * Removes one piece's content. Throws if the archive's content differs from ours. After `roundEndsAtMs` the next
+ * round continues.
+ */
 async function releasePiece(deps: ReleaseDeps, piece: DueRelease, roundEndsAtMs: number): Promise<Released> {
   const content = deps.openContent()
   let endsAtMs = roundEndsAtMs
@@ -123,7 +127,7 @@ async function releaseChunks(
   return released
 }
 
-/** Takes envelopes out, after the chunks: its last call says that the piece has left. */
+/** Removes envelopes, after the chunks. Its last call marks the piece as done. */
 async function releaseEnvelopes(
   { pool, observeRelease }: ReleaseDeps,
   content: ArchiveContent,
@@ -153,7 +157,7 @@ async function releaseEnvelopes(
   return released
 }
 
-/** Throws unless the archive gives back each envelope, byte for byte. */
+/** Throws unless the archive returns each envelope unchanged, byte for byte. */
 async function compareEnvelopes(
   content: ArchiveContent,
   { ledgerId, size }: DueRelease,
@@ -166,7 +170,10 @@ async function compareEnvelopes(
   }
 }
 
-/** A chunk whose records the archive gives back, byte for byte, but for their metadata, which stay. */
+/**
+ * Compares a chunk with the archive's copy. All but the metadata must be equal, byte for byte; the metadata stay in
+ * Postgres.
+ */
 async function compare(content: ArchiveContent, piece: DueRelease, row: ChunkHere): Promise<LeavingChunk> {
   const { seq, chunk, firstRecordId, count, erasures } = row
   const here = decodeChunk(row.content, count)

@@ -48,16 +48,17 @@ import { type Piece, readPieces } from './write-piece.ts'
 export type SealDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
-  /** This worker, for claims. */
   readonly workerId: Uuid
   readonly stores: ArchiveStores
   readonly observeObject?: ObserveObject
 }
 
 /**
- * Archives a ledger's next prefix, up to a checkpoint: every object, each read back; the seal that names them; the checkpoint that
- * readers begin with; and at last the position. Returns the new size, or null where another worker has it. *Crash at any time: the
- * objects that are there are found again, and a seal that is there is taken as it is.* Throws ArchiveConflict, ArchiveStoreError.
+ * Archives a ledger's next prefix, up to a checkpoint. Writes the objects and reads each back, then the seal that
+ * names them, then the checkpoint at which readers begin, and last the position.
+ *
+ * Returns the new size; null if another worker has the claim, or no checkpoint is ahead. Throws ArchiveConflict,
+ * ArchiveStoreError. *Crash at any time: existing objects are found again, and an existing seal is used as it is.*
  */
 export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<number | null> {
   const { pool, workerId } = deps
@@ -67,7 +68,7 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   const store = deps.stores.of(formatId('led', ledgerId))
   try {
     const there = await readNewest(store, due)
-    // Further than the position says: a worker was killed in between.
+    // Set if a worker was killed before it moved the position.
     const bounds = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
     const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null
@@ -87,7 +88,7 @@ type Sealed = { readonly sealDigest: Uint8Array; readonly pieces: readonly Piece
 
 type Target = { readonly size: number; readonly note: string; readonly claim: Claim }
 
-/** A claim that a worker keeps while it works: one that has lost it MUST NOT write the seal or the checkpoint. */
+/** A claim that is renewed during the work. A worker that has lost it MUST NOT write the seal or the checkpoint. */
 class Claim {
   readonly #ask: () => Promise<boolean>
   #takenMs = 0
@@ -101,12 +102,12 @@ class Claim {
     return this.#ask()
   }
 
-  /** Throws ArchiveStoreError where another worker has it. */
+  /** Renews the claim. Throws ArchiveStoreError if another worker has it. */
   async keep(): Promise<void> {
     if (!(await this.take())) throw lost()
   }
 
-  /** The same, now and then: to be called with each object. */
+  /** Renews the claim from time to time. Call it for each object. */
   async keepLong(): Promise<void> {
     if (performance.now() - this.#takenMs >= ARCHIVE_CLAIM_RENEWED_EVERY_MS) await this.keep()
   }
@@ -116,7 +117,10 @@ function lost(): ArchiveStoreError {
   return new ArchiveStoreError('it took so long that another worker went on with it')
 }
 
-/** The size of the archive's checkpoint, if it is beyond the position. Throws ArchiveConflict where it is not the one that was written. */
+/**
+ * Returns the size of the archive's checkpoint if it is beyond the position, otherwise null. Throws ArchiveConflict
+ * if checkpoint or seal are not the ones that were written.
+ */
 async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive): Promise<number | null> {
   const newest = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
   const size = newest === null ? 0 : parseCheckpoint(newest.toString('utf8')).checkpoint.size
@@ -133,7 +137,10 @@ async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive)
   return size > from ? size : null
 }
 
-/** The seal of this size that a worker wrote before it was killed, if its objects are there. */
+/**
+ * Finds the seal of this size that a killed worker wrote. null: none. Throws ArchiveConflict if it or one of its
+ * objects differs.
+ */
 async function findSeal(
   deps: SealDeps,
   store: ArchiveStore,
@@ -158,7 +165,7 @@ async function findSeal(
   return { sealDigest: Buffer.from(sha256Hex(bytes), 'hex'), pieces: piecesOf(seal) }
 }
 
-/** Signed text of a note: cosignatures come later. */
+/** Returns the signed text of a note. Cosignatures are added later, so they are left out. */
 const textOf = (note: string) => note.slice(0, note.indexOf('\n\n'))
 
 async function writeSeal(
@@ -205,7 +212,7 @@ async function writeSeal(
   return { sealDigest: Buffer.from(sha256, 'hex'), pieces: piecesOf(seal) }
 }
 
-/** Throws ProofError where a verifier would refuse the piece: nothing is written then. */
+/** Writes one piece. Throws ProofError before anything is written if a verifier would refuse the piece. */
 async function writePiece(
   deps: SealDeps,
   store: ArchiveStore,
@@ -225,8 +232,8 @@ async function writePiece(
 }
 
 /**
- * Read before, for a worker that woke up late must not put an older one there; and after, for a store that keeps the one before would have
- * readers miss all that came since.
+ * Replaces the archive's checkpoint. It is read before: a worker that woke up late must not write an older one. It is
+ * read after: with a store that ignored the write, readers would miss everything since.
  */
 async function replaceCheckpoint(store: ArchiveStore, { size, note, claim }: Target): Promise<void> {
   const before = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)

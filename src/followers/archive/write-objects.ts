@@ -4,7 +4,7 @@ import { ARCHIVE_OBJECT_BYTES_MAX } from '../../verify/archive/limits.ts'
 import type { ArchiveObject } from '../../verify/archive/seal.ts'
 import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
 
-/** An object of this name is there, with another content. Nothing that the worker may do about it. */
+/** The archive has an object of this name with different content. The worker cannot repair that. */
 export class ArchiveConflict extends Error {
   constructor(name: string, finding: string) {
     super(`the archive's ${name} ${finding}`)
@@ -12,12 +12,11 @@ export class ArchiveConflict extends Error {
   }
 }
 
-/** Hears of each object that was written and read back. */
 export type ObserveObject = (bytes: number) => void
 
 /**
- * Writes an object unless it is there, reads it back, and compares. Throws ArchiveConflict where another one was there before, and
- * ArchiveStoreError where the store did not keep what it was given.
+ * Writes an object unless it exists, reads it back and compares. Throws ArchiveConflict if another one existed, and
+ * ArchiveStoreError if the store did not store the bytes.
  */
 export async function writeObject(
   store: ArchiveStore,

@@ -22,13 +22,13 @@ export type Piece = {
   readonly end: number
   /** Compressed. */
   readonly lines: Buffer
-  /** null: none of its entries has a document that is left. */
+  /** null: no entry has a document that is not erased. */
   readonly documents: Buffer | null
 }
 
 type PieceDeps = { readonly pool: pg.Pool; readonly masterKey: MasterKey }
 
-/** The entries from `from` up to, not including, `size`, in pieces of a bounded size. */
+/** Reads the entries from `from` up to, not including, `size`, in pieces of a bounded size. */
 export async function* readPieces(
   deps: PieceDeps,
   ledgerId: Uuid,
@@ -43,8 +43,8 @@ export async function* readPieces(
 }
 
 /**
- * The key is there before a document is read. So an erasure either finds the key, and destroys it; or its entry was committed before,
- * and the document is not read any more.
+ * Reads one piece. Its keys are stored before any document is read. So an erasure either finds the key and destroys
+ * it, or was committed before, and the document is not read any more.
  */
 async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: number): Promise<Piece> {
   const keys = await getKeys(deps, ledgerId, from)
@@ -62,7 +62,7 @@ async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: 
     for (const { item, text } of entry.documents) {
       if (slice.isOver) await slice.next()
       const key = keys.find(documentPlace(seq - from, item))
-      // Destroyed meanwhile: the line still says that nobody has erased it, and its reader finds the entry that did.
+      // Destroyed meanwhile. The line still says that the document is not erased; its reader finds the erasing entry.
       const sealed = text === null || key === null ? NO_DOCUMENT : sealDocument(text, key)
       if (sealed !== NO_DOCUMENT) hasDocument = true
       documents.push(sealed)

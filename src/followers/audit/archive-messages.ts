@@ -3,21 +3,26 @@ import type { ArchiveContent, ChunkInArchive, EnvelopesInArchive } from '../../d
 import { ARCHIVE_UNTOLD, ArchiveFault, archiveUnavailable } from '../../db/connect/archive.ts'
 import { alone, aloneTogether } from '../../proof/bytes.ts'
 
-/* How the thread of an audit reads what has left Postgres: it asks its process, which has the keys. */
+/*
+ * Messages by which an audit's thread reads archived content. The thread sends requests to its process, which has the
+ * keys.
+ */
 
-/** A chunk, or envelopes of a bundle. */
 type Question = { readonly chunk: ChunkInArchive } | { readonly envelopes: EnvelopesInArchive }
 
 export type AskedContent = Question & { readonly asked: number }
 
-/** `found`: the chunk's content, or each envelope; `fault`: the archive has lost or changed it; `failure`: nobody knows. */
+/**
+ * Response: `found`: the chunk's content, or each envelope; `fault`: the archive has lost or changed it; `failure`:
+ * the read failed.
+ */
 export type AnsweredContent = { readonly answered: number } & (
   | { readonly found: readonly Uint8Array[] }
   | { readonly fault: string }
   | { readonly failure: string }
 )
 
-/** Answers a question of a thread. `archive` null: this process has no archive. */
+/** Answers a thread's request. `archive`: null if this process has no archive. */
 export async function answerContent(
   archive: ArchiveContent | null,
   asked: AskedContent,
@@ -25,7 +30,7 @@ export async function answerContent(
   const answered = asked.asked
   try {
     if (archive === null) throw new Error(ARCHIVE_UNTOLD)
-    // A message takes along all of the memory that they are parts of.
+    // Copied, because a message transfers the whole buffer that a view belongs to.
     const found =
       'chunk' in asked
         ? [alone(await archive.read(asked.chunk))]
@@ -37,7 +42,7 @@ export async function answerContent(
   }
 }
 
-/** The thread's end. `say`: to its process. */
+/** The thread's side. `say`: sends a message to the process. */
 export class AskingContent implements ArchiveContent {
   readonly #say: (message: AskedContent) => void
   readonly #port: MessagePort

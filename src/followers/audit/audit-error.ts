@@ -2,10 +2,10 @@ import { AUDIT_ERRORS, type AuditError, type AuditErrorCode } from '../../db/aud
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { ApiError } from '../../errors.ts'
 
-/** A code of the system or of Postgres, such as EACCES or 57014: the one part of an unknown error that tenants may read. */
+/** A code of the system or of Postgres, such as EACCES or 57014. Of an unknown error, tenants may read only this. */
 const SYSTEM_CODE = /^[A-Z0-9_]{3,64}$/
 
-/** Why an attempt at an audit failed, in our own words. The worker's log has the error itself. */
+/** Describes why an audit failed, in our own words. The worker's log has the error itself. */
 export function toAuditError(error: unknown): AuditError {
   const code = codeOf(error)
   const systemCode = (error as { code?: unknown }).code
@@ -14,7 +14,7 @@ export function toAuditError(error: unknown): AuditError {
 }
 
 function codeOf(error: unknown): AuditErrorCode {
-  // An error of the thread arrives as a copy, with its own properties and without its class.
+  // A thread's error arrives as a copy that has its properties but not its class.
   const { kind } = error as { kind?: unknown }
   if (typeof kind === 'string' && Object.hasOwn(AUDIT_ERRORS, kind)) return kind as AuditErrorCode
   if (error instanceof ApiError) return error.code === 'archive_unavailable' ? error.code : 'unavailable'

@@ -9,18 +9,18 @@ import { AskingContent } from './archive-messages.ts'
 import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 
 /*
- * One audit, in a thread of its own: it takes minutes of CPU for millions of entries, and everybody else in the process and on
- * the machine goes first.
+ * Runs one audit in its own thread. It takes minutes of CPU for millions of entries, so everything else in the
+ * process and on the machine has priority.
  */
 const { url, options, ledger, checkpoints } = workerData as AuditTask
 const say = (message: AuditMessage) => parentPort!.postMessage(message)
 
-// Elsewhere it would be the whole process' niceness.
+// On other systems this would change the niceness of the whole process.
 if (process.platform === 'linux') raiseNiceness(() => AUDIT_NICENESS_MIN)
 
 /**
- * Sleeps after each portion, some tens of milliseconds of work, so that this takes no more than its share of a core: a low priority
- * alone left single records at 80 % of the ceiling a p50 of 1.4 s while an audit ran.
+ * Sleeps after each range (tens of milliseconds of work), so that the audit stays within its share of a core. With
+ * low priority alone, single records at 80 % of maximum throughput had a p50 of 1.4 s during an audit.
  */
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 let [usedMs, endedAt] = [threadCpuMs(), performance.now()]
@@ -36,8 +36,8 @@ const report = await verifyLedger(
   database(new Database(url, options, null, new AskingContent(parentPort!, say)), ledger),
   {
     checkpoints,
-    // The newest checkpoint that was ever signed is kept outside, and among these: behind it nothing was, and a fault would see to it
-    // that nothing ever is.
+    // The newest checkpoint that was ever signed is stored outside and is among these, so nothing behind it was
+    // signed. A fault would make sure that nothing ever is.
     lateTail: 'noticed',
     threads: 1,
     onProgress({ entries, total }) {
@@ -50,5 +50,5 @@ const report = await verifyLedger(
   },
 )
 say({ report })
-// It hears its process' answers until then.
+// Until here the port receives the process' answers.
 parentPort!.close()

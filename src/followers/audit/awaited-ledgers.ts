@@ -1,11 +1,13 @@
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Ledgers in which money waits for the follower: it looks at these at once, and at the others when their turn comes. */
+/**
+ * Ledgers with a settlement that waits for verification. The follower verifies them at once, and the others
+ * round-robin.
+ */
 export class AwaitedLedgers {
   readonly #wake: () => void
   readonly #ledgers = new Set<Uuid>()
 
-  /** `wake`: the follower, which may rest. */
   constructor(wake: () => void) {
     this.#wake = wake
   }
@@ -15,7 +17,7 @@ export class AwaitedLedgers {
     this.#wake()
   }
 
-  /** All of them: a round that still waits adds its ledger again. */
+  /** Returns and clears all ledgers. A caller that still waits adds its ledger again. */
   take(): Uuid[] {
     const ledgers = [...this.#ledgers]
     this.#ledgers.clear()

@@ -8,14 +8,15 @@ import type { LedgerAgentKeys } from '../../proof/ledger/agent-keys.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 
-/** Ledger that an entry must belong to. */
 type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 
 /**
- * Behind the next entry of a ledger, with the entry that was verified by itself: what needs no more than the one before it.
- * Throws ProofError. (That no envelope is there twice, that actors exist and keys were not revoked, is for audits, which read
- * a ledger from its beginning; so is the policy that took a registered statement. Its row is held to that of the entry behind it.)
- * `agentKeys`: those of the entries before, moved on with this one.
+ * Checks an entry against its predecessor, and returns the cursor after it. The entry itself was verified before.
+ * Throws ProofError.
+ *
+ * Some checks need the whole ledger and are left to audits: that no envelope occurs twice, that actors exist, that
+ * keys are not revoked, and that the policy admits a registered statement. A registered statement's row is checked
+ * with the entry after it. `agentKeys`: keys of the entries before; this function updates them.
  */
 export function extendCursor(
   cursor: CursorPlace | null,
@@ -58,7 +59,7 @@ function verifyAuthor(
   }
 }
 
-/** Whether the entry was about them. */
+/** Updates the agents' keys. Returns whether the entry changed them. */
 function followAgentKeys(agentKeys: LedgerAgentKeys, step: EntryStep): boolean {
   const isNew = step.kind === 'agent-key-registered'
   if (isNew) agentKeys.register(step, step.statement!.predicate)

@@ -12,9 +12,10 @@ export type CheckCursorsDeps = {
 }
 
 /**
- * Makes the rounds that look for cursors that no worker wrote, page by page. The follower sees those of ledgers that grow by
- * itself; one that was moved to its ledger's end would keep it away for as long as nothing comes. Without its row the ledger
- * counts as new.
+ * Makes rounds that check the MAC of audit cursors, page by page.
+ *
+ * The follower checks the cursors of growing ledgers itself. A cursor that was moved to its ledger's end would keep
+ * the follower away until something is appended. Without its row the ledger counts as new.
  */
 export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> {
   let last: Uuid | null = null
@@ -30,8 +31,8 @@ export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> 
 }
 
 /**
- * Somebody wrote it who has the worker's login and not the master key. The ledger has no fault by it: the entries are verified anew,
- * and show whatever the cursor was to hide.
+ * Removes a cursor that was written with the worker's login but without the master key. That is no fault of the
+ * ledger: its entries are verified from the start, which shows whatever the cursor was to hide.
  */
 export async function refuseCursor(
   db: Db,

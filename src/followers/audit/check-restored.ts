@@ -12,24 +12,25 @@ import type { KeptCheckpoints } from '../checkpoints/kept.ts'
 
 export type RestoredLedger = {
   readonly ledger: string
-  /** Size of the checkpoint that was kept; null if none was. */
+  /** Size of the stored checkpoint; null: none was stored. */
   readonly keptSize: number | null
-  /** null: the database does not have the ledger at all. */
+  /** null: the ledger is missing in the database. */
   readonly report: VerifyReport | null
 }
 
 type Options = {
-  /** As the owner: every table is read, and nothing is written. */
+  /** The owner's login. Every table is read and nothing is written. */
   readonly owner: DatabaseOrUrl
   readonly kept: KeptCheckpoints
-  /** null: whether it opens the database's keys is not looked at. */
+  /** null: the database's keys are not checked. */
   readonly masterKey: MasterKey | null
 }
 
 /**
- * Whether a restored database is the one that was lost, before anybody works with it: its schema is this version's, the master
- * key opens its keys, and each ledger verifies from its first entry and extends the checkpoint that was kept of it outside.
- * Yields the ledgers one by one, those that are gone last. Throws where the database as a whole can't be used.
+ * Checks whether a restored database is the one that was lost, before anybody works with it. It checks the schema
+ * version, the master key, and each ledger from its first entry, with the checkpoint stored outside.
+ *
+ * Yields the ledgers one by one, missing ones last. Throws if the database as a whole is unusable.
  */
 export async function* checkRestored({ owner, kept, masterKey }: Options): AsyncGenerator<RestoredLedger> {
   const ledgers = await withClient(owner, async (client) => {
@@ -45,7 +46,7 @@ export async function* checkRestored({ owner, kept, masterKey }: Options): Async
     const note = await kept.findNote(ledger)
     const report = await verifyLedger(database(owner, ledger), {
       checkpoints: note === null ? [] : [note],
-      // If the ledger was lost while no worker ran, no checkpoint was ever signed behind the kept one.
+      // If the ledger was lost while no worker ran, no checkpoint was signed after the stored one.
       lateTail: note === null ? 'refused' : 'noticed',
     })
     yield { ledger, keptSize: keptSizes.get(ledger) ?? null, report }

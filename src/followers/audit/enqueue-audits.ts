@@ -15,8 +15,8 @@ export type EnqueueAuditsDeps = {
 }
 
 /**
- * One round: a job for every audit that was asked for, in the transaction that says so. The API's login can't make jobs; what
- * it asks for lies in a table, one audit a ledger.
+ * Makes a job for each requested audit, in the transaction that marks the request. The API's login can't make jobs,
+ * so it writes requests to a table, one audit for each ledger. Returns whether to call again at once.
  */
 export async function enqueueAudits(deps: EnqueueAuditsDeps): Promise<boolean> {
   const enqueued = await withPooledTransaction(deps.pool, async (client) => {

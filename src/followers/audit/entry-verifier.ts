@@ -4,15 +4,15 @@ import { type EntryPool, openEntryThreads } from '../../verify/entry-pool.ts'
 import type { PortionResult, PortionTask } from '../../verify/verify-portion.ts'
 
 /**
- * One thread that verifies entries one by one, for as long as the worker runs. Bytes of an attacker can at worst end the
- * thread, never the worker: the next call starts another one.
+ * A thread that verifies single entries while the worker runs. An attacker's bytes can at worst end the thread; the
+ * next call starts another.
  */
 export class EntryVerifier {
   #pool: EntryPool | null = null
   #keys = ''
   #cpuMs = 0
 
-  /** `keys`: those that the database publishes. A thread knows the keys that it was started with. */
+  /** Verifies a range. `keys`: published keys of the database. A thread is restarted when they change. */
   async run(task: PortionTask, keys: readonly AuditedServerKey[]): Promise<PortionResult> {
     const hints = keys.filter((key) => key.use === 'envelope').map(keyHint)
     const known = JSON.stringify(hints)
@@ -29,7 +29,7 @@ export class EntryVerifier {
     }
   }
 
-  /** CPU that verification has taken so far, in whichever thread. */
+  /** CPU time of all verification so far, in any of the threads. */
   get cpuMs(): number {
     return this.#cpuMs
   }

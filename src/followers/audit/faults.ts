@@ -8,9 +8,12 @@ export type FaultDeps = {
   readonly log: { error(details: object, message: string): void }
 }
 
-/** The alarm: the ledger gets no more checkpoints until an operator has looked (docs/runbooks/ledger-fault.md). */
+/**
+ * Stores and logs a fault. The ledger gets no more checkpoints until an operator has acted
+ * (docs/runbooks/ledger-fault.md).
+ */
 export async function raiseFault(deps: FaultDeps, ledgerId: Uuid, fault: LedgerFault): Promise<void> {
-  // The reason quotes what an attacker wrote.
+  // The reason quotes text of an attacker.
   const reason = cutReason(fault.reason)
   const { foundBy, seq, code } = fault
   const isNew = await insertFault(deps.pool, ledgerId, { foundBy, seq, code, reason })
@@ -22,6 +25,6 @@ export async function raiseFault(deps: FaultDeps, ledgerId: Uuid, fault: LedgerF
 }
 
 export function cutReason(reason: string): string {
-  // Postgres takes no U+0000 in text, and half a surrogate pair is no text.
+  // Postgres text cannot contain U+0000 or a lone surrogate.
   return reason.replaceAll('\0', '\ufffd').slice(0, FAULT_REASON_CHARS_MAX).toWellFormed()
 }

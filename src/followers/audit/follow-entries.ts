@@ -41,20 +41,24 @@ import { type FaultDeps, raiseFault } from './faults.ts'
 export type FollowEntriesDeps = FaultDeps & {
   readonly cursorMac: CursorMac
   readonly verifier: EntryVerifier
-  /** Hears of the entries on which the next step of a gated record rests: who takes it need not read or verify them again. */
+  /**
+   * Gets the verified entries on which a gated record's next step depends, so that the step need not read or verify
+   * them again.
+   */
   readonly envelopeKeys: Pick<EnvelopeKeys, 'known'>
-  /** Those that could not be read or verified for another reason than a fault. */
+  /** Ledgers that could not be read or verified, for a reason other than a fault. */
   readonly unverified: FaultyLedgers
-  /** Hears of the entries that were verified. */
   readonly observeEntries?: (entries: number) => void
-  /** Hears that a floor has risen: what waited for it can go on. */
+  /** Called when a ledger's verified size has risen: what waited for it can go on. */
   readonly floorRose?: () => void
 }
 
 /**
- * One round: verifies the entries that came since the last one, of as many ledgers as there is time for, with the rows that
- * say they come from them. Returns whether there is more to do at once. An entry that a thief of the API's login appended is found
- * here, seconds later; a change behind the cursor, by the next audit.
+ * Verifies new entries together with the rows derived from them, of as many ledgers as the round's time allows.
+ * Returns whether to call again at once.
+ *
+ * An entry that was appended with a stolen API login is found here, seconds later. A change behind the cursor is
+ * found by the next audit.
  */
 export async function followEntries(deps: FollowEntriesDeps): Promise<boolean> {
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND)
@@ -67,13 +71,16 @@ export type FollowAwaitedDeps = FollowEntriesDeps & {
   readonly awaitedVerifier: EntryVerifier
 }
 
-/** As followEntries, of the ledgers in which money waits: with a verifier of its own, so that a round of the others is no obstacle. */
+/**
+ * Does the same for ledgers with a waiting settlement. It has its own verifier, so that it does not wait for a round
+ * of the others.
+ */
 export async function followAwaited(deps: FollowAwaitedDeps): Promise<boolean> {
   const awaited = deps.awaited.take()
   if (awaited.length === 0) return false
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
   await followLedgers({ ...deps, verifier: deps.awaitedVerifier }, ledgers)
-  // Those who wait ask again for the rest.
+  // Callers that still wait add their ledger again.
   return false
 }
 
@@ -88,7 +95,7 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
       more = (await followLedger(deps, ledgerId, endsAt)) || more
       deps.unverified.resume(ledger)
     } catch (error) {
-      // Another worker has been at it since.
+      // Another worker has verified it meanwhile.
       if (classifyFailure(error as Error).kind === 'deadlock') continue
       deps.unverified.pause(ledger)
       deps.log.error({ err: error, ledger }, 'the entries of the ledger could not be verified')
@@ -98,8 +105,8 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
 }
 
 /**
- * A span that holds a bad entry is taken again in smaller ones, until it is one entry: what is wrong is then wrong with that
- * one, and all before it are verified.
+ * Verifies a ledger's new entries. A range with a bad entry is verified again in smaller ranges, down to one entry.
+ * The fault is then that entry's, and all before it are verified.
  */
 async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: number): Promise<boolean> {
   let entries = ENTRY_FOLLOWER_ENTRIES_PER_SPAN
@@ -121,15 +128,14 @@ async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: num
 }
 
 type Span = {
-  /** Behind the last entry that was verified; null: none ever was. */
+  /** Position after the last verified entry; null: none was ever verified. */
   readonly cursor: CursorPlace | null
   readonly failure: ProofError | null
   readonly more: boolean
-  /** Number of entries verified. */
   readonly entries: number
 }
 
-/** At most `entriesMax` from the cursor on; ends early, between portions, at `endsAt`. */
+/** Verifies at most `entriesMax` entries from the cursor on. May end early at `endsAt`. */
 async function verifySpan(
   deps: FollowEntriesDeps,
   ledgerId: Uuid,
@@ -182,8 +188,9 @@ async function readSpan(
 }
 
 /**
- * Keys of agents as the entries before the cursor left them, by their rows: which must be those that the cursor was written with, because
- * the database's owner could otherwise take away by which the server's own signature is refused. Throws ProofError.
+ * Reads the agents' keys before the cursor. They must have the digest that the cursor was written with. Otherwise the
+ * database's owner could remove an agent's key; with that key stored, an entry signed by the server alone is refused.
+ * Throws ProofError.
  */
 async function agentKeysBefore(
   client: pg.ClientBase,
@@ -206,7 +213,7 @@ async function agentKeysBefore(
   return keys
 }
 
-/** Kinds of entries after which the worker may have to speak of the record. */
+/** Kinds of entries after which the worker may have to append for the record. */
 const GOES_ON: ReadonlySet<string> = new Set<EntryKind>([
   'record-created',
   'record-activated',
@@ -217,8 +224,8 @@ const GOES_ON: ReadonlySet<string> = new Set<EntryKind>([
 const PORTION_END = Symbol('the end of a portion')
 
 /**
- * Entries that were verified each by itself, in order. Throws ProofError at the first that was refused. They are read a few at a time,
- * and no more than are verified: a round that ends between two portions would read again what it had read ahead.
+ * Yields verified entries, in order. Throws ProofError at the first refused one. Few are read at a time: a round that
+ * ends early would read again what it had read ahead.
  */
 async function* verifiedSteps(
   { verifier, envelopeKeys: { known } }: FollowEntriesDeps,
@@ -240,7 +247,7 @@ async function* verifiedSteps(
       const { packed, failure } = await verifier.run({ lines, rows }, keys)
       yield* unpackSteps(packed)
       if (failure) throw new ProofError(failure.code, failure.detail)
-      // By now they are in their places of the chain as well.
+      // By now their position in the chain is verified too.
       for (const { leaf, envelope } of open) known.addSigned(toHex(leaf), envelope, null)
       open = []
       yield PORTION_END
@@ -248,7 +255,7 @@ async function* verifiedSteps(
   }
 }
 
-/** All entries were there, and where they end, the head says what they say. */
+/** Throws ProofError unless all entries were there and the chain head agrees with the last one. */
 function verifyEnd(head: AuditedLedger, cursor: CursorPlace | null, end: number): void {
   const next = cursor?.nextSeq ?? 0
   if (next > end) throw contradiction(`chain_heads.size is ${head.size}, where ${next} entries were verified`)
@@ -259,7 +266,7 @@ function verifyEnd(head: AuditedLedger, cursor: CursorPlace | null, end: number)
     throw contradiction('chain_heads.envelope_kid is not the current key')
 }
 
-/** null: the ledger is verified from its first entry on. */
+/** Reads the cursor and checks its MAC. null: the ledger is verified from its first entry. */
 async function findBelievedCursor(
   { cursorMac, log }: FollowEntriesDeps,
   client: pg.ClientBase,

@@ -9,9 +9,7 @@ import { type Reading, readCounter, readGauge, Tally } from '../../observe/metri
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
 import { AUDIT_RESULTS, type AuditResult } from './run-audit.ts'
 
-/**
- * Findings and progress of verification in the background. helm/tallystick/files/alerts.yaml says which of them raise an alarm.
- */
+/** Adds gauges of background verification. helm/tallystick/files/alerts.yaml defines which raise an alert. */
 export function watchAudits(metrics: Metrics, pool: pg.Pool, unverified: FaultyLedgers): void {
   askGauges(metrics, () => countOpenFaults(pool), [
     {
@@ -66,7 +64,7 @@ function timeOf(result: string, at: Date | null): Reading[] {
   return at === null ? [] : [{ labels: { result }, value: at.getTime() / 1_000 }]
 }
 
-/** Hears of each audit that this worker ended, and how long it took. */
+/** Returns an observer of audits that ended, with their duration. */
 export function makeAuditObserver(metrics: Metrics): (result: AuditResult, ms: number) => void {
   const results = new Tally(AUDIT_RESULTS)
   readCounter(
@@ -89,7 +87,6 @@ export function makeAuditObserver(metrics: Metrics): (result: AuditResult, ms: n
   }
 }
 
-/** Hears of the entries that were verified as they came. */
 export function makeEntryObserver({ registry }: Metrics): (entries: number) => void {
   const verified = new Counter({
     name: 'tallystick_entries_verified_total',

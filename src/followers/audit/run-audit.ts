@@ -18,23 +18,25 @@ import { cutReason, type FaultDeps, raiseFault } from './faults.ts'
 import { type AuditTask, verifyInThread } from './verify-in-thread.ts'
 
 export type AuditDeps = FaultDeps & {
-  /** As the worker's login, for the audit's own connection. */
+  /** The worker's login, for the audit's own connection. */
   readonly database: DatabaseOrUrl
   readonly kept: Pick<KeptCheckpoints, 'findNote'>
-  /** Aborts when the process is to stop. */
   readonly stopping: AbortSignal
-  /** Hears of each audit that ended here, and how long it took. */
+  /** Called after each audit of this process, with its duration. */
   readonly observeAudit?: (result: AuditResult, ms: number) => void
 }
 
-/** `failed`: the ledger could not be read; `interrupted`: another worker begins it anew. */
+/**
+ * - `failed`: the ledger could not be read.
+ * - `interrupted`: the worker stopped; another worker starts again.
+ */
 export const AUDIT_RESULTS = ['good', 'bad', 'failed', 'interrupted'] as const
 export type AuditResult = (typeof AUDIT_RESULTS)[number]
 
 /**
- * Verifies one ledger as `tallystick verify --database` does, and stores what it found. Nothing of it depends on what an
- * earlier attempt did: killed at any place, it is taken up again from the beginning. Throws when the ledger could not be
- * read: the reason is stored, and the job is retried.
+ * Verifies one ledger like `tallystick verify --database`, and stores the result. It does not depend on earlier
+ * attempts: after a crash it starts again. Throws if the ledger could not be read; the reason is stored, and the job
+ * is retried.
  */
 export async function runAudit(
   deps: AuditDeps,
@@ -47,7 +49,7 @@ export async function runAudit(
   try {
     result = await verifyAndStore(deps, audit, job.signal)
   } catch (error) {
-    // The database may be what failed.
+    // The database may be the cause.
     await setAuditError(deps.pool, audit, toAuditError(error)).catch(() => {})
     throw error
   } finally {
@@ -64,7 +66,7 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSi
     AbortSignal.any([deps.stopping, signal]),
     Database.of(deps.database).archive,
   )
-  // Not the fault of the job: it must not use up its retries in a rolling upgrade.
+  // An interruption must not use up the job's retries during a rolling upgrade.
   if (report === null) {
     await requeueAudit(deps.pool, audit)
     return 'interrupted'
@@ -76,7 +78,7 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSi
   return report.ok ? 'good' : 'bad'
 }
 
-/** A thread makes its own connection, and is handed values only. */
+/** A thread opens its own connection, and can only be passed plain values. */
 function plainly(database: DatabaseOrUrl): Pick<AuditTask, 'url' | 'options'> {
   const { url, options } = Database.of(database)
   return { url, options }

@@ -10,7 +10,7 @@ export type ScheduleAuditsDeps = {
   readonly now: () => number
 }
 
-/** Asks for the daily audits that are due; how many. Those that are too many wait for the next time. */
+/** Requests due daily audits and returns their number. If there are too many, the rest follows next time. */
 export async function scheduleAudits({ pool, entropy, now }: ScheduleAuditsDeps): Promise<number> {
   const ledgers = await listAuditsDue(pool, AUDITS_PER_SCHEDULE_MAX)
   for (const ledgerId of ledgers) await requestAudit(pool, ledgerId, entropy.uuidv7(now()), null)

@@ -5,11 +5,11 @@ import type { VerifyReport } from '../../verify/report.ts'
 import { type AskedContent, answerContent } from './archive-messages.ts'
 
 export type AuditTask = {
-  /** The database, as a login that may read all of it. */
+  /** Database URL of a login that can read every table. */
   readonly url: string
   readonly options: DatabaseOptions
   readonly ledger: string
-  /** Notes that were kept outside of it. */
+  /** Notes stored outside the database. */
   readonly checkpoints: readonly string[]
 }
 
@@ -20,7 +20,10 @@ export type AuditMessage =
   | { readonly report: VerifyReport }
   | AskedContent
 
-/** The report; null when `signal` aborted it. Throws when the ledger could not be read: that says nothing about it. */
+/**
+ * Runs an audit in a thread. Returns the report; null if `signal` aborted it. Throws if the ledger could not be read,
+ * which is no finding.
+ */
 export function verifyInThread(
   task: AuditTask,
   onProgress: (progress: AuditProgress) => void,

@@ -9,13 +9,13 @@ import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Kept, KeptCheckpoints } from './kept.ts'
 
-/** A ledger that does not extend the checkpoint that was kept of it: most often it is an older backup of itself. */
+/** A ledger that does not extend its stored checkpoint. Most often it is an older backup of itself. */
 export type Contradiction = Kept & {
-  /** null: the ledger is gone. */
+  /** null: the ledger is missing. */
   readonly found: ContradictionRow['found']
-  /** Whether its chain holds a `ledger-restored` entry, signed by us, that says that just this checkpoint was known. */
+  /** True if its chain has a `ledger-restored` entry, signed by us, that names exactly this checkpoint. */
   readonly isAcknowledged: boolean
-  /** Where an entry stands that is said to be that, and is not. */
+  /** Seq of an entry that claims to be such an acknowledgement and is not; null: none. */
   readonly refusedSeq: number | null
 }
 
@@ -37,7 +37,7 @@ function describe(size: number, found: Contradiction['found']): string {
     : `its first ${size} entries are not the ones it had`
 }
 
-/** Those of `kept` that their ledgers contradict. */
+/** Returns those of `kept` that their ledgers contradict. */
 export async function listContradictions(db: Db, kept: readonly Kept[]): Promise<Contradiction[]> {
   const rows = await listContradictionRows(
     db,
@@ -52,8 +52,9 @@ export async function listContradictions(db: Db, kept: readonly Kept[]): Promise
 }
 
 /**
- * The newest note that was kept of the ledger, which it must extend; null where there is none, and where the operator has
- * acknowledged that it does not: it stays the newest until the next checkpoint is published.
+ * Returns the newest stored note of the ledger, which the ledger must extend. null: there is none, or the operator
+ * has acknowledged that the ledger does not extend it. Such a note stays the newest until the next checkpoint is
+ * published.
  */
 export async function findBindingNote(
   db: Db,
@@ -71,8 +72,8 @@ export async function findBindingNote(
 type SignedHead = { size: number; chain: string }
 
 /**
- * The row that names the entry, and the entry itself, can be made with the API's login; the signature can't. But a thief
- * can put an acknowledgement of another time here once more, so it must be of just this.
+ * Verifies an acknowledgement. The API's login can make the row and the entry, but not the signature. An attacker
+ * could also insert an older acknowledgement again, so it must match this checkpoint and position.
  */
 function acknowledges(
   { seq, entry, chainBefore }: NonNullable<ContradictionRow['restored']>,

@@ -1,7 +1,10 @@
 const PAUSE_MS_MIN = 1_000
 const PAUSE_MS_MAX = 60_000
 
-/** Ledgers that could not get a checkpoint: each waits longer from fault to fault, and the others do not wait at all. The clock MUST be one that never goes back. */
+/**
+ * Ledgers with a recent failure. Each pauses longer from failure to failure; the others do not wait. The clock MUST
+ * be monotonic.
+ */
 export class FaultyLedgers {
   readonly #now: () => number
   readonly #ledgers = new Map<string, { pauseMs: number; untilMs: number }>()

@@ -3,11 +3,10 @@ import { HASH_BYTES, type Sha256 } from '../../proof/crypto.ts'
 import { extendFrontier, type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 
 /**
- * Extends `frontier`, in place, by the leaves that it does not have yet, and returns what that adds to the
- * stored hash tiles: every complete tile of leaves, and above it each hash as its subtree completes.
+ * Extends `frontier` in place by new leaves, and returns the additions to the stored hash tiles: every complete tile
+ * of leaves, and above it each hash as its subtree completes.
  *
- * `leaves`: 32 bytes each, beginning at the first leaf of the tile that the frontier ends in, so that this
- * tile can be stored whole.
+ * `leaves`: 32 bytes each, from the first leaf of the frontier's last tile on, so that this tile can be stored whole.
  */
 export function growTree(sha256: Sha256, frontier: Frontier, leaves: Buffer): TileGrowth[] {
   const start = frontier.size - (frontier.size % TILE_HASHES)

@@ -16,22 +16,23 @@ export type Kept = {
 type KeptLog = { error(details: object, message: string): void }
 
 /**
- * Each ledger's newest checkpoint in a file of its own, outside Postgres: a restored backup undoes the table
- * together with the chain, but not these. Workers may share the folder: each remembers those that it has kept or read, and the file is
- * what counts.
+ * Stores each ledger's newest checkpoint in a file outside Postgres. A restored backup reverts the table together
+ * with the chain, but not these files.
+ *
+ * Several workers may share the folder. Each caches what it has written or read, but the file decides.
  */
 export class KeptCheckpoints {
   readonly #dir: string
-  /** Those kept last stand last. */
+  /** In the order of their writing, newest last. */
   readonly #newest = new Map<string, Checkpoint>()
-  /** Ledgers that get their turn before all begin anew. */
+  /** Ledgers that `take` has yet to return before it starts over. */
   #turn: string[] = []
 
   constructor(dir: string) {
     this.#dir = dir
   }
 
-  /** Reads all of them. One that can't be read is logged, and its ledger gets no checkpoint until it can. */
+  /** Reads all files. An unreadable one is logged, and its ledger gets no checkpoint until it is readable. */
   async load(log: KeptLog): Promise<void> {
     const names = await readdir(this.#dir).catch(onlyMissing([]))
     for (const name of names) {
@@ -45,7 +46,7 @@ export class KeptCheckpoints {
     return [...this.#newest].map(toKept)
   }
 
-  /** Those kept last, and `others` of all in turn. */
+  /** Returns the `newest` most recently written, and `others` of all, round-robin. */
   take(newest: number, others: number): Kept[] {
     if (this.#turn.length === 0) this.#turn = [...this.#newest.keys()]
     const ledgers = new Set([...this.#newest.keys()].slice(-newest))
@@ -54,8 +55,8 @@ export class KeptCheckpoints {
   }
 
   /**
-   * The newest checkpoint kept of the ledger, as its file says it: another worker that shares the folder may have kept it. A file that
-   * is gone leaves the one that this process knows; null where there is none.
+   * Returns a ledger's newest checkpoint from its file, because another worker may have written it. If the file is
+   * gone, returns the cached one; null: none.
    */
   async find(ledger: string): Promise<Checkpoint | null> {
     const known = this.#newest.get(ledger) ?? null
@@ -66,19 +67,19 @@ export class KeptCheckpoints {
     return checkpoint
   }
 
-  /** The newest note itself; null where there is none. */
+  /** Returns the newest note; null: none. */
   async findNote(ledger: string): Promise<string | null> {
     return readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
   }
 
-  /** Writes a file in the same way as `keep`, and removes it. Throws errors of the file system. */
+  /** Writes a file like `keep` does, and removes it. Throws file system errors. */
   async tryToWrite(): Promise<void> {
     const path = join(this.#dir, `trial-${randomUUID()}`)
     await this.#write(path, '')
     await rm(path)
   }
 
-  /** Returns when the note is on disk. A crash leaves the one before or this one, never a part. */
+  /** Writes a note and returns when it is on disk. After a crash the file has the old or the new note, never a part. */
   async keep(ledger: string, note: string): Promise<void> {
     const { checkpoint } = parseCheckpoint(note)
     await this.#write(this.#pathOf(ledger), note)
@@ -86,8 +87,8 @@ export class KeptCheckpoints {
   }
 
   /**
-   * Copies the newest to a file of its own, where no later one replaces it: evidence of what the ledger was, when it is about
-   * to go on as another. Named after what it says, so doing it twice is doing it once.
+   * Copies the newest note to a file that no later note replaces: evidence of the ledger's state before it goes on as
+   * another. The name depends on the content, so repeating it is harmless.
    */
   async setAside(ledger: string): Promise<void> {
     const note = await readFile(this.#pathOf(ledger), 'utf8')
@@ -101,7 +102,7 @@ export class KeptCheckpoints {
     this.#newest.set(ledger, checkpoint)
   }
 
-  /** A file's name is durable when its directory is, not when its content is. */
+  /** Syncs the file and its directory: a file name is durable only once the directory is. */
   async #write(path: string, note: string): Promise<void> {
     const isMissing = await access(this.#dir).then(
       () => false,

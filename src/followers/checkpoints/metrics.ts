@@ -10,7 +10,7 @@ import type { Refused } from '../refused.ts'
 import type { FaultyLedgers } from './faulty-ledgers.ts'
 import type { RestoredLedgers } from './restored-ledgers.ts'
 
-/** Published checkpoints, ledgers that get none, and listeners to new ones. */
+/** Adds gauges of checkpoints. Returns an observer of published ones. */
 export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: FaultyLedgers): () => void {
   askGauges(metrics, () => readCheckpointLagSeconds(pool), [
     {
@@ -35,7 +35,7 @@ export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: Faulty
   return () => published.inc()
 }
 
-/** Erased documents, until they are gone; hears of how many are. */
+/** Adds gauges of pending erasures. Returns an observer of removed documents. */
 export function watchErasures(
   metrics: Metrics,
   pool: pg.Pool,
@@ -79,7 +79,6 @@ export function watchRestoredLedgers(metrics: Metrics, restored: RestoredLedgers
   )
 }
 
-/** How far a new envelope key has come. */
 export function watchRotation(metrics: Metrics, pool: pg.Pool, unmoved: FaultyLedgers): void {
   askGauges(metrics, () => countLedgersToRotate(pool), [
     {

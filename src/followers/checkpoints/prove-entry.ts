@@ -28,14 +28,14 @@ type ProveDeps = { readonly readPool: Db; readonly checkpoints: SignedCheckpoint
 type Wanted = {
   /** Size of a published checkpoint; null: the newest. */
   readonly size: number | null
-  /** The newest that so many witnesses have cosigned; null: whatever its cosignatures. */
+  /** The newest checkpoint with this many witness cosignatures; null: cosignatures do not matter. */
   readonly cosignatures: number | null
 }
 type WantedOfRecord = Wanted & {
   readonly recordId: Uuid
-  /** Which of the record's entries; null: the first. */
+  /** Which entry of the record; null: the first. */
   readonly seq: number | null
-  /** Agent whose records alone may be seen; null: all. */
+  /** Only records of this agent are visible; null: all. */
   readonly ownAgent: Uuid | null
 }
 
@@ -44,7 +44,7 @@ export type EntryProof = Awaited<ReturnType<typeof proveRow>> & {
   readonly item?: Awaited<ReturnType<typeof proveItem>>
 }
 
-/** null: the ledger has no such entry. Throws ApiError `checkpoint_pending`. */
+/** Proves an entry. null: the ledger has no such entry. Throws ApiError `checkpoint_pending`. */
 export async function proveEntry(
   deps: ProveDeps,
   ledgerId: Uuid,
@@ -55,7 +55,7 @@ export async function proveEntry(
   return row && proveRow(deps, ledgerId, row, wanted)
 }
 
-/** As proveEntry, with the record's place in its batch. null: nothing that this caller may know of. */
+/** Proves an entry of a record, with the record's position in its batch. null: nothing that this caller may see. */
 export async function proveRecord(
   deps: ProveDeps,
   ledgerId: Uuid,
@@ -65,7 +65,7 @@ export async function proveRecord(
   if (!row || !isVisible(row, wanted.ownAgent)) return null
   const proof = await proveRow(deps, ledgerId, row, wanted)
   if (!isOfBatch(wanted.recordId) || row.seq !== row.firstSeq) return proof
-  // Not beside it: 2,000 items need not be hashed for an answer that is still pending.
+  // After proveRow, not in parallel: hashing 2,000 items would be wasted if the checkpoint is pending.
   return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, indexOfRecordId(wanted.recordId)) }
 }
 
@@ -76,7 +76,7 @@ async function proveRow(
   wanted: Wanted,
 ) {
   const index = row.seq
-  // The issuer of a registered statement has a key that is no key of ours.
+  // A registered statement is signed by its issuer, whose key is not ours.
   const kid = row.kind === STATEMENT ? null : toHex(parseEnvelope(row.envelope).kid)
   const registration = row.signer && (await findRegistration(readPool, ledgerId, kid!))
   const signer = registration ? toHex(parseEnvelope(registration.envelope).kid) : kid
@@ -85,7 +85,7 @@ async function proveRow(
     listEnvelopeKeys(readPool),
     getCheckpoint(checkpoints, ledgerId, index, wanted),
   ])
-  // Not the column: the proof is about the envelope in the answer.
+  // The leaf is computed, not read: the proof is about the envelope in the answer.
   const path = await proveInclusion(readPool, ledgerId, leafHash(sha256, row.envelope), index, note)
   return {
     ledger,
@@ -106,7 +106,7 @@ async function proveRow(
   }
 }
 
-/** The note of a checkpoint that covers the entry. */
+/** Returns the note of a checkpoint that covers the entry. Throws ApiError. */
 async function getCheckpoint(
   checkpoints: SignedCheckpoints,
   ledgerId: Uuid,
@@ -133,17 +133,17 @@ async function getCheckpoint(
     : cosignaturesPending(cosignatures)
 }
 
-/** Answered wherever a checkpoint is asked for that will be there soon. */
+/** The error for a checkpoint that will exist soon. */
 export function checkpointPending(detail: string): ApiError {
   return new ApiError('checkpoint_pending', detail, { retryable: true, retryAfterMs: 1000 })
 }
 
-/** Nobody here knows whether they ever come: as many witnesses may not be configured. */
+/** The error for missing cosignatures. They may never come: so many witnesses may not be configured. */
 export function cosignaturesPending(min: number): ApiError {
   return checkpointPending(`no checkpoint that covers it was cosigned by ${min} witnesses yet`)
 }
 
-/** One record's place in its batch; verified against what the batch's entry signs. */
+/** Proves one record's position in its batch. The proof is verified against the signed root of the batch. */
 async function proveItem(pool: Db, ledgerId: Uuid, row: EntryRowRead, index: number) {
   const texts: string[] = []
   const slice = new Slice()

@@ -19,7 +19,7 @@ import { proveConsistency } from './prove-tree.ts'
 
 const { sha256, verifySignature } = nativeProviders
 
-/** The receipt of the entry that the proof is of, as docs/formats/receipts.md has it. Throws ApiError `not_found`, `integrity_fault`. */
+/** Encodes the receipt of a proof's entry (docs/formats/receipts.md). Throws ApiError `integrity_fault`. */
 export function receiptOf(proof: EntryProof, noteKey: ServerKey): Uint8Array {
   const { item } = proof
   return encodeInclusionReceipt({
@@ -34,12 +34,15 @@ export function receiptOf(proof: EntryProof, noteKey: ServerKey): Uint8Array {
   })
 }
 
-/** The entry's envelope with the receipt attached. */
+/** Returns the entry's envelope with the receipt attached. */
 export function receivedStatement(proof: EntryProof, receipt: Uint8Array): Uint8Array {
   return attachReceipt(fromBase64(proof.entry.envelope), receipt)
 }
 
-/** The receipt that the ledger of `note`, a checkpoint of at least `from` entries, begins with that of `from`. Throws as receiptOf does. */
+/**
+ * Encodes a receipt of consistency: the first `from` entries of the ledger are a prefix of the tree of `note`.
+ * `note`: a checkpoint of at least `from` entries. Throws ApiError `integrity_fault`.
+ */
 export async function consistencyReceipt(
   pool: Db,
   ledgerId: Uuid,
@@ -54,7 +57,10 @@ export async function consistencyReceipt(
   return encodeConsistencyReceipt({ ...signed, consistency: { from, to, path } })
 }
 
-/** The note lies in a database that others can write to: a signature that nobody made must not leave as a receipt. */
+/**
+ * Verifies the tree head's signature, because others can write to the database that contains the note. An invalid
+ * signature must not leave as a receipt.
+ */
 function signedHead(note: string, issuer: string, { key, kid }: ServerKey) {
   const { origin, size, root } = parseCheckpoint(note).checkpoint
   const signature = findTreeHead(note, key, sha256)

@@ -18,15 +18,14 @@ import {
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Paths from the stored tiles, and nothing from them on trust: a login that may write to the table could otherwise have
- * this server hand out proofs that fail elsewhere, and be taken for a ledger that was tampered with. Each path is
- * verified against the root of a signed checkpoint before it is answered; one that fails throws, and is logged as our
- * fault.
+ * Builds Merkle paths from the stored tiles, which are not trusted. A login that may write to the table could make
+ * this server issue proofs that fail elsewhere, which would look like tampering with the ledger. Each path is
+ * therefore verified against the root of a signed checkpoint first. A failure is thrown and logged as our fault.
  */
 
 const { sha256 } = nativeProviders
 
-/** The inclusion path of the leaf at `index` in the tree of `note`, a checkpoint that covers it. */
+/** Returns the inclusion path of the leaf at `index` in the tree of `note`, a checkpoint that covers it. */
 export async function proveInclusion(
   db: Db,
   ledgerId: Uuid,
@@ -42,8 +41,8 @@ export async function proveInclusion(
 }
 
 /**
- * The consistency proof between the trees of any two sizes, of which `note` is a checkpoint of at least the larger. If
- * that is larger still, nobody signed a root of `size2`: the computed root is joined to the checkpoint's first.
+ * Returns the consistency proof between any two sizes. `note`: a checkpoint of at least `size2` entries. If it is
+ * larger, nobody signed a root of `size2`; then the computed root is first proved against the checkpoint.
  */
 export async function proveConsistency(
   db: Db,
@@ -65,7 +64,7 @@ export async function proveConsistency(
   return path
 }
 
-/** Hashes of a tile from its first one on, in the tree of `note`, which MUST have so many. */
+/** Returns the first `count` hashes of a tile in the tree of `note`, which MUST cover them. */
 export async function proveTile(
   db: Db,
   ledgerId: Uuid,
@@ -88,8 +87,9 @@ export async function proveTile(
 const wholeTree = (size: number): LeafRange => ({ start: 0, end: size })
 
 /**
- * Two queries at most, whatever the size: tiles, and the leaves of the last one, which is stored when it is complete.
- * The last tile may be complete by now; at `size`, which is a checkpoint's, all tiles before it were.
+ * Reads slices with at most two queries: complete tiles, and the leaves of the last tile, which is stored only when
+ * complete. The last tile may be complete by now. All tiles before it were complete at `size`, which is a
+ * checkpoint's.
  */
 async function readSlices(
   db: Db,

@@ -30,15 +30,15 @@ export type PublishDeps = {
   readonly noteSigner: Signer
   readonly kept: KeptCheckpoints
   readonly faulty: FaultyLedgers
-  /** Hears of each checkpoint that is there to be seen. */
   readonly observeCheckpoint?: (ledgerId: Uuid) => void
   readonly log: { error(details: object, message: string): void }
 }
 
 /**
- * One round: a checkpoint for every ledger whose chain has grown, from its stored frontier. Returns whether
- * there is more to do at once. A ledger's fault is logged and holds up no other ledger. An error that concerns all of
- * them (the database is away) is thrown.
+ * Publishes a checkpoint for each ledger that has grown. Returns whether to call again at once.
+ *
+ * A fault of a ledger is logged and does not stop the others. An error that affects all ledgers (no database) is
+ * thrown.
  */
 export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
   const ledgers = await listLedgersAhead(deps.pool, {
@@ -61,10 +61,11 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
 }
 
 /**
- * Grows a ledger's tree by as many entries as one step takes; when that reaches the head, publishes a
- * checkpoint. Returns whether there is more to do. Order matters: the note is kept outside Postgres before anybody
- * can see it, so that whatever was published can't be undone by a restored backup unnoticed. (A crash between the
- * two leaves a kept note of entries that are committed.)
+ * Grows a ledger's tree by at most TREE_ENTRIES_PER_STEP entries, and publishes a checkpoint when the tree reaches
+ * the head. Returns whether there is more to do.
+ *
+ * The note is stored outside Postgres before anybody can see it. So a restored backup cannot undo a published
+ * checkpoint unnoticed. After a crash in between, the stored note covers committed entries.
  */
 async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boolean> {
   let published = false
@@ -106,8 +107,8 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
 }
 
 /**
- * Checks a note with the verifier's function before it is stored, because later checkpoints and receipts build on it. Throws what
- * verifyCheckpoint throws, and an Error for a tree head that is not signed.
+ * Verifies a note with the verifier's function before it is stored, because later checkpoints and receipts depend on
+ * it. Throws what verifyCheckpoint throws, and an Error for an unsigned tree head.
  */
 function verifyNote(
   note: string,
@@ -123,8 +124,8 @@ function verifyNote(
 }
 
 /**
- * Throws when the stored tree is not the one that was last signed: a login that may write to it could otherwise have
- * this worker sign a wrong root. (At sizes between two checkpoints nothing was signed.)
+ * Throws if the stored tree differs from the last signed one. Otherwise a login that can write to the table could
+ * make this worker sign a wrong root. At sizes between two checkpoints nothing is signed.
  */
 async function checkStoredTree(
   db: pg.ClientBase,
@@ -139,8 +140,8 @@ async function checkStoredTree(
 }
 
 /**
- * Throws ContradictionError when the ledger does not extend the checkpoint that was kept of it. Returns whether it need not,
- * because the operator has acknowledged just that.
+ * Throws ContradictionError if the ledger does not extend its stored checkpoint. Returns true if it need not, because
+ * the operator has acknowledged exactly that.
  */
 async function checkKept(
   kept: KeptCheckpoints,

@@ -11,12 +11,14 @@ import { splitHashes } from '../../proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { proveTile } from './prove-tree.ts'
 
-/** Bytes of the length before each entry of a bundle. */
+/** Length prefix of each entry in a bundle. */
 const LENGTH_BYTES = 2
 
 /**
- * A file of C2SP tlog-tiles, proved in the tree of `note`, which MUST cover it: hashes of 32 bytes, or entries with their lengths, which
- * are 8 MiB at most (TILE_HASHES envelopes of ENVELOPE_BYTES_MAX). Throws ApiError `integrity_fault` where the stored ones are others.
+ * Returns a file of C2SP tlog-tiles, proved in the tree of `note`, which MUST cover it.
+ *
+ * The file has hashes of 32 bytes, or entries with length prefixes, at most 8 MiB (TILE_HASHES envelopes of
+ * ENVELOPE_BYTES_MAX). Throws ApiError `integrity_fault` if the stored tile differs.
  */
 export async function readTile(
   pool: Db,
@@ -50,7 +52,7 @@ async function readProved(
   return bundle(envelopes, splitHashes(hashes))
 }
 
-/** Throws where the entries are not those whose hashes were proved. */
+/** Throws unless the entries have the proved hashes. */
 async function bundle(envelopes: readonly Buffer[], leaves: readonly Uint8Array[]): Promise<Buffer> {
   const bytes = Buffer.alloc(envelopes.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0))
   const slice = new Slice()

@@ -11,12 +11,15 @@ type Deps = {
   readonly log: { error(details: object, message: string): void }
 }
 
-/** `closed`: until an operator acknowledges it. `gone`: there is nothing left of it that could be closed. */
+/**
+ * - `closed`: the ledger is closed until an operator acknowledges it.
+ * - `gone`: the ledger is missing, so nothing can be closed.
+ */
 type Finding = 'closed' | 'gone'
 
 /**
- * Compares the checkpoints that are kept outside Postgres with the chains, and closes a ledger that does not extend its own:
- * nobody may build on an older backup unknowingly, because what was acknowledged since would be lost without a word.
+ * Compares checkpoints stored outside Postgres with the chains, and closes a ledger that does not extend its own.
+ * Otherwise work would go on upon an older backup, and entries acknowledged since would be lost silently.
  */
 export class RestoredLedgers {
   readonly #deps: Deps
@@ -33,8 +36,8 @@ export class RestoredLedgers {
   }
 
   /**
-   * One round: some of them. A backup is of the whole database, so one that is found to be older has all of them looked at.
-   * Returns whether there is more to do at once: there never is.
+   * Checks some ledgers. A backup is of the whole database, so if one ledger is older, all are checked. Returns
+   * false: there is never more to do at once.
    */
   async step(): Promise<boolean> {
     const found = await this.#check(
@@ -44,7 +47,7 @@ export class RestoredLedgers {
     return false
   }
 
-  /** All of them: before anything is published, and before a server of the same process listens. */
+  /** Checks all ledgers. Call it before anything is published, and before a server of the same process listens. */
   async checkAll(): Promise<void> {
     const all = this.#deps.kept.all
     for (let at = 0; at < all.length; at += RESTORED_PER_QUERY) {
@@ -52,7 +55,7 @@ export class RestoredLedgers {
     }
   }
 
-  /** How many were found that were not known to be so. */
+  /** Checks some ledgers and returns the number of new findings. */
   async #check(kept: readonly Kept[]): Promise<number> {
     const standing = await this.#listStanding(kept)
     const closed = await this.#close(standing)
@@ -66,8 +69,9 @@ export class RestoredLedgers {
   }
 
   /**
-   * Those that nobody has acknowledged. Another worker that shares the folder may have kept a later checkpoint, which was acknowledged, or
-   * which the ledger extends: the file counts, and not what this process remembers. A file that can't be read excuses nothing.
+   * Returns unacknowledged contradictions. Another worker that shares the folder may have stored a later checkpoint,
+   * which was acknowledged or which the ledger extends. So the file decides, not the cache; if it is unreadable, the
+   * cached one does.
    */
   async #listStanding(kept: readonly Kept[]): Promise<Contradiction[]> {
     const { pool } = this.#deps
@@ -97,7 +101,6 @@ export class RestoredLedgers {
     return new Set(closed.map((ledgerId) => formatId('led', ledgerId)))
   }
 
-  /** Each at once when it is found, and not again with every round. */
   #report(contradictions: readonly Contradiction[]): void {
     for (const contradiction of contradictions) {
       const { ledger, found, refusedSeq } = contradiction

@@ -16,13 +16,13 @@ import { SIGNED_CHECKPOINTS_MAX } from '../limits.ts'
 const { sha256, verifySignature } = nativeProviders
 
 /**
- * A ledger's checkpoints, each verified under the note key before anybody hears of it: the rows lie in a database that others
- * can write to, and a note that nobody signed would be taken for a fault of the ledger. Throws `integrity_fault` for such a one.
+ * Reads a ledger's checkpoints and verifies each under the note key. Others can write to the database, and an
+ * unsigned note would look like a fault of the ledger. Throws `integrity_fault` for one.
  */
 export class SignedCheckpoints {
   readonly #pool: Db
   readonly #noteKey: ServerKey
-  /** Notes that were verified, by ledger: a signature takes 60 to 140 µs, and most requests ask for the newest one. */
+  /** Verified notes, by ledger. A verification takes 60 to 140 µs, and most requests want the newest note. */
   readonly #verified: Map<string, string>
 
   constructor(pool: Db, noteKey: ServerKey, verified = new Map<string, string>()) {
@@ -31,27 +31,27 @@ export class SignedCheckpoints {
     this.#verified = verified
   }
 
-  /** The same, read from `pool`. */
+  /** Returns a reader of another database that shares the cache. */
   on(pool: Db): SignedCheckpoints {
     return new SignedCheckpoints(pool, this.#noteKey, this.#verified)
   }
 
-  /** The note of the newest one; null where there is none. */
+  /** Returns the newest note; null: none. */
   async newest(ledgerId: Uuid): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpoint(this.#pool, ledgerId, Number.MAX_SAFE_INTEGER))
   }
 
-  /** The note of the newest one that so many witnesses have cosigned; null where there is none. */
+  /** Returns the newest note with so many cosignatures; null: none. */
   async cosigned(ledgerId: Uuid, cosignaturesMin: number): Promise<string | null> {
     return this.#verify(ledgerId, await findCosignedCheckpoint(this.#pool, ledgerId, cosignaturesMin))
   }
 
-  /** The note of the one of just that size; null where there is none. */
+  /** Returns the note of exactly this size; null: none. */
   async ofSize(ledgerId: Uuid, size: number): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpointOfSize(this.#pool, ledgerId, size))
   }
 
-  /** The one of the fewest entries that are `sizeMin` at least; null where there is none. */
+  /** Returns the smallest checkpoint of at least `sizeMin` entries; null: none. */
   async covering(ledgerId: Uuid, sizeMin: number): Promise<CheckpointRow | null> {
     const row = await findCheckpointCovering(this.#pool, ledgerId, sizeMin)
     this.#verify(ledgerId, row?.note ?? null)

@@ -35,11 +35,10 @@ import { verifyErasure } from './verify-erasure.ts'
 export type ErasureDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
-  /** Erasures that were not carried out, because their entry does not order them or something is in the way. */
+  /** Erasures that could not be carried out: their entry does not order them, or something prevents it. */
   readonly refusedErasures: Refused
-  /** Erasures of documents that lie in the archive, which did not give them. */
+  /** Erasures of archived documents that the archive did not return. */
   readonly waitingErasures: Refused
-  /** Hears of how many documents were taken away. */
   readonly observeErasure?: (documents: number) => void
   readonly log: {
     info(details: object, message: string): void
@@ -48,9 +47,11 @@ export type ErasureDeps = {
 }
 
 /**
- * Makes the rounds that take erased documents away, of all ledgers, page by page: each returns whether there are more
- * pages. Erasures of a ledger are carried out many at a time, in one transaction, and are then pending no more: a worker that was killed goes on
- * where it was, and two of them do no harm. One that is refused stays pending, and holds up no other.
+ * Makes rounds that remove erased documents of all ledgers, page by page. Each returns whether there are more pages.
+ *
+ * Many erasures of a ledger are carried out in one transaction, after which they are no longer pending. So a killed
+ * worker's work is continued, and two workers do no harm. A refused erasure stays pending and does not stop the
+ * others.
  */
 export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   let last: PendingErasure | null = null
@@ -74,7 +75,7 @@ export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   }
 }
 
-/** Erasures that one call carries out: of one ledger, and of few chunks, whose content is held meanwhile. */
+/** Groups erasures into calls: each of one ledger and of few chunks, because their content is in memory meanwhile. */
 function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
   const calls: PendingErasure[][] = []
   const chunks = new Set<Uuid>()
@@ -96,8 +97,8 @@ function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
 }
 
 /**
- * Where one is refused, or the archive has lost its document, the erasures are carried out in halves, so that it is found. Not so while the
- * archive is away: each half would wait for it anew.
+ * Carries out one call. If an erasure is refused, or the archive has lost its document, the call is halved until that
+ * erasure is found. If the archive is unreachable it is not halved: each half would wait for it again.
  */
 async function carryOut(
   deps: ErasureDeps,
@@ -117,7 +118,7 @@ async function carryOut(
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
     if (isAway(error)) {
-      // The content of other chunks is here, and waits for nobody.
+      // The content of other chunks is in Postgres and needs no archive.
       const waiting = await listWaitingForArchive(deps.pool, first.ledgerId, erasures)
       wait(deps, [...waiting], error)
       const others = erasures.filter((erasure) => !waiting.has(erasure))
@@ -136,7 +137,7 @@ async function carryOut(
   }
 }
 
-/** For the archive: nobody has forged these, so they are not counted as refused. Logged once. */
+/** Marks erasures as waiting for the archive. Nobody forged them, so they do not count as refused. Logged once. */
 function wait(
   { waitingErasures, log }: ErasureDeps,
   erasures: readonly PendingErasure[],
@@ -149,7 +150,10 @@ function wait(
   log.error(details, 'an erasure waits for the archive')
 }
 
-/** Verifies the entries, which MUST be of one ledger, and takes the documents away. Returns how many were there. */
+/**
+ * Verifies the entries, which MUST be of one ledger, and removes the documents. Returns the number of removed
+ * documents.
+ */
 export async function eraseAll(
   { pool, masterKey }: Pick<ErasureDeps, 'pool' | 'masterKey'>,
   erasures: readonly PendingErasure[],
@@ -167,7 +171,7 @@ export async function eraseAll(
       )
     }
     try {
-      // In one transaction: of a document that lies in the archive alone nothing is left when its key is gone.
+      // One transaction: once its key is destroyed, nothing is left of a document that is only in the archive.
       return await withPooledTransaction(pool, async (client) => {
         await destroyDocumentKeys(client, masterKey, ledgerId, erasures)
         return eraseDocuments(client, ledgerId, erasures, chunks)

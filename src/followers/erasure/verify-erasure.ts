@@ -7,9 +7,11 @@ import { formatDocumentSubject } from '../../proof/statement/document-subjects.t
 import { nativeProviders } from '../../signing/native.ts'
 
 /**
- * Throws ProofError unless the entry was signed with an envelope key of the deployment and orders just this: in this ledger, of
- * this subject, the document with this digest. A holder of the API's login can make row and entry; the signature can't,
- * and what is erased on a forged word can't be brought back.
+ * Throws ProofError unless an envelope key of the deployment signed the entry, and the entry orders exactly this
+ * erasure: ledger, subject and digest.
+ *
+ * A holder of the API's login can make the row and the entry, but not the signature. A document erased by mistake
+ * cannot be restored.
  */
 export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
   const { statement } = verifySignedEntry(pending.entry, findKey, nativeProviders)

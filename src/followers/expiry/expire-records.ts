@@ -22,17 +22,19 @@ export type ExpireDeps = Clocks & {
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
   readonly signers: Signers
-  /** Records that can't be expired as they stand. */
+  /** Records that can't be expired in their current state. */
   readonly refusedExpiries: Refused
   readonly observeExpiry: () => void
   readonly log: { error(details: object, message: string): void }
 }
 
 /**
- * Makes the rounds that expire records whose deadline has passed while nothing was delivered, of all ledgers, page by page: each
- * returns whether there are more pages. The database's clock says what is overdue, and says it again when the entry is
- * appended; this machine's has to agree. An expired record is overdue no more: a worker that was killed goes on where it was, and of two workers one
- * comes second.
+ * Makes rounds that expire records whose deadline passed without a delivery, of all ledgers, page by page. Each
+ * returns whether there are more pages.
+ *
+ * The database's clock decides what is overdue, and again when the entry is appended; this machine's clock has to
+ * agree. An expired record is no longer overdue, so a killed worker's work is continued, and of two workers the
+ * second changes nothing.
  */
 export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   let last: OverdueRecord | null = null
@@ -66,17 +68,23 @@ async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void
   for (const [i, { found }] of signed.entries()) settle(deps, found, outcomes[i]![0]!)
 }
 
-/** An end that is signed for nobody's asking rests on what the follower has passed, as a verdict does. */
+/**
+ * Returns true if the record may expire now. Like a verdict, an expiry is signed without a request, so it needs
+ * entries that the follower has verified.
+ */
 function isOpen({ state, closed, isFaulty, isSettled }: GatedCase): boolean {
   return closed === null && !isFaulty && isSettled && (state === 'CREATED' || state === 'ACTIVE')
 }
 
-/** signExpiry holds the deadline to what was signed. */
+/** Returns true if the deadline has passed. signExpiry compares the deadline with the signed one. */
 function isOverdue(deps: ExpireDeps, { deadline }: GatedCase): boolean {
   return deadline !== null && deadline.getTime() <= agreedTime(deps)
 }
 
-/** Throws ProofError unless the record was signed with this deadline, and stands where it says. */
+/**
+ * Signs the expiry. Throws ProofError unless the record was signed with this deadline and its entries agree with its
+ * row.
+ */
 async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow> {
   const signed = await verifyCase(deps.envelopeKeys, found)
   const deadline = found.deadline?.toISOString()
@@ -96,7 +104,9 @@ async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow>
   }).entry
 }
 
-/** A completion, another worker, a new key or a closure that was quicker is found by the next round. */
+/**
+ * Handles the outcome. If a completion, another worker, a new key or a closure came first, the next round finds out.
+ */
 function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): void {
   if (outcome.status === 'appended') {
     deps.observeExpiry()

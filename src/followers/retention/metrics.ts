@@ -4,7 +4,7 @@ import { countSweeps } from '../../db/records/retention-work.ts'
 import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 
-/** Ledgers that are looked through by their rules of retention; hears of documents that are erased by them. */
+/** Adds gauges of retention sweeps. Returns an observer of erased documents. */
 export function watchRetention(metrics: Metrics, pool: pg.Pool): (documents: number) => void {
   askGauges(metrics, () => countSweeps(pool), [
     {

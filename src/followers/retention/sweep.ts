@@ -27,7 +27,7 @@ import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
 export type RetentionDeps = Clocks & {
   readonly pool: pg.Pool
   readonly signers: Signers
-  /** Hears of how many documents were erased by rules. */
+  /** Called with the number of documents that rules erased. */
   readonly observeRetention: (documents: number) => void
   readonly log: {
     info(details: object, message: string): void
@@ -36,16 +36,17 @@ export type RetentionDeps = Clocks & {
 }
 
 type Rules = Keeping['rules']
-/** Record whose time is over. `digest`: of its payload. */
+/** Record whose retention has ended. `digest`: of its payload. */
 type Due = { readonly record: KeptRecord; readonly digest: Uint8Array; readonly rule: number }
-/** Document of such a record. */
 type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }
 
 /**
- * One page of one ledger's sweep: erases the documents of records whose time is over, by an entry each that names the rule. The worker
- * takes them away then (src/followers/erasure). The database decides again when the entry is appended, by its own clock and under the lock of the chain:
- * a hold that came first is kept. Returns whether there may be more: ledgers take turns, page by page. A worker that is killed leaves the
- * page to be done again, and what it has erased is found erased.
+ * Does one page of one ledger's sweep: erases the documents of records whose retention has ended, by an entry each
+ * that names the rule. The worker then removes them (src/followers/erasure).
+ *
+ * The database decides again when the entry is appended, by its own clock and under the lock of the chain: an earlier
+ * legal hold wins. Returns whether there may be more; ledgers take turns page by page. After a crash the page is done
+ * again, and documents that were already erased are skipped.
  */
 export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   const sweep = await claimSweep(deps.pool)
@@ -62,7 +63,7 @@ export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   return true
 }
 
-/** Where the next page begins; null: the sweep is done. */
+/** Erases one page. Returns where the next page begins; null: the sweep is done. */
 async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | null> {
   const { pool } = deps
   const { ledgerId, nextSeq: from } = sweep
@@ -97,7 +98,7 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   }
 }
 
-/** Documents of the record that are not erased: of one that is no gated record, its payload. */
+/** Lists the record's documents that are not erased. A record that is not gated has only its payload. */
 async function documentsOf(
   pool: pg.Pool,
   { ledgerId }: Sweep,
@@ -112,7 +113,7 @@ async function documentsOf(
   return [{ document, subjectId: recordId, digest, seq, erasedSeq, needed, type, agents }]
 }
 
-/** The server as the author of erasures. Throws ProofError unless the rules by which it erases are what was signed. */
+/** Makes the server the author of erasures. Throws ProofError unless the rules are the signed ones. */
 async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly Due[]) {
   const { pool } = deps
   const { ledgerId } = sweep
@@ -127,8 +128,8 @@ async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: 
 type Server = Awaited<ReturnType<typeof openAuthor>>
 
 /**
- * Erasures of a page, in portions: while one is committed the next one is signed, each entry with the time of its signature, because the
- * database takes none that is much older than its clock.
+ * Commits erasures of a page in batches: while one is committed, the next is signed. Each entry has the time of its
+ * signing, because the database refuses entries that are much older than its clock.
  */
 class Portions {
   readonly #deps: RetentionDeps
@@ -143,7 +144,7 @@ class Portions {
     this.#by = by
   }
 
-  /** Throws what a portion before it has failed by. */
+  /** Signs an erasure. Throws the error of an earlier batch. */
   async add({ recordId, document, rule }: DueDocument): Promise<void> {
     if (this.#slice.isOver) await this.#slice.next()
     const said = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
@@ -152,7 +153,7 @@ class Portions {
     if (this.#entries.length >= RETENTION_ENTRIES_PER_CALL) await this.#commit()
   }
 
-  /** Commits the rest. Returns how many were appended; throws as `add`. */
+  /** Commits the rest and returns the number of appended erasures. Throws as `add` does. */
   async close(): Promise<number> {
     if (this.#entries.length > 0) await this.#commit()
     await this.#committing
@@ -166,12 +167,12 @@ class Portions {
     this.#committing = commit(this.#deps, entries).then((erased) => {
       this.#erased += erased
     })
-    // It is awaited by the next one, or by `close`.
+    // The next batch, or `close`, awaits it and gets the error.
     this.#committing.catch(() => {})
   }
 }
 
-/** Returns how many were appended. The others were decided otherwise meanwhile. */
+/** Commits entries and returns how many were appended. The others were overtaken by another decision. */
 async function commit(
   { pool, observeRetention }: RetentionDeps,
   entries: readonly EntryRow[],
@@ -191,15 +192,15 @@ async function commit(
   return erased
 }
 
-/** Somebody has erased it, a hold was set, or a rule lengthened, just before. */
+/** Returns true if the document was erased, a hold was set or a rule was lengthened just before. */
 function isDecidedOtherwise(outcome: AppendOutcome): boolean {
   if (outcome.status !== 'failed') return false
   return ['erasures_pkey', 'erasures_held', 'erasures_kept'].includes(constraintOf(outcome.error) ?? '')
 }
 
 /**
- * Throws ProofError unless each rule by which something would be erased is what its entry signs: nobody who writes into a table has
- * anything erased.
+ * Throws ProofError unless each rule that is applied is the one its entry signs. So nobody can erase documents by
+ * writing to a table.
  */
 async function verifyRules(
   pool: pg.Pool,

@@ -4,8 +4,9 @@ import type { Signers } from '../../signing/signers.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../limits.ts'
 
 /**
- * While the master key is replaced: reading the keys anew says which one seals. A step that fails is tried again.
- * Sessions that the one before has proven are left before Postgres forgets it. Returns what ends it.
+ * Reloads the server keys regularly while the master key is replaced: they show which key seals. A failed reload is
+ * repeated. Database sessions that were proven with the old master key are renewed before Postgres forgets it.
+ * Returns a function that stops it.
  */
 export function followMasterKey(
   { signers, masterKey, database }: { signers: Signers; masterKey: MasterKey; database: Database },

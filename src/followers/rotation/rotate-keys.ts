@@ -19,9 +19,8 @@ import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 
 export type RotateDeps = {
   readonly pool: pg.Pool
-  /** The envelope keys that are not retired. */
   readonly loadSigners: () => Promise<Signer[]>
-  /** Ledgers that could not be moved when it was last tried. */
+  /** Ledgers whose last move failed. */
   readonly unmoved: FaultyLedgers
   readonly now: () => number
   readonly log: {
@@ -31,11 +30,11 @@ export type RotateDeps = {
 }
 
 /**
- * One round: moves ledgers to the newest envelope key, each by an entry of its own chain that the old key signs, and retires
- * the keys that sign nowhere any more. Returns whether there is more to do at once.
+ * Moves ledgers to the newest envelope key, each by an entry of its own chain that the old key signs, and retires
+ * keys that no ledger uses. Returns whether to call again at once.
  *
- * Nothing is remembered between rounds: which key signs for a ledger stands in its head, and changes together with the
- * entry. So a worker may die at any point, and two may do this at once: one of them finds its entry stale.
+ * There is no state between rounds: a ledger's head names its key, and changes together with the entry. So a worker
+ * may die at any point. If two workers rotate at once, one finds its entry stale.
  */
 export async function rotateKeys(deps: RotateDeps): Promise<boolean> {
   const keys = await listSigningKeys(deps.pool)
@@ -48,7 +47,7 @@ export async function rotateKeys(deps: RotateDeps): Promise<boolean> {
   return ledgers.length === ROTATION_LEDGERS_PER_ROUND && moved > 0
 }
 
-/** How many were moved. One that can't be is logged, left alone for a while, and holds up no other. */
+/** Moves ledgers and returns how many were moved. A failure is logged; that ledger pauses, and the others go on. */
 async function moveLedgers(
   deps: RotateDeps,
   ledgers: readonly LedgerToRotate[],
@@ -70,7 +69,10 @@ async function moveLedgers(
   return moved
 }
 
-/** Stale: another worker was quicker. Closed: since it was listed. Both are looked at anew in the next round. */
+/**
+ * Stale: another worker came first. Closed: the ledger was closed since it was listed. The next round reads both
+ * again.
+ */
 function reportOutcome(deps: RotateDeps, ledger: string, outcome: AppendOutcome): void {
   if (outcome.status === 'stale' || (outcome.status === 'refused' && outcome.reason === 'closed')) return
   const err = 'error' in outcome ? outcome.error : new Error(`append_entries answered ${outcome.status}`)

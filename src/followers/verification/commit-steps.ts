@@ -7,8 +7,8 @@ import type { EntryRow } from '../../db/chain/append-entries.ts'
 type Steps = readonly EntryRow[]
 
 /**
- * Commits the steps of many records, those of one record together, in as few calls as the limits of a call allow. The outcomes
- * of each one's entries, in order; never throws.
+ * Commits steps of many records in as few calls as a call's limits allow. Steps of one record stay together. Returns
+ * the outcomes of each record's entries, in order; never throws.
  */
 export async function commitSteps(pool: pg.Pool, steps: readonly Steps[]): Promise<AppendOutcome[][]> {
   const outcomes: AppendOutcome[][] = []
@@ -39,8 +39,8 @@ function inCalls(steps: readonly Steps[]): Steps[][] {
 }
 
 /**
- * Whether the record, or its ledger, is not any more what the step was made from: it may be taken anew. (Of a pair the one that
- * would have been taken says `again`.)
+ * Returns true if the record or its ledger has changed since the step was made: it may be made again. If a pair was
+ * refused because of one step, the other step's outcome is `again`.
  */
 export function hasMoved(outcome: AppendOutcome): boolean {
   if (outcome.status === 'stale' || outcome.status === 'again') return true
@@ -49,7 +49,6 @@ export function hasMoved(outcome: AppendOutcome): boolean {
   )
 }
 
-/** Error of a step that was not appended. */
 export function errorOf(outcome: AppendOutcome): Error {
   if ('error' in outcome) return outcome.error
   const reason = 'reason' in outcome ? ` (${outcome.reason})` : ''

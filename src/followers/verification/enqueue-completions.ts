@@ -23,21 +23,21 @@ export type EnqueueCompletionsDeps = {
   readonly pool: pg.Pool
   readonly boss: PgBoss
   readonly cursorMac: CursorMac
-  /** Asks the follower to look at a ledger at once. */
+  /** Has the follower verify a ledger at once. */
   readonly awaitFloor: (ledgerId: Uuid) => void
-  /** Wakes those of this process who verify; the others look each second. */
+  /** Wakes this process' verification jobs. Other processes poll once a second. */
   readonly wakeVerification: () => void
   readonly log: { warn(details: object, message: string): void }
 }
 
 /**
- * One round: jobs for completions that have none, in the transaction that says so; returns whether more can follow at once.
+ * Makes jobs for completions without one, in the transaction that marks them. Returns whether to call again at once.
  *
- * The queue is first in, first out, so it is kept short, and what enters it is shared among the ledgers: behind a ledger that
- * submits more than the workers verify, another one waits for COMPLETIONS_QUEUED_MAX jobs and not for all of that ledger's.
+ * The queue is first in, first out, so it is kept short and shared among the ledgers. Behind a ledger that submits
+ * more than the workers verify, another one waits for COMPLETIONS_QUEUED_MAX jobs and not for that whole backlog.
  *
- * There is no cursor. Waiting completions stand in an index that holds nothing else, so that a round with nothing to do
- * costs one look at it, and nothing is ever passed over (docs/decisions/0009-completions-are-found-in-an-index.md).
+ * There is no cursor. An index holds waiting completions only, so an idle round costs one index read, and no
+ * completion is ever skipped (docs/decisions/0009-completions-are-found-in-an-index.md).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)
@@ -47,7 +47,10 @@ export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<
   return taken === COMPLETIONS_QUEUED_MAX
 }
 
-/** Ledgers with completions that can be verified; the follower has to look at the others first. */
+/**
+ * Returns ledgers with completions that can be verified. For the others the follower is asked to verify their entries
+ * first.
+ */
 export async function findReadyLedgers(
   deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'awaitFloor'>,
 ): Promise<WaitingLedger[]> {
@@ -74,7 +77,7 @@ async function takeWaiting(
   return waiting.length
 }
 
-/** In the transaction that says who has one. */
+/** Inserts jobs and links the completions to them. Call it in the transaction that took the completions. */
 export async function insertJobs(
   boss: PgBoss,
   client: pg.ClientBase,
@@ -96,7 +99,7 @@ export async function insertJobs(
   await setVerificationJobs(client, jobs)
 }
 
-/** One round: completions whose job is lost get another one in the next round of `enqueueCompletions`. */
+/** Releases completions whose job is lost. `enqueueCompletions` then makes new jobs for them. */
 export async function releaseCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   const released = await releaseLostCompletions(deps.pool, {
     jobMsMax: COMPLETION_JOB_MS_MAX,

@@ -10,8 +10,8 @@ import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
 type JudgeDeps = { readonly types: TypeRegistry; readonly typeWaitMsMax?: number }
 
 /**
- * Judges a completion by the rules of the record's type, with the agreed tolerances. Throws ProofError if the type is not the
- * one that the record was created with, by its digest.
+ * Judges a completion by the rules of the record's type, with the agreed tolerances. Throws ProofError unless the
+ * type has the digest that the record was created with.
  */
 export async function judgeCompletion(
   deps: JudgeDeps,
@@ -29,7 +29,10 @@ export async function judgeCompletion(
   return judge(type.rules, { ...documents, tolerances })
 }
 
-/** A ledger that has used up its share of the time waits for its types, and the others of the batch would wait with it. */
+/**
+ * Finds a type, but waits only for a limited time. A ledger that has used up its share waits until its type is
+ * compiled, and the batch would wait with it.
+ */
 function findType(
   { types, typeWaitMsMax = COMPLETION_TYPE_WAIT_MS_MAX }: JudgeDeps,
   ledger: { readonly ledger: string; readonly ledgerId: Uuid },

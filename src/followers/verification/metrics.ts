@@ -8,7 +8,6 @@ import { readCounter, readGauge, Tally } from '../../observe/metrics/readings.ts
 import type { Refused } from '../refused.ts'
 import type { VerificationObserver } from './verify-completions.ts'
 
-/** Counts completions of the worker. */
 export function makeVerificationObserver(metrics: Metrics): VerificationObserver {
   const verified = new Tally(['pass', 'fail', 'refused'])
   readCounter(
@@ -46,7 +45,6 @@ export function watchVerification(metrics: Metrics, pool: pg.Pool): void {
   ])
 }
 
-/** Hears of each record that was expired. */
 export function makeExpiryObserver({ registry }: Metrics): () => void {
   const expired = new Counter({
     name: 'tallystick_records_expired_total',

@@ -16,7 +16,7 @@ import type { SignedCompletion } from './verify-completion.ts'
 
 type Signing = { readonly signer: Signer; readonly entropy: Entropy; readonly nowMs: number }
 
-/** The entry that says what was found, and for an `auto` gate the verdict that follows: they are appended together. */
+/** Signs the verification, and for an `auto` gate the verdict after it. They are appended together. */
 export function signVerification(
   signing: Signing,
   found: GatedCase,
@@ -42,7 +42,7 @@ export function signVerification(
   return [entry, signVerdict(signing, found, signed, predicate as JsonObject, after)]
 }
 
-/** The verdict of an `auto` gate alone, where the verification is in the chain already. */
+/** Signs only the verdict of an `auto` gate, if the verification is already in the chain. */
 export function signLateVerdict(
   signing: Signing,
   found: GatedCase,
@@ -53,7 +53,7 @@ export function signLateVerdict(
   return signVerdict(signing, found, signed, verified, { version, state: state as RecordState, leaf })
 }
 
-/** The verdict is what the rules say: nobody is asked. */
+/** Signs the verdict that the rules' outcome decides. */
 function signVerdict(
   signing: Signing,
   found: GatedCase,
@@ -85,7 +85,6 @@ type SystemStep = Pick<
   'kind' | 'version' | 'from' | 'to' | 'previous' | 'subjects' | 'document' | 'predicate'
 >
 
-/** A step that the worker takes, in the name of nobody. */
 export function signAsSystem(
   { signer, nowMs }: Pick<Signing, 'signer' | 'nowMs'>,
   { ledgerId, recordId, envelopeKid }: GatedCase,

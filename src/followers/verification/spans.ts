@@ -3,8 +3,8 @@ import { formatId } from '../../proof/ids.ts'
 import type { VerificationObserver } from './verify-completions.ts'
 
 /**
- * Makes the verification of a completion with a `traceparent` a span of that trace, from its submission on, with a link to the
- * round, or the batch of jobs, that did it. Completions without one get only the round's span.
+ * Makes the verification of a completion with a `traceparent` a span of that trace, starting at its submission. The
+ * span links to the round or job batch that did it. Completions without one get no span of their own.
  */
 export function traceVerification(tracing: Tracing, observe: VerificationObserver): VerificationObserver {
   return (outcome, ms, completion) => {

@@ -12,19 +12,18 @@ import {
 } from '../../records/gated/verify-standing.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 
-/** A gated record as it was signed. */
+/** A gated record with its signed statements. */
 export type SignedCase = ClaimedStanding & {
-  /** As its first envelope has it. */
   readonly issuer: string
   readonly created: ParsedStatement
   readonly newest: ParsedStatement
-  /** Leaf of the newest entry, lower-case hex: the next one is bound to it. */
+  /** Leaf of the newest entry, lower-case hex. The next entry names it. */
   readonly lastLeaf: string
 }
 
 /**
- * Throws ProofError unless the record was created in this ledger, and stands where its columns say, as its newest entry was
- * signed. The database's owner can write columns and rows, and the worker signs its verdict on their word.
+ * Verifies a gated record. Throws ProofError unless it was created in this ledger, and its newest signed entry agrees
+ * with its columns. The database's owner can write columns and rows, and the worker signs verdicts based on them.
  */
 export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCase> {
   const ledger = formatId('led', found.ledgerId)

@@ -16,7 +16,6 @@ import { nativeProviders } from '../../signing/native.ts'
 import { verifyErasure } from '../erasure/verify-erasure.ts'
 import { type SignedCase, verifyCase } from './verify-case.ts'
 
-/** Agreed terms that the rules need, as they were signed. */
 type SignedTerms = {
   readonly type: string
   readonly typeDigest: string
@@ -24,7 +23,7 @@ type SignedTerms = {
   readonly tolerances: JsonObject | null
 }
 
-/** A completion that waits, as it was signed. `verified`: the earlier findings, if only the verdict is missing. */
+/** A waiting completion with its signed statements. `verified`: the verification, if only the verdict is missing. */
 export type SignedCompletion = SignedCase & {
   readonly terms: SignedTerms
   readonly completion: Subject
@@ -32,10 +31,13 @@ export type SignedCompletion = SignedCase & {
   readonly verified: JsonObject | null
 }
 
-/** null where they were erased. */
+/** null: erased. */
 export type JudgedDocuments = { readonly payload: JsonValue | null; readonly evidence: JsonValue | null }
 
-/** Throws ProofError unless the record waits for the worker, by what was signed: creation, completion, and where there is one, verification. */
+/**
+ * Verifies a completion. Throws ProofError unless the signed entries (creation, completion, and verification if there
+ * is one) show that the record waits for the worker.
+ */
 export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCompletion> {
   const signed = await verifyCase(keys, found)
   const terms = readTerms(signed.created.predicate)
@@ -56,7 +58,7 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
   return { ...signed, terms, completion, submittedAtMs, verified: signed.newest.predicate }
 }
 
-/** The completion that the newest entry, a verification, has judged: the entry before it. */
+/** Returns the completion that the verification in the newest entry judged: the entry before it. */
 async function verifySubmitted(
   keys: EnvelopeKeys,
   signed: SignedCase,
@@ -81,7 +83,7 @@ function readTerms(predicate: JsonObject): SignedTerms {
   return { type, typeDigest, gate, tolerances: tolerances ?? null }
 }
 
-/** Throws ProofError unless both are the ones that were signed, or were erased by entries that were. */
+/** Reads payload and evidence. Throws ProofError unless each is the signed one, or was erased by a signed entry. */
 export async function readDocuments(
   { pool, envelopeKeys }: { readonly pool: pg.Pool; readonly envelopeKeys: EnvelopeKeys },
   found: GatedCase,
@@ -134,7 +136,7 @@ function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: 
   return JSON.parse(content.toString('utf8')) as JsonValue
 }
 
-/** A row that says that a document was erased, while it was not, would make the completion fail. */
+/** Throws ProofError unless a signed entry erased the document. A forged erasure row would make the completion fail. */
 async function verifyErased(
   pool: pg.Pool,
   keys: EnvelopeKeys,

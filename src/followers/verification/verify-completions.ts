@@ -22,18 +22,18 @@ export type VerifyCompletionsDeps = {
   readonly pool: pg.Pool
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
-  /** Asks the follower to look at a ledger at once. */
+  /** Has the follower verify a ledger at once. */
   readonly awaitFloor: (ledgerId: Uuid) => void
   readonly signers: Signers
   readonly types: TypeRegistry
   readonly entropy: Entropy
   readonly now: () => number
   readonly observeVerification: VerificationObserver
-  /** How long a type is waited for; by default COMPLETION_TYPE_WAIT_MS_MAX. */
+  /** Longest wait for a type. Default: COMPLETION_TYPE_WAIT_MS_MAX. */
   readonly typeWaitMsMax?: number
 }
 
-/** Hears of each completion that was verified: how, and so long after it was submitted; and of each that is refused. */
+/** Called for each completion that was verified, with the time since its submission, and for each refused one. */
 export type VerificationObserver = (
   outcome: 'pass' | 'fail' | 'refused',
   ms: number,
@@ -41,8 +41,8 @@ export type VerificationObserver = (
 ) => void
 
 /**
- * How a job ends. `refused`: the stored data differ from the signed ones, and nothing was said about them, which does
- * not get better by itself. `failed`: another attempt may do better.
+ * Result of a completion. `refused`: the stored data differ from the signed ones; nothing was appended, and a retry
+ * does not help. `failed`: a retry may succeed.
  */
 export type VerificationResult =
   | { readonly status: 'done' }
@@ -50,23 +50,24 @@ export type VerificationResult =
 
 const DONE: VerificationResult = { status: 'done' }
 
-/** The record has moved since it was read: by another worker, or its ledger has another key. */
+/** `moved`: another worker came first, or the ledger has a new key. */
 type Attempt = VerificationResult | { readonly status: 'moved'; readonly error: Error }
 
-/** Steps to append about one completion; `outcome`: how the completion was found. */
+/** Steps to append for one completion. `outcome`: result of its verification; null: only the verdict was missing. */
 type Signed = GatedName & {
   readonly entries: readonly EntryRow[]
   readonly outcome: 'pass' | 'fail' | null
   readonly submittedAtMs: number
-  /** Traceparent of the request that submitted it; anything else: it had none. */
+  /** Traceparent of the submitting request, if it is a string. */
   readonly traceparent: unknown
 }
 
 /**
- * Verifies completions, of any ledgers: one result each, in order. All of them are read in one moment's view, and what is
- * found is committed in as few calls as its size allows. Nothing is said twice, even if another worker does the same at
- * the same time: the chain takes one of two entries for one version of a record. A completion that does not lie below
- * its ledger's floor is passed over: it is found again when the follower has looked.
+ * Verifies completions of any ledgers and returns one result each, in order.
+ *
+ * All are read in one snapshot, and the steps are committed in as few calls as possible. No step is appended twice,
+ * even if another worker does the same: the chain accepts one entry for each version of a record. A completion at or
+ * above its ledger's verified size is skipped and found again later.
  */
 export async function verifyCompletions(
   deps: VerifyCompletionsDeps,
@@ -97,12 +98,12 @@ async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedName[])
   return prepared.map((one) => ('entries' in one ? settle(deps, one, committed.next().value!) : one))
 }
 
-/** Neither closed nor faulty ledgers are said anything about. */
+/** Returns true for a closed or faulty ledger: nothing is appended to it. */
 function stands({ closed, isFaulty }: GatedCase): boolean {
   return closed !== null || isFaulty
 }
 
-/** Throws away what was signed if a fault was found meanwhile: preparing a batch takes as long as its types take. */
+/** Drops steps of ledgers in which a fault was found meanwhile. Preparing a batch takes as long as its types take. */
 async function dropFaulty(
   deps: VerifyCompletionsDeps,
   prepared: readonly (Signed | VerificationResult)[],
@@ -112,7 +113,7 @@ async function dropFaulty(
   return prepared.map((one) => ('entries' in one && faulty.has(one.ledgerId) ? DONE : one))
 }
 
-/** One a turn of the event loop: a batch would hold up everything else that the thread has to do. */
+/** Starts one in each slice of the event loop. All at once would block the thread's other work. */
 async function prepareAll(
   deps: VerifyCompletionsDeps,
   cases: readonly (GatedCase | null)[],
@@ -125,7 +126,10 @@ async function prepareAll(
   return Promise.all(prepared)
 }
 
-/** Done: there is nothing to say, or not now. Throws ProofError where what is stored is not what was signed. */
+/**
+ * Prepares the steps of one completion. `done`: there is nothing to append, or not now. Throws ProofError if the
+ * stored data differ from the signed ones.
+ */
 async function prepare(
   deps: VerifyCompletionsDeps,
   found: GatedCase | null,
@@ -157,13 +161,13 @@ function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult
   return { status: 'refused', error }
 }
 
-/** `outcomes`: one an entry. The first of two may have been appended alone: then the verdict alone is missing. */
+/** `outcomes`: one for each entry. If only the first of two was appended, the verdict is missing. */
 function settle(
   deps: VerifyCompletionsDeps,
   { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: Signed,
   outcomes: readonly AppendOutcome[],
 ): Attempt {
-  // A verdict is a settlement, which is told when the follower has passed it.
+  // A verdict is a settlement. It is delivered once the follower has verified it.
   const isVerdict = entries.at(-1)!.kind === 'verdict-rendered'
   if (isVerdict && outcomes.at(-1)!.status === 'appended') deps.awaitFloor(ledgerId)
   if (outcomes[0]!.status === 'appended' && outcome !== null)

@@ -21,11 +21,12 @@ import {
 type VerifyWaitingDeps = EnqueueCompletionsDeps & VerifyCompletionsDeps
 
 /**
- * A round of completions that no job carries: they are verified at once, and what does not succeed gets a job, which is tried
- * again and in the end put aside. A job for each took a tenth of Postgres' time, and four of the five commits of a batch.
+ * Makes rounds that verify completions without a job. Only those that fail get a job, which is retried and in the end
+ * becomes a dead letter. With a job for each, Postgres spent a tenth of its time on jobs, and four of a batch's five
+ * commits.
  *
- * Completions that wait when a worker starts go by jobs: one of them may have killed the worker before, and a job is
- * not tried without end.
+ * The first round makes jobs for completions that wait when the worker starts. One of them may have killed the worker
+ * before, and a job's retries are bounded.
  */
 export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<boolean> {
   let isFirst = true
@@ -37,19 +38,19 @@ export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<bo
   }
 }
 
-/** One round; returns whether more can follow at once. */
+/** Does one round. Returns whether to call again at once. */
 export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)
   if (ledgers.length === 0) return false
   const { more, left } = await withPooledTransaction(deps.pool, async (client) => {
-    // Nothing but the claim hangs on this transaction: the findings are committed in others.
+    // This transaction contains only the claim. The steps are committed in others.
     const waiting = await claimWaitingCompletions(client, ledgers, {
       limit: COMPLETIONS_PER_BATCH,
       claimMsMax: COMPLETION_CLAIM_MS_MAX,
     })
     const left = await verifyClaimed(deps, waiting)
-    // In a transaction of its own: this one Postgres may have ended, because the batch took too long, and without jobs what
-    // makes it so slow would be tried again and again, and all others with it.
+    // In another transaction, because Postgres may have ended this one if the batch took too long. Without jobs, what
+    // makes the batch slow would be tried again and again, together with all others.
     if (left.length > 0) await withPooledTransaction(deps.pool, (other) => insertJobs(deps.boss, other, left))
     return { more: hasFullShare(waiting), left: left.length }
   })
@@ -57,7 +58,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   return more
 }
 
-/** As many of a ledger were taken as are at a time: it may have more. */
+/** Returns true if a ledger's full share was taken. It may have more completions. */
 function hasFullShare(waiting: readonly GatedName[]): boolean {
   const counts = new Map<string, number>()
   for (const { ledgerId } of waiting) counts.set(ledgerId, (counts.get(ledgerId) ?? 0) + 1)
@@ -65,7 +66,7 @@ function hasFullShare(waiting: readonly GatedName[]): boolean {
   return [...counts.values()].some((count) => count >= share)
 }
 
-/** Those that were not verified. */
+/** Returns the completions that were not verified. */
 async function verifyClaimed(deps: VerifyWaitingDeps, waiting: readonly GatedName[]): Promise<GatedName[]> {
   if (waiting.length === 0) return []
   const results = await attempt(deps, waiting)
@@ -79,7 +80,7 @@ async function attempt(
   const first: VerifyCompletionsDeps = {
     typeWaitMsMax: COMPLETION_TYPE_WAIT_FIRST_MS_MAX,
     ...deps,
-    // A refusal happens again in its job, which reports it.
+    // The job repeats a refusal and reports it.
     observeVerification: (outcome, ...found) => {
       if (outcome !== 'refused') deps.observeVerification(outcome, ...found)
     },

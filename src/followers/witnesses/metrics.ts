@@ -14,7 +14,6 @@ const OUTCOMES = [
   'declined',
 ] as const satisfies readonly WitnessOutcome[]
 
-/** Counts what became of checkpoints that were sent to witnesses. */
 export function makeWitnessObserver(
   { registry }: Metrics,
   {

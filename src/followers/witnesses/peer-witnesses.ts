@@ -29,7 +29,7 @@ type PeerWitnessDeps = SendDeps &
 
 export const PEERS_LANE = 'peers'
 
-/** Peers of a ledger as its witnesses: each is sent the checkpoints of the ledgers that it is a peer of. */
+/** Makes the target for peers as witnesses. Each gets the checkpoints of the ledgers that it is a peer of. */
 export function peerWitnesses(deps: PeerWitnessDeps): LaneTarget {
   const { pool } = deps
   return {
@@ -69,14 +69,14 @@ async function ask(deps: PeerWitnessDeps, peer: WitnessingPeer, checkpoint: stri
     return readAnswer(answer)
   } catch (error) {
     if (!(error instanceof PeerError)) throw error
-    // An older server has no such route, and this one may have it switched off.
+    // An older server has no such route, and a newer one may have it switched off.
     if (error.code === 'witness_off' || error.code === 'not_found')
       throw new WitnessError('declined', error.message, WITNESS_PAUSE_MS_MAX)
     throw new WitnessError('unreachable', error.message, error.retryAfterMs)
   }
 }
 
-/** As C2SP tlog-witness would have it. */
+/** Converts the answer to one of C2SP tlog-witness. */
 function readAnswer({ outcome, line, size }: JsonObject): CosignerAnswer {
   if (outcome === 'cosigned') return { status: 200, text: String(line) }
   if (outcome === 'conflict') return { status: 409, text: `${size}\n` }

@@ -21,28 +21,32 @@ export type SendDeps = {
   readonly log: { error(details: object, message: string): void }
 }
 
-/** A witness as a checkpoint is sent to it. */
 export type Cosigner = {
-  /** The key that it cosigns with; null: nobody has said yet. */
+  /** Its cosigning key; null: the peer has not named one yet. */
   readonly key: NoteKey | null
-  /** null: a witness that the operator has named. */
+  /** null: a witness that the operator configured. */
   readonly peerId: Uuid | null
-  /** Answers a request of C2SP tlog-witness. Throws WitnessError. */
+  /** Sends a request of C2SP tlog-witness and returns the answer. Throws WitnessError. */
   readonly ask: (body: string) => Promise<CosignerAnswer>
 }
 
-/** `status`: as C2SP tlog-witness has it. */
+/** `status`: as in C2SP tlog-witness. */
 export type CosignerAnswer = { readonly status: number; readonly text: string }
 
 /**
- * Why a witness gave no cosignature. `ahead`: it says to have seen more entries than there are; `refused`: it does not take the checkpoint;
- * `invalid`: its answer is no cosignature of it; `unreachable`: it may answer later; `declined`: a peer that does not witness, or not yet.
+ * Why a witness gave no cosignature.
+ *
+ * - `ahead`: it claims to have seen more entries than the ledger has.
+ * - `refused`: it does not accept the checkpoint.
+ * - `invalid`: its answer is no valid cosignature.
+ * - `unreachable`: it may answer later.
+ * - `declined`: the peer is no witness, or not yet.
  */
 export type WitnessFailure = 'ahead' | 'refused' | 'invalid' | 'unreachable' | 'declined'
 
 export class WitnessError extends Error {
   readonly failure: WitnessFailure
-  /** As the witness asks; null where it does not. */
+  /** Retry-After of the witness; null: none. */
   readonly retryAfterMs: number | null
 
   constructor(failure: WitnessFailure, detail: string, retryAfterMs: number | null = null) {
@@ -54,8 +58,9 @@ export class WitnessError extends Error {
 }
 
 /**
- * Has a witness cosign the newest checkpoint of a ledger, and stores the cosignature. Returns whether there was something to cosign.
- * Throws WitnessError. Nothing that the witness says is believed but a signature of it over just this checkpoint.
+ * Has a witness cosign the newest checkpoint of a ledger, and stores the cosignature. Returns false if there was
+ * nothing to cosign. Throws WitnessError. Of the witness's answer, only a valid signature over exactly this
+ * checkpoint is trusted.
  */
 export async function sendCheckpoint(
   { pool, log }: SendDeps,
@@ -97,7 +102,7 @@ function sizeOf(text: string): number | null {
   return /^(0|[1-9][0-9]{0,14})\n$/.test(text) ? Number(text) : null
 }
 
-/** The one line of the witness that is stored: in the form that we write, so that nothing else of its answer is. */
+/** Returns the witness's signature line. It is formatted again, so that nothing else of the answer is stored. */
 function lineOf(text: string, note: string, key: NoteKey): string {
   try {
     const signatures = signaturesOf(parseSignatures(text), key)

@@ -7,14 +7,15 @@ import { type NoteKey, parseNoteKey } from '../../proof/tree/note.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { WITNESS_NAME_BYTES_MAX, WITNESSES_MAX } from '../limits.ts'
 
-/** A witness that checkpoints are sent to. `url`: what stands before `/add-checkpoint`. */
+/** A configured witness. `url`: the part before `/add-checkpoint`. */
 export type WitnessSetting = { readonly key: NoteKey; readonly url: string }
 
-/** Only these characters separate a key from its URL: a key's name may contain others that `\s` matches. */
+/** Only these characters separate a key from its URL. A key's name may contain others that `\s` matches. */
 const BLANKS = /[ \t]+/
 
 /**
- * Parses `VKEY URL`, separated by commas or newlines: TALLYSTICK_WITNESSES. Throws an Error that says which one is wrong, and what to do.
+ * Parses TALLYSTICK_WITNESSES: `VKEY URL` items, separated by commas or newlines. Throws an Error that names the
+ * wrong item and says what to do.
  */
 export function parseWitnesses(text: string, allowances: Allowances): WitnessSetting[] {
   const items = text

@@ -20,35 +20,38 @@ export type WitnessOutcome = 'cosigned' | WitnessFailure
 
 type LaneDeps = Pick<SendDeps, 'log'> & {
   readonly stopping: AbortSignal
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number
   readonly observe: (witness: string, outcome: WitnessOutcome) => void
 }
 
-/** A ledger whose newest checkpoint lacks a cosignature; of peers, with the one that is to give it. */
+/**
+ * A ledger whose newest checkpoint lacks a cosignature. `peerId`: the peer that is to give it; null: a configured
+ * witness.
+ */
 export type Uncosigned = { readonly ledgerId: Uuid; readonly peerId: Uuid | null }
 
-/** A witness, or all peers of a deployment, as a lane sees them. */
+/** A witness, or all peers of a deployment, as a WitnessLane uses it. */
 export type LaneTarget = {
   readonly name: string
-  /** Whether nothing is sent for a time after one was unreachable: it is one server. */
+  /** True if one failure pauses all sending: the target is one server. */
   readonly restsAsOne: boolean
-  /** Requests under way at once. */
   readonly postsMax: number
-  /** Those of ledgers that have grown. */
+  /** Returns the missing cosignatures of ledgers that have grown. */
   expand(ledgerIds: readonly Uuid[]): Promise<readonly Uncosigned[]>
-  /** Those whose newest checkpoint is so old, at most `limit`. */
+  /** Returns missing cosignatures of checkpoints of at least this age, at most `limit`. */
   sweep(ageMs: number, limit: number): Promise<readonly Uncosigned[]>
-  /** Whether there was something to cosign. Throws WitnessError. */
+  /** Returns false if there was nothing to cosign. Throws WitnessError. */
   send(uncosigned: Uncosigned): Promise<boolean>
 }
 
-/** `sinceMs`: when this process first knew. */
+/** `sinceMs`: when this process first learned of it. */
 type Waiting = Uncosigned & { readonly sinceMs: number; readonly dueMs: number; readonly failures: number }
 
 /**
- * Ledgers that wait for one witness. Each witness has a lane of its own, so one that is slow or away holds up no other, and publishing
- * only says which ledgers have grown. A ledger that waits is sent with its newest checkpoint: those between are passed over.
+ * Sends checkpoints to one witness. Each witness has its own sender, so a slow or unreachable one delays no other,
+ * and publishing only reports which ledgers have grown. The newest checkpoint of a waiting ledger is sent; earlier
+ * ones are skipped.
  */
 export class WitnessLane {
   readonly #deps: LaneDeps
@@ -58,11 +61,10 @@ export class WitnessLane {
   readonly #grown = new Set<Uuid>()
   readonly #waiting = new Map<string, Waiting>()
   readonly #underWay = new Map<string, Promise<void>>()
-  /** Requests under way, by ledger. */
   readonly #posts = new Counts()
-  /** Error that a request has met and that is no word of a witness, until a round tells it. */
+  /** A request's error that is no WitnessError, until a round throws it. */
   #broken: { readonly error: unknown } | null = null
-  /** While the witness does not answer, nothing is sent; after each try for longer. */
+  /** While the witness does not answer, nothing is sent. The pause grows with each failure. */
   #restUntilMs = 0
   #failures = 0
   #sweepAtMs = 0
@@ -76,13 +78,12 @@ export class WitnessLane {
     return this.#target.name
   }
 
-  /** Seconds that the ledger waits which has waited longest; 0 where none does. */
+  /** Seconds that the longest waiting ledger has waited; 0: none waits. */
   get waitingSeconds(): number {
     const sinceMs = Math.min(...[...this.#waiting.values()].map((each) => each.sinceMs))
     return Number.isFinite(sinceMs) ? (this.#deps.now() - sinceMs) / 1_000 : 0
   }
 
-  /** The ledger has a new checkpoint. */
   add(ledgerId: Uuid): void {
     if (this.#grown.size >= WITNESS_LEDGERS_WAITING_MAX) return
     this.#grown.add(ledgerId)
@@ -107,8 +108,8 @@ export class WitnessLane {
   }
 
   /**
-   * Sends what is due, a few at a time. A round does not wait for a witness that is slow: its requests go on while the next rounds send those of
-   * other ledgers. Returns whether there is more.
+   * Sends what is due, a few at a time. A round does not wait for a slow witness: its requests go on while later
+   * rounds send those of other ledgers. Returns whether there is more.
    */
   async step(): Promise<boolean> {
     const nowMs = this.#deps.now()
@@ -128,7 +129,10 @@ export class WitnessLane {
     return this.#next(nowMs) !== null
   }
 
-  /** One that is due and may be sent; first of a ledger with nothing under way, so that those of one ledger do not take the place of all. */
+  /**
+   * Returns a due ledger that may be sent. Ledgers with nothing under way come first, so that one ledger does not
+   * take all requests.
+   */
   #next(nowMs: number): Waiting | null {
     if (this.#underWay.size >= this.#target.postsMax) return null
     if (this.#deps.now() < this.#restUntilMs || this.#deps.stopping.aborted) return null
@@ -164,14 +168,17 @@ export class WitnessLane {
     for (const ledgerId of ledgerIds) this.#grown.delete(ledgerId)
   }
 
-  /** Those that nobody here was told of: another worker published them, or this one has just begun. */
+  /**
+   * Finds ledgers that this process has not seen: another worker published their checkpoint, or this one has just
+   * started.
+   */
   async #sweep(nowMs: number): Promise<void> {
     const uncosigned = await this.#target.sweep(WITNESS_SWEEP_AGE_MS, WITNESS_LEDGERS_PER_ROUND)
     this.#sweepAtMs = nowMs + WITNESS_SWEEP_EVERY_MS
     this.#wait(uncosigned, nowMs)
   }
 
-  /** Taken out first: a checkpoint that is published meanwhile puts the ledger in again. */
+  /** The ledger is removed first. A checkpoint that is published meanwhile adds it again. */
   async #send(waiting: Waiting): Promise<void> {
     const { observe, log, now, stopping } = this.#deps
     const { ledgerId, peerId } = waiting
@@ -187,12 +194,11 @@ export class WitnessLane {
         dueMs: now() + Math.min(WITNESS_PAUSE_MS_MAX, Math.max(pauseMs, pauseAfter(failures))),
         failures,
       })
-      // The database, or a tree that does not verify: no word of the witness.
+      // An error of the database, or a tree that does not verify: not the witness's failure.
       if (!(error instanceof WitnessError)) throw error
-      // Given up because this process stops.
       if (stopping.aborted) return
       observe(this.name, error.failure)
-      // It is the peer's right, and nothing to look into.
+      // A peer may decline. There is nothing to investigate.
       if (error.failure === 'declined') return
       if (error.failure === 'unreachable' && this.#target.restsAsOne) this.#rest(pauseMs)
       log.error(
@@ -219,7 +225,7 @@ function keyOf({ ledgerId, peerId }: Uncosigned): string {
   return `${ledgerId} ${peerId}`
 }
 
-/** Doubling, and jittered by half, so that many workers do not come back at the same moment. */
+/** Doubles with each failure, jittered by half, so that workers do not all return at the same moment. */
 function pauseAfter(failures: number): number {
   const pauseMs = Math.min(WITNESS_PAUSE_MS_MAX, WITNESS_PAUSE_MS_MIN * 2 ** Math.min(failures - 1, 20))
   return pauseMs * (0.5 + Math.random() / 2)

@@ -3,9 +3,11 @@ import type { Metrics } from './metrics.ts'
 import { type Definition, type Reading, readGauge } from './readings.ts'
 
 /**
- * Gauges of what one question to the database answers: asked when somebody reads them, and absent where there is no answer. A
- * database that hangs holds up no reading of the others for longer than METRICS_ANSWER_TIMEOUT_MS, and while a question is open
- * it is not asked again: each would hold a connection.
+ * Adds gauges that share one database query. The query runs when the gauges are read; without a result they are
+ * absent.
+ *
+ * A database that hangs delays the other metrics by at most METRICS_ANSWER_TIMEOUT_MS. A running query is not
+ * repeated: each would take a connection.
  */
 export function askGauges<T>(
   metrics: Metrics,
@@ -23,7 +25,7 @@ export function askGauges<T>(
   }
 }
 
-/** All who ask before there is an answer share it; null: there is none, or not in time. */
+/** Makes a function that runs `ask`. Callers share a running query. null: it failed, or was too slow. */
 function makeAsked<T>(ask: () => Promise<T>): () => Promise<T | null> {
   let asking: Promise<T | null> | null = null
   return async () => {

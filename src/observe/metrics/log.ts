@@ -3,7 +3,7 @@ import { readCounter } from './readings.ts'
 
 type Part = { dropped: number }
 
-/** Makes the counter of dropped lines of the log. Returns the callback for a dropped line. */
+/** Adds the counter of dropped log lines. Returns the callback for a dropped line. */
 export function watchLog(metrics: Metrics, process: 'server' | 'worker'): () => void {
   const part: Part = { dropped: 0 }
   metrics.addPart<Part>('log', process, part, (parts) =>

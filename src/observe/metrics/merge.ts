@@ -1,7 +1,7 @@
 /**
- * Metrics of several processes as those of one, in the text format of Prometheus: each metric is there once, with the samples of
- * all. The first of several samples with one name and the same labels counts; samples that differ should have a label that says whose
- * they are.
+ * Merges metrics of several processes, in Prometheus' text format: each metric appears once, with all samples. Of
+ * samples with the same name and labels the first is used, so samples that may differ should have a label for their
+ * process.
  */
 export function mergeMetrics(texts: readonly string[]): string {
   const found = new Map<string, { head: string[]; samples: Map<string, string> }>()

@@ -1,15 +1,19 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { VERSION } from '../version.ts'
 
-/** Each reading of these lists every handle of the process, and gauges that end in _total are read as counters. */
+/**
+ * Left out: each reading lists every handle of the process, and Prometheus takes gauges that end in _total for
+ * counters.
+ */
 const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((what) => [
   `nodejs_active_${what}`,
   `nodejs_active_${what}_total`,
 ])
 
 /**
- * Figures of a process for Prometheus. Each part adds its own to `registry`. A label MUST have few values, known beforehand:
- * never an id, never anything that a client sends. docs/metrics.md has each, and test/observe/metrics holds both to it.
+ * Metrics of a process for Prometheus; modules add their own to `registry`. A label MUST have few values, known in
+ * advance: never an id, and nothing that a client sends. docs/metrics.md lists each metric, and test/observe/metrics
+ * compares both.
  */
 export class Metrics {
   readonly registry = new Registry()
@@ -26,8 +30,8 @@ export class Metrics {
   }
 
   /**
-   * Where a process has several of a kind (pools; with `npm start` also what a server and a worker both have), the metrics are
-   * defined once, with a label that names each.
+   * Adds one of several parts of a kind (pools; with `npm start` also server and worker). `define` is called once for
+   * each kind. It defines the metrics, with a label for the part.
    */
   addPart<T>(kind: string, name: string, part: T, define: (parts: ReadonlyMap<string, T>) => void): void {
     let parts = this.#parts.get(kind) as Map<string, T> | undefined
@@ -40,8 +44,8 @@ export class Metrics {
   }
 
   /**
-   * Figures of the process itself (CPU, memory, event-loop lag, garbage collection). They cost something, so they are taken
-   * only when somebody reads them. `name`: of several processes that are read together.
+   * Adds metrics of the process itself (CPU, memory, event-loop lag, garbage collection). They cost something, so
+   * they are measured only when read. `name`: label of the process, if several are read together.
    */
   watchProcess(name?: string): void {
     collectDefaultMetrics({

@@ -1,10 +1,10 @@
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf } from './readings.ts'
 
-/** Hits: looks that the database was not asked for. */
+/** Hits: lookups without a database query. */
 type CacheFigures = { readonly hits: number; readonly misses: number }
 
-/** API keys that a server remembers. */
+/** Adds metrics of the server's cache of API keys. */
 export function watchKeyCache(
   metrics: Metrics,
   callers: { readonly size: number; readonly figures: CacheFigures },
@@ -32,7 +32,10 @@ export function watchKeyCache(
 
 type Slots = { readonly open: number; readonly refused: number }
 
-/** Answers that may take long, each kind with a bounded number of slots. `waits`: requests that wait for a record's next step. */
+/**
+ * Adds metrics of long answers; each kind has a bounded number of slots. `waits`: requests that wait for a record's
+ * next step.
+ */
 export function watchStreams(
   metrics: Metrics,
   kind: 'bundles' | 'entries' | 'events' | 'mcp' | 'receipts' | 'waits',
@@ -57,7 +60,6 @@ export function watchStreams(
   })
 }
 
-/** Gauges of reads that tails of events share. */
 export function watchEventReads(
   metrics: Metrics,
   reads: { readonly figures: { readonly waiting: number; readonly made: number; readonly shared: number } },

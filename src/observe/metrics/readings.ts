@@ -1,7 +1,7 @@
 import type { Metric } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** `metricName`: where one metric has several, as a histogram has. */
+/** `metricName`: set if the metric has several names, as a histogram does. */
 export type Reading = {
   readonly labels?: Readonly<Record<string, string | number>>
   readonly value: number
@@ -12,20 +12,19 @@ export type Definition = { readonly name: string; readonly help: string }
 type Read = () => number | readonly Reading[] | Promise<readonly Reading[]>
 
 /**
- * Metrics whose figures somebody else keeps as plain numbers, asked for when somebody reads them: to count is an addition then,
- * where a counter of prom-client takes 0.2 µs and a histogram 0.4 µs for their labels. A metric that is read as [] is
- * absent.
+ * Adds a gauge whose value is read on demand from plain numbers elsewhere. Counting is then an addition;
+ * prom-client's counter takes 0.2 µs and its histogram 0.4 µs for labels. A metric that is read as [] is absent.
  */
 export function readGauge(metrics: Metrics, definition: Definition, read: Read): void {
   register(metrics, 'gauge', definition, read)
 }
 
-/** `read` MUST never fall while the process lives. */
+/** Adds a counter like `readGauge`. `read` MUST never fall while the process runs. */
 export function readCounter(metrics: Metrics, definition: Definition, read: Read): void {
   register(metrics, 'counter', definition, read)
 }
 
-/** See Durations. */
+/** Adds a histogram; see Durations. */
 export function readHistogram(
   metrics: Metrics,
   definition: Definition,
@@ -40,11 +39,11 @@ function register(metrics: Metrics, type: string, { name, help }: Definition, re
     const values = typeof found === 'number' ? [{ labels: {}, value: found }] : found
     return { name, help, type, values, aggregator: 'sum' }
   }
-  // All that a registry asks of what it is given.
+  // A registry needs only these members.
   metrics.registry.registerMetric({ name, help, type, get, reset() {} } as unknown as Metric)
 }
 
-/** Counts by the values of one label, which are known: all are there from the beginning, so that rate() sees the first. */
+/** Counts by one label with known values. All values exist from the start, so that rate() sees the first count. */
 export class Tally<Value extends string> {
   readonly #counts: Record<string, number>
 
@@ -61,7 +60,7 @@ export class Tally<Value extends string> {
   }
 }
 
-/** The same figure of several parts, by a label that names them. */
+/** Returns readings of one number for several parts. The label names the part. */
 export function readingsOf(label: string, figures: Readonly<Record<string, number>>): Reading[] {
   return Object.entries(figures).map(([name, value]) => ({ labels: { [label]: name }, value }))
 }

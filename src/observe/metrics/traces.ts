@@ -6,7 +6,10 @@ import { readCounter, readingsOf } from './readings.ts'
 
 type Part = { sent: number; readonly lost: Record<LossReason, number> }
 
-/** Counts spans, and logs losses now and then: a collector that is away loses thousands a second. */
+/**
+ * Makes an observer that counts spans, and logs losses from time to time: without a collector, thousands are lost a
+ * second.
+ */
 export function makeTraceObserver(
   metrics: Metrics,
   process: string,
@@ -28,7 +31,7 @@ export function makeTraceObserver(
   }
 }
 
-/** With `npm start` a server and a worker have their own. */
+/** With `npm start` server and worker have a part each. */
 function define(metrics: Metrics, parts: ReadonlyMap<string, Part>): void {
   readCounter(
     metrics,

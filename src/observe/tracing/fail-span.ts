@@ -1,9 +1,9 @@
 import type { Span, SpanStatusCode } from '@opentelemetry/api'
 
-/** SpanStatusCode.ERROR, whose module is not loaded where nobody traces. */
+/** SpanStatusCode.ERROR. Its module must not be loaded while tracing is off. */
 const ERROR = 2 as SpanStatusCode
 
-/** `type`: one of few, never a message: a message may hold what a client sent. */
+/** Marks a span as failed. `type`: one of few values, never a message, which may contain text of a client. */
 export function failSpan(span: Span, type: string): Span {
   return span.setAttribute('error.type', type).setStatus({ code: ERROR })
 }

@@ -3,7 +3,7 @@ import type { Ignored, TracingOptions } from './options.ts'
 import type { TraceObserver } from './span-sender.ts'
 import type { Tracing } from './tracing.ts'
 
-/** null: nobody wants traces, and nothing of OpenTelemetry is loaded. `process`: the service's name where none is configured. */
+/** Opens tracing. null: tracing is off, and OpenTelemetry is not loaded. `process`: default for the service's name. */
 export async function openTracing(
   options: TracingOptions | null,
   process: 'tallystick-server' | 'tallystick-worker',
@@ -14,7 +14,7 @@ export async function openTracing(
   return new Tracing(options, process, makeObserver())
 }
 
-/** Variables that are set for all programs of a cluster, as a rule, and not meant for this one. */
+/** Logs ignored variables. They are usually set for all programs of a cluster, and not meant for this one. */
 export function warnOfIgnored(ignored: readonly Ignored[], log: Pick<Logger, 'warn'>): void {
   for (const each of ignored) log.warn(each, 'a variable of OpenTelemetry is ignored: see docs/tracing.md')
 }

@@ -5,14 +5,13 @@ import { TRACE_EXPORT_TIMEOUT_MS_DEFAULT, TRACE_EXPORT_TIMEOUT_MS_MAX } from '..
 import { type Pairs, parsePairs } from './pairs.ts'
 
 export type TracingOptions = {
-  /** Where spans are posted to. */
   readonly url: string
   readonly headers: Pairs
   readonly timeoutMs: number
   readonly compression: 'none' | 'gzip'
   /** PEM. */
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer }
-  /** null: each process has its own. */
+  /** null: the name of each process. */
   readonly serviceName: string | null
   readonly resource: Pairs
   readonly sampler: { readonly name: SamplerName; readonly ratio: number }
@@ -56,7 +55,7 @@ const ratio = z
   .pipe(z.number(RATIO).min(0, RATIO).max(1, RATIO))
 const pemFile = z.string().transform((path, context) => orIssue(context, () => readFileSync(path)))
 
-/** The specification has enum values without case. */
+/** Enum values are case-insensitive in the specification. */
 function choice<const T extends readonly string[]>(values: T) {
   return z
     .string()
@@ -65,12 +64,12 @@ function choice<const T extends readonly string[]>(values: T) {
 }
 
 const compression = choice(['none', 'gzip'])
-/** The collector speaks others, perhaps; this server does not. */
+/** The collector may support other protocols; this server does not. */
 const protocol = choice(['http/protobuf'])
 
 /**
- * Endpoint of all signals, or of traces alone, which takes precedence (OpenTelemetry Protocol Exporter, "Endpoint URLs for
- * OTLP/HTTP").
+ * The endpoint of traces takes precedence over that of all signals (OpenTelemetry Protocol Exporter, "Endpoint URLs
+ * for OTLP/HTTP").
  */
 const environment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
@@ -110,18 +109,18 @@ const switches = z.object({
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A variable that is not used as it was set, and why; without its value, which may be a secret. */
+/** A variable whose value is ignored, and why. Without the value, which may be a secret. */
 export type Ignored = { readonly variable: string; readonly why: string }
 type Parsed = {
-  /** null: no traces. */
+  /** null: tracing is off. */
   readonly options: TracingOptions | null
   readonly ignored: readonly Ignored[]
 }
 
 /**
- * Parses the standard variables of OpenTelemetry. They are often set for all programs of a cluster, so a value that is malformed or
- * unknown here is ignored, as the specification wants it ("Environment Variable Specification": enum, numeric, boolean). Without traces
- * the other variables are not looked at. Never throws.
+ * Parses OpenTelemetry's standard variables. They are often set for all programs of a cluster, so a malformed or
+ * unknown value is ignored, as the specification requires ("Environment Variable Specification": enum, numeric,
+ * boolean). Without an endpoint the other variables are not parsed. Never throws.
  */
 export function parseTracing(env: Environment): Parsed {
   if (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return OFF
@@ -144,7 +143,7 @@ export function parseTracing(env: Environment): Parsed {
 
 const OFF: Parsed = { options: null, ignored: [] }
 
-/** Parses the environment without the variables that the schema refuses. */
+/** Parses the environment without variables that the schema refuses. */
 function parseKnown<T extends z.ZodObject>(schema: T, env: Environment) {
   const why = new Map<string, string>()
   for (const { path, message } of schema.safeParse(env).error?.issues ?? [])
@@ -184,7 +183,7 @@ function tlsOf(values: Values): TracingOptions['tls'] {
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
 }
 
-/** Files that cannot be used together would throw with the first connection. */
+/** Reads certificates and key. Files that do not fit together would otherwise throw at the first connection. */
 function parseTls(values: Values): { options: TracingOptions['tls']; ignored: readonly Ignored[] } {
   const options = tlsOf(values)
   try {

@@ -1,8 +1,9 @@
 export type Pairs = Readonly<Record<string, string>>
 
 /**
- * `key=value,key=value`, as OpenTelemetry writes headers and resources: percent-encoded, and spaces around each don't count (W3C
- * Baggage, without properties). Throws with the place of what is wrong and not the text, which may be a secret.
+ * Parses `key=value,key=value`, the form of headers and resources in OpenTelemetry: percent-encoded, with spaces
+ * around each ignored (W3C Baggage, without properties). An error contains the member's position and not its text,
+ * which may be a secret.
  */
 export function parsePairs(text: string): Pairs {
   const found: Record<string, string> = Object.create(null)

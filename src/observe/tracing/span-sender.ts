@@ -16,10 +16,16 @@ import {
 } from '../limits.ts'
 import type { TracingOptions } from './options.ts'
 
-/** Why spans did not come to the collector: it takes fewer than there are, it did not take them, or the process had to end. */
+/**
+ * Why spans were lost.
+ *
+ * - `queue_full`: the collector is slower than the spans come.
+ * - `not_taken`: the collector did not accept them.
+ * - `closed`: the process had to end.
+ */
 export type LossReason = 'queue_full' | 'not_taken' | 'closed'
 
-/** Hears what became of spans; it MUST NOT throw. */
+/** Called with the number of spans that were sent or lost. MUST NOT throw. */
 export type TraceObserver = {
   sent(spans: number): void
   lost(spans: number, reason: LossReason, error: Error | null): void
@@ -33,8 +39,8 @@ const FAILED = 1
 const SAMPLED = 1
 
 /**
- * Takes spans when they end, and sends them, one request at a time. It holds TRACE_SPANS_WAITING_MAX at most, those under way
- * among them, whatever the collector does; each is counted once, as sent or as lost.
+ * Sends ended spans, one request at a time. It stores at most TRACE_SPANS_WAITING_MAX, including those under way,
+ * whatever the collector does. Each span is counted once, as sent or lost.
  */
 export class SpanSender {
   readonly processor: SpanProcessor
@@ -46,7 +52,7 @@ export class SpanSender {
 
   constructor(options: TracingOptions, observer: TraceObserver) {
     this.#observer = observer
-    // Ours, because the exporter would never close its connections.
+    // Our own agent, because the exporter never closes its connections.
     this.#agent = options.url.startsWith('https:')
       ? new HttpsAgent({ keepAlive: true, ...options.tls })
       : new HttpAgent({ keepAlive: true })
@@ -57,7 +63,7 @@ export class SpanSender {
           headers: { ...options.headers },
           timeoutMillis: options.timeoutMs,
           compression: options.compression as never,
-          // When it closes all that waits is sent at once.
+          // On close, all waiting spans are sent at once.
           concurrencyLimit: 1 + Math.ceil(TRACE_SPANS_WAITING_MAX / TRACE_SPANS_PER_EXPORT),
           httpAgentOptions: () => this.#agent,
         }),
@@ -70,7 +76,7 @@ export class SpanSender {
       maxQueueSize: TRACE_SPANS_WAITING_MAX,
       maxExportBatchSize: TRACE_SPANS_PER_EXPORT,
       scheduledDelayMillis: TRACE_EXPORT_EVERY_MS,
-      // Later than ours, which counts.
+      // Longer than our own timeout, so that ours applies.
       exportTimeoutMillis: options.timeoutMs * 2,
     })
     this.processor = {
@@ -81,7 +87,7 @@ export class SpanSender {
     }
   }
 
-  /** A collector that hangs is waited for no longer than TRACE_CLOSE_MS_MAX. */
+  /** Waits for the collector for at most TRACE_CLOSE_MS_MAX. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -113,17 +119,18 @@ export class SpanSender {
       this.#settle(spans.length, result)
       done(result)
     }
-    // The exporter's own ends a silence: a collector that says a byte now and then would hold the others up for ever.
+    // The exporter's own timeout only ends a silence. A collector that sends a byte from time to time would block the
+    // others for ever.
     const timer = setTimeout(() => {
       settle({ code: FAILED, error: new Error('the collector took too long') })
-      // Or it would keep the request, and of those the exporter has no more than concurrencyLimit, ever.
+      // Otherwise the request would never end, and the exporter has no more than concurrencyLimit of them.
       this.#agent.destroy()
     }, timeoutMs)
     exporter.export(spans, settle)
   }
 
   #settle(spans: number, { code, error }: Result): void {
-    // After `close` they were counted as lost; they may have come to the collector all the same.
+    // After `close` these spans were counted as lost. They may have arrived nevertheless.
     if (this.#waiting === 0) return
     this.#waiting -= spans
     if (code === SUCCESS) this.#observer.sent(spans)
@@ -131,7 +138,10 @@ export class SpanSender {
   }
 }
 
-/** The library reads the environment by itself, and would send headers that were refused (options.ts). */
+/**
+ * Runs `make` with an empty environment. The library reads the environment itself, and would send headers that
+ * options.ts refused.
+ */
 function withoutEnvironment<T>(make: () => T): T {
   const { env } = process
   process.env = {}

@@ -28,12 +28,12 @@ import { SpanSender, type TraceObserver } from './span-sender.ts'
 
 type SpanOptions = {
   readonly kind: keyof typeof KINDS
-  /** null: it begins a trace. */
+  /** null: the span begins a trace. */
   readonly parent: SpanContext | null
-  /** MUST NOT hold a secret, or anything of a payload. */
+  /** MUST NOT contain a secret, or anything of a payload. */
   readonly attributes?: Attributes
   readonly links?: readonly SpanContext[]
-  /** As performance.now() had it; by default now. */
+  /** On the clock of performance.now(); default: now. */
   readonly startedAt?: number
 }
 
@@ -45,11 +45,11 @@ const KINDS = {
 } as const
 
 /**
- * The spans of one process, on their way to a collector. Loads OpenTelemetry: it MUST be imported where traces are wanted only
- * (open.ts). Nothing here waits for the collector, but `close`, and that for TRACE_CLOSE_MS_MAX.
+ * Creates a process's spans and sends them to a collector. Loads OpenTelemetry: import it only if tracing is on
+ * (open.ts). Only `close` waits for the collector, for at most TRACE_CLOSE_MS_MAX.
  *
- * Which span is the current one is passed on by AsyncLocalStorage from the handler of a request to the appender, and from a batch
- * of jobs to what is done about each. Elsewhere it is given by hand: no library is patched.
+ * AsyncLocalStorage passes the current span from a request's handler to the appender, and from a batch of jobs to
+ * each job's work. Elsewhere spans are passed explicitly: no library is patched.
  */
 export class Tracing {
   readonly #sender: SpanSender
@@ -82,18 +82,21 @@ export class Tracing {
     this.#always = makeTracer(new AlwaysOnSampler())
   }
 
-  /** null: it is not sampled, and MUST have no children. */
+  /** Starts a span. null: it is not sampled, and MUST have no children. */
   start(name: string, options: SpanOptions): Span | null {
     const span = start(this.#tracer, name, options)
     return span.isRecording() ? span : null
   }
 
-  /** For what is done for others that are sampled: anybody who looks at one of them wants to see it. */
+  /**
+   * Starts a span for work that serves several sampled spans. It is always recorded, because a reader of one of them
+   * wants to see it.
+   */
   startFor(sampled: readonly SpanContext[], name: string, options: Omit<SpanOptions, 'links'>): Span {
     return start(this.#always, name, { ...options, links: sampled.slice(0, TRACE_LINKS_MAX) })
   }
 
-  /** The caller's span, as W3C Trace Context names it; null: none, or malformed, which counts as none. */
+  /** Parses the caller's W3C Trace Context. null: missing or malformed. */
   parentOf(traceparent: unknown, tracestate?: unknown): SpanContext | null {
     if (typeof traceparent !== 'string' || !isTraceparent(traceparent)) return null
     const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string]
@@ -110,12 +113,12 @@ export class Tracing {
     return this.#current.getStore() ?? null
   }
 
-  /** Within `run`, and what it awaits, `span` is the current one. */
+  /** Runs `run` with `span` as the current span, including what `run` awaits. */
   with<T>(span: Span, run: () => T): T {
     return this.#current.run(span, run)
   }
 
-  /** Sends what has ended, as far as that takes no longer than TRACE_CLOSE_MS_MAX. */
+  /** Sends ended spans, for at most TRACE_CLOSE_MS_MAX. */
   close(): Promise<void> {
     return this.#sender.close()
   }

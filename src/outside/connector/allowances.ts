@@ -2,10 +2,14 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type Address, isIn, isPublicAddress, type Range } from './public-addresses.ts'
 
-/** Destinations that the operator allows besides public addresses: TALLYSTICK_OUTBOUND_ALLOW. */
+/** Ranges that the operator allows besides public addresses: TALLYSTICK_OUTBOUND_ALLOW. */
 export type Allowances = readonly Range[]
 
-/** `public`: globally routable unicast; `allowed`: in an allowance, public or not; `refused`: neither. */
+/**
+ * - `public`: globally routable unicast.
+ * - `allowed`: in an allowance, public or not.
+ * - `refused`: neither.
+ */
 type AddressClass = 'public' | 'allowed' | 'refused'
 
 /** Parses addresses and ranges in CIDR notation, separated by commas. Throws an Error that names the first bad one. */
@@ -26,7 +30,7 @@ function parseAllowance(item: string): Range {
   if (bits > bitsMax) throw new Error(`${item}: the prefix has at most ${bitsMax} bits`)
   if (findAddress(ip)?.kind() !== address.kind()) throw new Error(`${item}: write it as IPv4`)
   const network = networkOf(address, bits)
-  // 10.1.2.3/8 may mean one address or all of 10.0.0.0/8, and the difference is 16 million addresses.
+  // 10.1.2.3/8 can mean one address or all 16 million of 10.0.0.0/8.
   if (network.toNormalizedString() !== address.toNormalizedString()) {
     throw new Error(`${item} is inside a range: write ${network.toString()}/${bits} or one address`)
   }
@@ -38,7 +42,7 @@ function networkOf(address: Address, prefixBits: number): Address {
   return kind.networkAddressFromCIDR(`${address.toNormalizedString()}/${prefixBits}`)
 }
 
-/** Classifies an IP address as resolvers and sockets spell it. A text that is no address is refused. */
+/** Classifies an IP address as resolvers and sockets write it. Any other text is `refused`. */
 export function classifyAddress(ip: string, allowances: Allowances): AddressClass {
   const address = findAddress(ip)
   if (address === null) return 'refused'
@@ -46,20 +50,20 @@ export function classifyAddress(ip: string, allowances: Allowances): AddressClas
   return isPublicAddress(address) ? 'public' : 'refused'
 }
 
-/** Whether it belongs to some inner network, which only an allowance opens: its answers are not kept. */
+/** Returns true if the address is not public. Only an allowance opens it, and answers from it are not shown. */
 export function isPrivateAddress(ip: string): boolean {
   const address = findAddress(ip)
   return address === null || !isPublicAddress(address)
 }
 
-/** IPv4 that is written as IPv6 comes back as IPv4. A zone names a link, and no link is public. */
+/** Parses an address; IPv4-mapped IPv6 becomes IPv4. null for an address with a zone: a link is never public. */
 function findAddress(ip: string): Address | null {
   if (isIP(ip) === 0 || ip.includes('%')) return null
   const address = parseAddress(ip)
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** `new URL` knows IPv6 as it is written; ipaddr.js takes ::8.8.8.8, which is ::808:808, for ::ffff:8.8.8.8. */
+/** Parses IPv6 by `new URL`: ipaddr.js reads ::8.8.8.8 (that is ::808:808) as ::ffff:8.8.8.8. */
 function parseAddress(ip: string): Address {
   return ipaddr.parse(isIP(ip) === 4 ? ip : new URL(`http://[${ip}]`).hostname.slice(1, -1))
 }

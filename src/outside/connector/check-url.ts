@@ -9,26 +9,29 @@ export type UrlRefusal = 'malformed' | 'scheme' | 'userinfo' | 'fragment' | 'por
 
 export type Target = {
   readonly url: URL
-  /** Plain HTTP, or the port of another protocol: good for allowed addresses only, whatever the name resolves to. */
+  /**
+   * True for plain HTTP and for another protocol's port: only allowed addresses may be reached, whatever the name
+   * resolves to.
+   */
   readonly allowedOnly: boolean
 }
 
-/** `detail` is a sentence for the caller that named the URL, and says what to do. */
+/** `detail`: a sentence for the caller that named the URL. It says what to do. */
 type CheckedUrl =
   | ({ readonly ok: true } & Target)
   | { readonly ok: false; readonly reason: UrlRefusal; readonly detail: string }
 
 /**
- * Checks a URL without the network: when it is registered, and again before each request, because allowances change. A name can
- * still resolve to an address that is refused.
+ * Checks a URL without the network. A name can still resolve to an address that is refused.
  *
- * `new URL` has normalised every spelling of an IP address (0x7f.1, 2130706433, [::ffff:7f00:1]) before it is judged.
+ * Call it at registration and again before each request, because allowances change. `new URL` has already normalised
+ * every spelling of an IP address (0x7f.1, 2130706433, [::ffff:7f00:1]).
  */
 export function checkOutboundUrl(text: string, allowances: Allowances): CheckedUrl {
   if (text.length > OUTBOUND_URL_CHARS_MAX) {
     return refuse('malformed', `a URL has at most ${OUTBOUND_URL_CHARS_MAX} characters`)
   }
-  // `new URL` would take them out silently, and the URL that is shown must be the one that is called.
+  // `new URL` would drop these characters silently. The URL that is shown must be the URL that is called.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   const url = /[\u0000-\u0020\u007f\\]/.test(text) ? null : URL.parse(text)
   if (url === null) return refuse('malformed', 'this is not a URL, which looks like https://example.com/hook')
@@ -66,7 +69,7 @@ function checkHost(url: URL, allowances: Allowances): CheckedUrl {
 
 const OPERATOR_CAN_ALLOW = 'the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW'
 
-/** Standing of a name: only the names of this machine are known without asking (RFC 6761). */
+/** Classifies a name without DNS. Only the names of this machine are known that way (RFC 6761). */
 function standingOfName(name: string, allowances: Allowances): 'unknown' | 'allowed' | 'refused' {
   if (!/(^|\.)localhost\.?$/.test(name)) return 'unknown'
   return ['127.0.0.1', '::1'].some((ip) => classifyAddress(ip, allowances) === 'allowed')
@@ -74,7 +77,7 @@ function standingOfName(name: string, allowances: Allowances): 'unknown' | 'allo
     : 'refused'
 }
 
-/** The address, where the host of a URL is one. */
+/** Returns the IP address in the host of a URL, or null for a name. */
 export function ipOf(hostname: string): string | null {
   const ip = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return isIP(ip) === 0 ? null : ip

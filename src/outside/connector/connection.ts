@@ -6,11 +6,12 @@ import { type Dialling, dial } from './dial.ts'
 import { OUTBOUND_HEADER_BYTES_MAX } from './limits.ts'
 
 /**
- * One connection to one origin, for one exchange at a time: an undici `Client`, which dials when it is first used, and
- * closes a socket that was idle for too long or on which the peer speaks unasked.
+ * One connection to one origin, for one exchange at a time.
  *
- * (An undici `Agent` hides which socket carries an exchange, and we have to know it: whether the peer is on an inner
- * network, whether the exchange is the socket's first, and what to cut when the caller gives up.)
+ * Wraps an undici `Client`: it dials on first use, and closes a socket that was idle for too long or on which the
+ * peer sends bytes unasked. An undici `Agent` hides which socket carries an exchange. We need the socket: to know
+ * whether the peer is on a private network, whether the exchange is the first one on it, and what to cut when the
+ * caller aborts.
  */
 export class Connection {
   readonly origin: string
@@ -38,12 +39,12 @@ export class Connection {
     })
   }
 
-  /** Whether the peer is on some inner network, which only an allowance has opened. */
+  /** True if the peer's address is not public, so that only an allowance has opened it. */
   get isPrivate(): boolean {
     return isPrivateAddress(this.#socket?.remoteAddress ?? '')
   }
 
-  /** Whether any byte has come for the newest exchange. */
+  /** True once any byte has come for the newest exchange. */
   get heard(): boolean {
     return this.#filter.heard
   }
@@ -57,9 +58,10 @@ export class Connection {
     this.#client.dispatch(options, handler)
   }
 
-  /** Cuts it at once, also while it is being dialled. The handler of an exchange under way hears of an error. */
+  /** Cuts the connection at once, also while it is being dialled. The handler of a running exchange gets an error. */
   destroy(): void {
-    // It settles when the socket has closed, and nobody waits for that. A socket that is being dialled it does not know.
+    // The promise settles when the socket has closed; nobody waits for it. undici does not know a socket that is
+    // still being dialled.
     void this.#client.destroy()
     this.#socket?.destroy()
   }

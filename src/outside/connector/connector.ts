@@ -13,21 +13,23 @@ export type OutboundRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | string
   readonly signal: AbortSignal
-  /** Bytes of the answer that the caller takes; absent: an excerpt is enough. */
+  /** Largest answer body that the caller reads, in bytes. Absent: an excerpt is enough. */
   readonly answerBytesMax?: number
-  /** Asked before a piece of such an answer is kept; false: there is no room, and the request is given up. */
+  /** Called before each chunk of such an answer is stored. false: no memory is left, and the request is aborted. */
   readonly takeMemory?: (bytes: number) => boolean
 }
 
 /**
- * The one way to an address that a tenant or a peer has named. It MUST be assumed that both the address and the host that
- * answers there mean harm: to reach what only we can reach, to hold what we have little of, or to read it in an answer.
+ * Sends requests to addresses that a tenant or a peer has named. No other code may.
  *
- * It holds no queue: a caller MUST bound how many posts are under way, in all and for each tenant. One that hangs takes
- * a socket and 27 KiB, with TLS 100 KiB, until its deadline.
+ * Assume that the address and its host are hostile: they try to reach what only we can reach, to use up our
+ * resources, or to read internal data from an answer.
  *
- * A post costs 42 µs of CPU (loopback, 1 kB, 32 at a time; with an agent of `node:http` 108 µs), one that has to connect
- * first 420 µs. After 100,000 origins were called once each, nothing is left but the connections that are kept.
+ * There is no queue: a caller MUST bound its posts under way, in total and for each tenant. A post that hangs takes a
+ * socket and 27 KiB (100 KiB with TLS) until its deadline.
+ *
+ * A post costs 42 µs of CPU (loopback, 1 kB, 32 at a time; 108 µs with an agent of `node:http`), and 420 µs if it has
+ * to connect first. After one call to each of 100,000 origins, only the idle connections remain in memory.
  */
 export class Connector {
   readonly #allowances: Allowances
@@ -46,7 +48,7 @@ export class Connector {
   }: {
     readonly allowances: Allowances
     readonly resolveName?: ResolveName
-    /** Time that dates in answers are compared with. */
+    /** Clock that dates in answers are compared with. */
     readonly now?: () => number
     readonly idleMsMax?: number
   }) {
@@ -57,11 +59,11 @@ export class Connector {
   }
 
   /**
-   * Resolves with any answer that has a status; throws an OutboundError where there is none. After a `timeout`,
-   * `reset`, `aborted` or `malformed_answer` the peer may have done what the request asks.
+   * Sends a request and returns any answer that has a status. Throws an OutboundError if there is none.
    *
-   * It may send the request twice: where a kept connection ends before any byte of an answer, the peer had most likely
-   * closed it while it was idle.
+   * After `timeout`, `reset`, `aborted` or `malformed_answer` the peer may have done what the request asks. The
+   * request may be sent twice: if a reused connection ends before any byte of an answer, the peer most likely closed
+   * it while it was idle.
    */
   async post(request: OutboundRequest): Promise<OutboundAnswer> {
     const target = checkOutboundUrl(request.url, this.#allowances)
@@ -80,12 +82,12 @@ export class Connector {
     return await this.#exchange(this.#connect(target), target, request, startedAtMs).run()
   }
 
-  /** Those that are kept for a next post, and those that one has. */
+  /** Counts open connections: idle ones, and ones with a post under way. */
   get connections(): { readonly idle: number; readonly used: number } {
     return { idle: this.#kept.size, used: this.#open.size - this.#kept.size }
   }
 
-  /** Cuts all connections: posts under way fail with `aborted`, and so does each later one. */
+  /** Cuts all connections. Posts under way fail with `aborted`, and so do later ones. */
   close(): void {
     this.#closed = true
     for (const connection of this.#open) this.#destroy(connection)
@@ -126,7 +128,7 @@ export class Connector {
     )
     this.#open.add(connection)
     connection.onClosed(() => {
-      // A connection that is not kept has an exchange under way, which hears of it too.
+      // Any other connection has an exchange under way, which gets the error too.
       if (this.#kept.drop(connection)) this.#destroy(connection)
     })
     return connection

@@ -3,16 +3,17 @@ import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_INTERIM_ANSWERS_MAX } from './limit
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const STATUS_START = 'HTTP/1.1 1'
-/** With 101 the connection has another protocol. */
+/** 101 is left out: after it the connection speaks another protocol. */
 const INTERIM = /^HTTP\/1\.1 1(?:\d?|(?!01)\d\d[ \r]?)$/
 const CONTINUE = 'HTTP/1.1 100'
 
 /**
- * Takes heads of `100 Continue` out of what is read from a socket, in front of the answer that they announce. A client MUST be
- * able to parse an interim answer that it did not ask for (RFC 9110 §15.2); undici fails the exchange on this one.
+ * Removes `100 Continue` heads from what is read from a socket, in front of the final answer.
  *
- * Only the exact form is taken out, and only before the head of the answer: whatever else a peer sends reaches undici's parser
- * byte for byte. undici reads by `socket.read()`; test/outside/connector/answers.test.ts fails if that changes.
+ * A client MUST be able to parse an interim answer that it did not ask for (RFC 9110 §15.2), but undici fails the
+ * exchange on this one. Only the exact form is removed, and only before the head of the final answer. Whatever else a
+ * peer sends reaches undici's parser unchanged. undici reads by `socket.read()`;
+ * test/outside/connector/answers.test.ts fails if that changes.
  */
 export class ContinueFilter {
   #isBeforeAnswer = false
@@ -28,7 +29,7 @@ export class ContinueFilter {
     this.#partial = null
   }
 
-  /** Whether any byte has come since `begin`. */
+  /** True once any byte has come since `begin`. */
   get heard(): boolean {
     return this.#heard
   }
@@ -46,7 +47,7 @@ export class ContinueFilter {
     }
   }
 
-  /** Returns the bytes that the parser reads now; a head that has not ended is kept for the next call. */
+  /** Returns the bytes that the parser reads now. An incomplete head is stored for the next call. */
   #take(unread: Buffer): Buffer {
     this.#partial = null
     const passed: Buffer[] = []
@@ -68,7 +69,12 @@ export class ContinueFilter {
     return Buffer.concat(passed)
   }
 
-  /** Length of the interim head at the start. `open`: it has not ended; `none`: there is none, or the peer has sent too much of them. */
+  /**
+   * Returns the length of the interim head at the start.
+   *
+   * - `open`: the head is incomplete.
+   * - `none`: there is no such head, or the peer has sent too many, or too long a one.
+   */
   #endOfInterim(bytes: Buffer): number | 'open' | 'none' {
     if (this.#taken >= OUTBOUND_INTERIM_ANSWERS_MAX || !isInterim(startOf(bytes))) return 'none'
     const at = bytes.indexOf(HEAD_END)
@@ -81,7 +87,7 @@ function startOf(bytes: Buffer): string {
   return bytes.toString('latin1', 0, CONTINUE.length + 1)
 }
 
-/** Also what may become one. */
+/** Returns true for the start of an interim head, complete or not. */
 function isInterim(start: string): boolean {
   return STATUS_START.startsWith(start) || INTERIM.test(start)
 }

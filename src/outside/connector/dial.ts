@@ -10,7 +10,6 @@ import { isLocalName, type ResolveName } from './resolve-name.ts'
 export type Dialling = {
   readonly url: URL
   readonly allowances: Allowances
-  /** Whether only allowed addresses will do. */
   readonly allowedOnly: boolean
   readonly resolveName: ResolveName
 }
@@ -18,9 +17,11 @@ export type Dialling = {
 type Dialled = (error: OutboundError | null, socket: Socket | null) => void
 
 /**
- * Opens a connection to an address that is public or allowed; calls back once, unless the returned socket is destroyed
- * before. The peer decides what its name resolves to, each time anew: so the addresses are judged in the look-up of
- * the connection itself, and there is no second one that could say something else.
+ * Opens a connection to an address that is public or allowed. `done` is called once, unless the returned socket is
+ * destroyed before.
+ *
+ * The peer decides what its name resolves to, differently each time. The addresses are therefore judged in the
+ * connection's own DNS lookup; a second lookup could return others.
  */
 export function dial(dialling: Dialling, done: Dialled): Socket {
   const { url, allowances, allowedOnly } = dialling
@@ -33,8 +34,7 @@ export function dial(dialling: Dialling, done: Dialled): Socket {
   const fail = (error: Error) => done(explain(error, connected), null)
   socket.once('connect', () => {
     connected = true
-    // For literals there is no look-up; checkOutboundUrl has judged them. In the end the address that was reached
-    // counts.
+    // A literal address has no lookup; checkOutboundUrl has judged it. The address that was reached decides.
     const refusal = addressRefusalOf([socket.remoteAddress ?? ''], allowances, allowedOnly)
     if (refusal !== null) socket.destroy(refusal)
   })
@@ -55,27 +55,27 @@ function open(url: URL, lookup: LookupFunction): Socket {
     host: ip ?? url.hostname,
     port: portOf(url),
     lookup,
-    // One unresponsive address must not use up the deadline of the others.
+    // Otherwise one unresponsive address would use up the time of the others.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: OUTBOUND_ADDRESS_ATTEMPT_MS,
     noDelay: true,
   }
   if (url.protocol === 'http:') return netConnect(target)
-  // An address is never a server name (RFC 6066); the certificate is then checked against `host`.
+  // An IP address is never a server name (RFC 6066). The certificate is then checked against `host`.
   const servername = ip === null ? { servername: url.hostname.replace(/\.$/, '') } : {}
   return tlsConnect({ ...target, ...servername, ALPNProtocols: ['http/1.1'] })
 }
 
 function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): LookupFunction {
   return (name, _options, callback) => {
-    // Tenants could find out name by name what there is around us: one that is not there fails like one that is not allowed.
+    // A missing local name fails like a refused one. Otherwise tenants could probe which names exist around us.
     const isLocal = isLocalName(name)
     if (isLocal && allowances.length === 0) return callback(new OutboundError('address_refused'), [])
     resolveName(name).then(
       (addresses) => {
         const ips = addresses.map(({ address }) => address)
         const permitted = addresses.filter(({ address }) => isPermitted(address, allowances, allowedOnly))
-        // autoSelectFamily asks for all, and takes a list.
+        // autoSelectFamily requests all addresses and takes a list.
         callback(addressRefusalOf(ips, allowances, allowedOnly), spread(permitted))
       },
       () => callback(new OutboundError(isLocal ? 'address_refused' : 'dns_failed'), []),
@@ -83,7 +83,7 @@ function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): L
   }
 }
 
-/** The families in turn (RFC 8305), beginning with the one that the resolver put first. */
+/** Alternates the address families (RFC 8305), starting with the family of the resolver's first address. */
 function spread(addresses: readonly LookupAddress[]): LookupAddress[] {
   const first = addresses.filter(({ family }) => family === addresses[0]?.family)
   const others = addresses.filter(({ family }) => family !== addresses[0]?.family)
@@ -98,7 +98,7 @@ function isPermitted(ip: string, allowances: Allowances, allowedOnly: boolean): 
   return standing === 'allowed' || (standing === 'public' && !allowedOnly)
 }
 
-/** null where one of the addresses will do. */
+/** Returns null if at least one address is permitted. */
 function addressRefusalOf(
   ips: readonly string[],
   allowances: Allowances,
@@ -109,11 +109,11 @@ function addressRefusalOf(
   return new OutboundError(reachable ? 'insecure' : 'address_refused')
 }
 
-/** Explains a failure before there was a connection, and with TLS before it was secure. */
+/** Maps a failure before the connection was open, or with TLS before it was secure. */
 function explain(error: Error & { code?: string }, connected: boolean): OutboundError {
   if (error instanceof OutboundError) return error
   if (connected) return tlsFailed(error.code)
-  // With several addresses each has an error of its own.
+  // With several addresses, each attempt has an error of its own.
   const errors: readonly { code?: string }[] = error instanceof AggregateError ? error.errors : [error]
   return errors.some(({ code }) => code === 'ETIMEDOUT')
     ? new OutboundError('connect_timeout')

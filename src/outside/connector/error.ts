@@ -1,12 +1,12 @@
 import { type TlsReason, tlsReasonOf } from './tls-reasons.ts'
 
-/** Why a request has no answer. The peer may have done what a request asks whose last bytes were sent. */
+/** Why a request has no answer. If all of the request was sent, the peer may have acted on it. */
 export type OutboundErrorCode =
-  /** The URL is none that is delivered to; see checkOutboundUrl. */
+  /** The URL is never delivered to; see checkOutboundUrl. */
   | 'url_refused'
-  /** The address, or each one that the name resolves to, is neither public nor allowed; or a local name has none. */
+  /** No resolved address is public or allowed, or a local name does not resolve. */
   | 'address_refused'
-  /** Plain HTTP, or the port of another protocol, to an address that is not allowed. */
+  /** Plain HTTP, or another protocol's port, to an address that is not allowed. */
   | 'insecure'
   | 'dns_failed'
   | 'connect_failed'
@@ -34,16 +34,18 @@ const SENTENCES: Readonly<Record<OutboundErrorCode, string>> = {
 export const OUTBOUND_ERROR_CODES = Object.keys(SENTENCES) as readonly OutboundErrorCode[]
 
 /**
- * Tenants read its message: it MUST NOT hold an address or what the peer sent, which tell of the network behind us. So
- * it is made from the code, and `cause` is not kept.
+ * A request without an answer, with a message that tenants read.
+ *
+ * The message MUST NOT contain an address or bytes of the peer: they would reveal the network behind us. So it is
+ * made from the code, and `cause` is dropped.
  */
 export class OutboundError extends Error {
   readonly code: OutboundErrorCode
 
-  /** Why the handshake failed. null: it did not. */
+  /** Why the TLS handshake failed; null for every other error. */
   readonly reason: TlsReason | null
 
-  /** `detail`: the code of a system (`ECONNREFUSED`), or a sentence of ours. */
+  /** `detail`: a system error code (`ECONNREFUSED`), or a sentence of ours. */
   constructor(
     code: OutboundErrorCode,
     detail: string | null = null,
@@ -56,7 +58,7 @@ export class OutboundError extends Error {
   }
 }
 
-/** `code`: of Node's error. */
+/** Makes a `tls_failed` error from the `code` of a Node error. */
 export function tlsFailed(code: string | undefined): OutboundError {
   const reason = tlsReasonOf(code)
   return new OutboundError('tls_failed', reason, { reason })

@@ -1,9 +1,8 @@
-/** Control and format characters, which could move a terminal's cursor, end a line of a log or turn text around. */
+/** Control and format characters: they could move a terminal's cursor, end a log line or reverse text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
 /**
- * The beginning of a body, on one line. Bytes that are not UTF-8 become U+FFFD; a last character that is cut is left
- * out.
+ * Returns the beginning of a body on one line. Invalid UTF-8 becomes U+FFFD; an incomplete last character is dropped.
  */
 export function excerptOf(pieces: readonly Buffer[]): string {
   return new TextDecoder().decode(Buffer.concat(pieces), { stream: true }).replace(INVISIBLE, ' ')

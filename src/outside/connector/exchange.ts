@@ -12,19 +12,19 @@ import {
 } from './limits.ts'
 
 export type OutboundAnswer = {
-  /** 200 to 999; redirects are answers like any other. */
+  /** 200 to 999. Redirects are not followed. */
   readonly status: number
-  /** As the peer asks, up to RETRY_AFTER_MS_MAX: the caller MUST bound it. null where it does not ask. */
+  /** Retry-After of the peer, up to RETRY_AFTER_MS_MAX: the caller MUST bound it. null: none was sent. */
   readonly retryAfterMs: number | null
-  /** The beginning of the body as text, undecoded; null where the peer is on an inner network. */
+  /** Beginning of the body as text, undecoded. null if the peer is on a private network. */
   readonly excerpt: string | null
-  /** All of the body, where that was asked for and came; otherwise null. It is as untrusted as its sender. */
+  /** The whole body, if the caller wanted it and all of it came; otherwise null. Untrusted. */
   readonly body: Buffer | null
-  /** Since `post` was called. */
+  /** Time since `post` was called. */
   readonly durationMs: number
-  /** Time of the answer by its Date field; null where there is none. */
+  /** The answer's Date header as a time; null: none was sent. */
   readonly dateMs: number | null
-  /** How the body ended: with all of it, or because it was longer or slower than we read, or cut. */
+  /** How the body ended: `whole`, `long` or `slow` (beyond our limits), or `cut`. */
   readonly ended: AnswerEnd
 }
 
@@ -33,22 +33,24 @@ type AnswerEnd = 'whole' | 'long' | 'slow' | 'cut'
 type ExchangeOptions = {
   readonly connection: Connection
   readonly request: Dispatcher.DispatchOptions
-  /** Time that dates in the answer are compared with. */
+  /** Clock that dates in the answer are compared with. */
   readonly now: () => number
-  /** Time on the clock of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   readonly startedAtMs: number
   readonly deadlineMs: number
   readonly signal: AbortSignal
   /** 0: an excerpt is enough. */
   readonly answerBytesMax: number
   readonly takeMemory: (bytes: number) => boolean
-  /** Called once, when the exchange has ended: the connection is free for another one, or to be destroyed. */
+  /** Called once when the exchange has ended. `reusable`: the connection may be used again; otherwise destroy it. */
   readonly release: (reusable: boolean) => void
 }
 
 /**
- * One request and its answer on one connection. Resolves as soon as a status and its body have come, or as much of the
- * body as we wait for: a status counts even if the body never ends. Rejects with an OutboundError.
+ * One request and its answer on one connection.
+ *
+ * Resolves once a status and the body have come. The body is bounded in time and size, and a status counts even if
+ * the body never ends. Rejects with an OutboundError.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions
@@ -77,7 +79,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#answer.promise
   }
 
-  /** Whether any byte of an answer has come. */
   get begun(): boolean {
     return this.#options.connection.heard
   }
@@ -116,7 +117,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (answerBytesMax > 0) this.#keep(chunk)
   }
 
-  /** The pieces, and what they are joined to. */
+  /** Stores a chunk. It is counted twice: once for the chunk, once for the joined body. */
   #keep(chunk: Buffer): void {
     if (this.#options.takeMemory(2 * chunk.length)) this.#body.push(Buffer.from(chunk))
     else this.#fail(new OutboundError('aborted', 'too many answers were on their way'))
@@ -163,17 +164,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Explains a failure once there was a connection; `dial` explains earlier ones. */
+/** Maps a failure of an open connection; `dial` maps earlier ones. */
 function explain(error: Error): Error {
   if (error instanceof OutboundError) return error
-  // A header of ours, which is not the peer's doing.
+  // A header of ours is invalid. That is no failure of the peer.
   if (error instanceof errors.InvalidArgumentError) return error
   if (error instanceof errors.ClientDestroyedError) return new OutboundError('aborted')
   const malformed =
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError ||
-    // An upgrade that we have not asked for, or more than the filter takes out of answers of 100: undici has no other name for them.
+    // An upgrade that we did not request, or more interim answers of 100 than the filter removes. undici has no other
+    // name for them.
     (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
   return new OutboundError(malformed ? 'malformed_answer' : 'reset')
 }

@@ -1,24 +1,24 @@
 import type { Connection } from './connection.ts'
 import { OUTBOUND_IDLE_CONNECTIONS_MAX } from './limits.ts'
 
-/** Connections that wait for a next exchange with their origin; each closes by itself after OUTBOUND_IDLE_MS_MAX. */
+/** Idle connections, by origin, for the next exchange. Each closes by itself after OUTBOUND_IDLE_MS_MAX. */
 export class KeptConnections {
   readonly #byOrigin = new Map<string, Connection[]>()
-  /** The one kept for longest is first. */
+  /** The connection that was stored first comes first. */
   readonly #all = new Set<Connection>()
 
   get size(): number {
     return this.#all.size
   }
 
-  /** The one used last, because the peer will keep it longest. */
+  /** Removes and returns the connection used last, because the peer will close it last. null: there is none. */
   take(origin: string): Connection | null {
     const connection = this.#byOrigin.get(origin)?.at(-1) ?? null
     if (connection !== null) this.drop(connection)
     return connection
   }
 
-  /** Returns the one that had to go for it, which the caller MUST destroy; or null. */
+  /** Stores a connection. Returns the one that was removed to make room, which the caller MUST destroy; or null. */
   keep(connection: Connection): Connection | null {
     const oldest = this.#all.size < OUTBOUND_IDLE_CONNECTIONS_MAX ? null : this.#all.values().next().value!
     if (oldest !== null) this.drop(oldest)
@@ -29,7 +29,7 @@ export class KeptConnections {
     return oldest
   }
 
-  /** Returns whether it was kept. */
+  /** Removes a connection. Returns whether it was stored. */
   drop(connection: Connection): boolean {
     if (!this.#all.delete(connection)) return false
     const others = this.#byOrigin.get(connection.origin)!

@@ -4,15 +4,15 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6
 export type Range = readonly [network: Address, prefixBits: number]
 
 /**
- * IANA's registry of special-purpose addresses, for IPv4, complete: it also has the few that are reachable from everywhere
- * (AS112, AMT), because nobody is delivered to there. Complete, so that it can be compared with the registry.
+ * IANA's registry of special-purpose IPv4 addresses, complete, so that it can be compared with the registry. It
+ * includes the few that are globally reachable (AS112, AMT), because nobody receives deliveries there.
  */
 const IPV4_SPECIAL = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8',
   '100.64.0.0/10', // carriers' address translation; cloud providers have services here
   '127.0.0.0/8',
-  '168.63.129.16/32', // public by its number, but in Azure it is the host of the virtual machine
+  '168.63.129.16/32', // looks public, but in Azure it is the host of the virtual machine
   '169.254.0.0/16', // link-local: the metadata services of clouds
   '172.16.0.0/12',
   '192.0.0.0/24', // protocol assignments
@@ -29,7 +29,7 @@ const IPV4_SPECIAL = [
   '240.0.0.0/4', // reserved, broadcast
 ].map(rangeOf)
 
-/** Part of IPv6 that is given out to networks; everything else is not public, whatever it will become. */
+/** The part of IPv6 that is assigned to networks. Everything else is not public, whatever it will become. */
 const IPV6_GLOBAL = rangeOf('2000::/3')
 
 const IPV6_SPECIAL = [
@@ -40,10 +40,10 @@ const IPV6_SPECIAL = [
   '3fff::/20', // documentation
 ].map(rangeOf)
 
-/** NAT64: the IPv4 address behind the translator is what counts. */
+/** NAT64: the IPv4 address behind the translator decides. */
 const NAT64 = rangeOf('64:ff9b::/96')
 
-/** Whether packets to it can only leave through the internet. */
+/** Returns true if packets to the address can only leave through the internet. */
 export function isPublicAddress(address: Address): boolean {
   if (address instanceof ipaddr.IPv4) return !IPV4_SPECIAL.some((range) => isIn(address, range))
   if (isIn(address, NAT64)) return isPublicAddress(new ipaddr.IPv4(address.toByteArray().slice(12)))

@@ -1,20 +1,22 @@
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { OUTBOUND_NAME_QUERY_MS, OUTBOUND_NAME_QUERY_TRIES } from './limits.ts'
 
-/** The addresses of a host name, best first; rejects where there is none. */
+/** Resolves a host name to its addresses, best first. Rejects if there are none. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
 const LOCAL_NAME = /^[^.]+$|(^|\.)(home\.arpa|internal|lan|local|localhost|test)$/
 
-/** Whether the name cannot be delegated to a stranger's name server: a host of this machine, its network or its cluster. */
+/** Returns true for a name of this machine, its network or its cluster: no stranger's name server can answer for it. */
 export function isLocalName(name: string): boolean {
   return LOCAL_NAME.test(withoutRoot(name))
 }
 
 /**
- * Local names are for the system: its hosts file, its search domains. All others are asked for with a resolver of our
- * own, because `dns.lookup` does two look-ups at a time for the whole process (libuv: half of its threads), and anybody who
- * has a name server that never answers would hold both for ten seconds per name: nobody else's name would be resolved.
+ * Makes the resolver. The system resolves local names by its hosts file and search domains; our own resolver resolves
+ * all others.
+ *
+ * `dns.lookup` runs two lookups at a time for the whole process (libuv: half of its threads). A tenant whose name
+ * server never answers could block both for ten seconds per name, and then nobody's names would resolve.
  */
 export function makeResolveName(resolver = makeResolver()): ResolveName {
   return async (name) => {

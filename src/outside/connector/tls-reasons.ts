@@ -1,6 +1,7 @@
 /**
- * Why a TLS handshake failed: codes of Node and OpenSSL that name a cause. A closed list, because tenants read it: a code says
- * nothing that the other end has chosen, and none of another version of OpenSSL appears by itself. docs/webhooks.md says what to do.
+ * Why a TLS handshake failed: codes of Node and OpenSSL that name a cause. docs/webhooks.md says what to do.
+ *
+ * The list is closed because tenants read it: the peer chooses no text in it, and a new version of OpenSSL adds none.
  */
 export const TLS_REASONS = [
   'CERT_HAS_EXPIRED',
@@ -33,7 +34,10 @@ export const TLS_REASONS = [
 ] as const
 export type TlsReason = (typeof TLS_REASONS)[number]
 
-/** `code`: of an error of Node. Alerts have the name of the TLS version in it, which differs between versions of OpenSSL. */
+/**
+ * Maps the `code` of a Node error to a reason. Alert codes contain the TLS version, which differs between versions of
+ * OpenSSL.
+ */
 export function tlsReasonOf(code: string | undefined): TlsReason {
   const known = code?.replace(/^ERR_SSL_(?:SSL\/TLS|SSLV3|TLSV1|TLSV13)_(?:ALERT_)?/, 'ERR_SSL_ALERT_')
   return TLS_REASONS.find((reason) => reason === known) ?? 'OTHER'

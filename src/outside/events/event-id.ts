@@ -6,9 +6,11 @@ const CONTEXT = utf8Encode('tallystick-event-v1')
 const NOBODY = new Uint8Array(ID_BYTES)
 
 /**
- * The id of an event, for those who must act on it once: made of what the event is, so that it is the same however often, and
- * by whichever process, the event is told. In the order of the events' times (RFC 9562 §5.7, with a hash where that has random
- * bits). `endpoint`: the endpoint that hears of it; null: any caller.
+ * Derives the id of an event, by which a receiver acts on it once.
+ *
+ * The id depends on the event alone: each process and each delivery has the same. Ids sort by the events' times (RFC
+ * 9562 §5.7, with a hash in place of the random bits). `endpoint`: the endpoint that receives the event; null: any
+ * caller.
  */
 export function eventId(event: {
   readonly ledgerId: Uuid

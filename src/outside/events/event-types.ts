@@ -2,23 +2,25 @@ import type { Uuid } from '../../proof/ids.ts'
 import { columnOf } from '../../proof/statement/kinds.ts'
 
 /**
- * Events of an entry by its kind, in this order: the column `events` of the table of kinds (src/proof/statement/kinds). A kind without
- * has no event: it is the ledger's own affair.
+ * Events of an entry, by its kind, in this order: the column `events` of the table of kinds
+ * (src/proof/statement/kinds). A kind without events is internal to the ledger.
  *
  * A new event also needs:
- * - its data in EVENT_DATA (src/http/schemas/events.ts);
- * - the members of its data, if an event of a record does not have them: `entryMembers` (event.ts);
- * - its record, if it is about one and its entry has no version: ABOUT (src/db/events/read-events.ts);
- * - its text on the command line: `whatOf` (cli/event-text.ts);
- * - its row in docs/webhooks.md, under "Events";
- * - `npm run docs`, which makes the SDK's types anew;
- * - for the tests, that it happens: `letEventsHappen` (test/helpers/event-ledger.ts).
  *
- * All else follows from this table: pages, streams, cursors, webhooks, subscriptions, filters, /openapi.json. The compiler and
- * test/outside/events/every-event.test.ts find what is missing.
+ * - its data in EVENT_DATA (src/http/schemas/events.ts)
+ * - the members of its data, if an event of a record does not have them: `entryMembers` (event.ts)
+ * - its record, if it has one and its entry has no version: ABOUT (src/db/events/read-events.ts)
+ * - its text on the command line: `whatOf` (cli/event-text.ts)
+ * - its row in docs/webhooks.md, under "Events"
+ * - `npm run docs`, which generates the SDK's types again
+ * - for the tests, a way to make it happen: `letEventsHappen` (test/helpers/event-ledger.ts)
  *
- * The order of the table is shown to users: the OpenAPI document, the SDK's types and an error's list of names have it. A cursor counts the
- * events of one entry, so a new event of a kind that has some comes behind them; for the third one raise the count of `eventsCursor`.
+ * All else follows from this table: pages, streams, cursors, webhooks, subscriptions, filters, /openapi.json. The
+ * compiler and test/outside/events/every-event.test.ts find what is missing.
+ *
+ * Users see the order of the table: in the OpenAPI document, in the SDK's types and in an error's list of names. A
+ * cursor counts the events of one entry, so a new event of a kind that already has some comes after them. For a third
+ * event of one kind raise the count of `eventsCursor`.
  */
 export const EVENTS_OF_KIND = columnOf('events')
 
@@ -28,26 +30,23 @@ export type EventType = EntryEvent | 'checkpoint.published'
 
 export const ENTRY_EVENTS: readonly EntryEvent[] = [...new Set(Object.values(EVENTS_OF_KIND).flat())]
 
-/** Types in a ledger's stream of events. */
 export const EVENT_TYPES: readonly EventType[] = [...ENTRY_EVENTS, 'checkpoint.published']
 
-/** Types that only endpoints hear: about each other, and that they can be reached. */
+/** Types that only endpoints receive: about another endpoint, or a test of their own. */
 export const NOTICE_TYPES = ['webhook.paused', 'webhook.test'] as const
 export type NoticeType = (typeof NOTICE_TYPES)[number]
 
-/** Which events are wanted. */
 export type WantedEvents = {
-  /** null: all. */
   readonly events: ReadonlySet<string> | null
-  /** `name/version`, or a name for all its versions; null: all. An event of no record passes for every type. */
+  /** `name/version`, or a name for all its versions; null: all. An event without a record passes every filter. */
   readonly types: ReadonlySet<string> | null
-  /** Agent that hears only of records that name it, and of batches that it sent; absent: it hears of all. */
+  /** Only records that name this agent, and batches that it sent. Absent: all. */
   readonly ownAgent?: Uuid
 }
 
 export const ALL_EVENTS: WantedEvents = { events: null, types: null }
 
-/** The kinds of entries that have to be looked at. */
+/** Returns the kinds of entries that can have a wanted event. */
 export function kindsOf({ events }: WantedEvents): EventKind[] {
   const kinds = Object.keys(EVENTS_OF_KIND) as EventKind[]
   return kinds.filter((kind) => EVENTS_OF_KIND[kind].some((event) => isEventWanted(event, events)))
@@ -57,7 +56,7 @@ export function isEventWanted(event: string, events: WantedEvents['events']): bo
   return events === null || events.has(event)
 }
 
-/** `recordTypes`: types of the record, or of a batch's records; none: the event is of no record. */
+/** `recordTypes`: types of the record, or of a batch's records; empty: the event has no record. */
 export function isTypeWanted(recordTypes: readonly string[], types: WantedEvents['types']): boolean {
   if (types === null || recordTypes.length === 0) return true
   return recordTypes.some((type) => types.has(type) || types.has(type.slice(0, type.lastIndexOf('/'))))

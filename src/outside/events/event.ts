@@ -7,33 +7,35 @@ import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { EntryEvent, EventType } from './event-types.ts'
 
-/** Something that others hear of: an entry's statement, or a published checkpoint. */
+/** An event: derived from an entry's statement, or from a published checkpoint. */
 export type LedgerEvent = {
   readonly ledgerId: Uuid
   readonly type: EventType
-  /** Seq of its entry; for a checkpoint, of the last entry that it covers. */
+  /** Seq of the entry; for a checkpoint, of the last entry that it covers. */
   readonly seq: number
   readonly timestampMs: number
-  /** Record whose events are told in order; null: no record. */
+  /** Record whose events are delivered in order; null: no record. */
   readonly recordId: Uuid | null
   /** Types of the record, or of a batch's records; empty: no record. */
   readonly recordTypes: readonly string[]
-  /** Traceparent of the request that wrote its entry, or else of the one that created its record. */
+  /** Traceparent of the request that wrote the entry; without one, that of the request that created its record. */
   readonly traceparent: string | null
-  /** Members of `data` as JSON, without braces. Members that only some readers ask for are added later (`renderEvent`). */
+  /** Members of `data` as JSON, without braces. `renderEvent` adds the members that only some readers want. */
   readonly members: string
   /** null for a checkpoint. */
   readonly envelope: Uint8Array | null
-  /** Another ledger's, that its entry received; null: none. */
+  /** Envelope of another ledger that the entry received; null: none. */
   readonly received: Uint8Array | null
-  /** Why it must not be told: the stored data differ from the signed ones. */
+  /** Set if the stored data differ from the signed ones. Such an event MUST NOT be delivered. */
   readonly fault: ProofError | null
 }
 
-/** Reads what an entry says; MUST throw ProofError where it is not to be believed. */
+/** Parses and checks the statement of an entry. MUST throw ProofError if it is not trusted. */
 export type ReadStatement = (row: EventRow) => ParsedStatement
 
-/** `entriesUrl`: where the entries are read, for the link of a batch to its records. */
+/**
+ * Derives the events of one entry. `entriesUrl`: URL of the ledger's entries, by which a batch links to its records.
+ */
 export function eventsOfEntry(
   row: EventRow,
   eventTypes: readonly EntryEvent[],
@@ -59,7 +61,10 @@ export function eventsOfEntry(
   }))
 }
 
-/** Statement of an entry, and of the one that it received: another ledger's, bound by the leaf that ours has signed. */
+/**
+ * Statement of an entry, and of the envelope that it received. The signed leaf binds the envelope of the other
+ * ledger.
+ */
 type Said = { readonly statement: ParsedStatement; readonly received: SaidReceived | null }
 type SaidReceived = { readonly said: SaidOfReceived; readonly statement: ParsedStatement }
 
@@ -88,7 +93,7 @@ function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
   return { said, statement: received.statement }
 }
 
-/** Types of the entry's record, or of its batch's records; empty: no record. */
+/** Returns the types of the entry's record, or of its batch's records. Empty: no record. */
 export function recordTypesOf(row: Pick<EventRow, 'recordType' | 'batchTypes'>): string[] {
   return row.recordType === null ? Object.keys(row.batchTypes ?? {}) : [row.recordType]
 }
@@ -98,7 +103,7 @@ function traceparentOf(row: EventRow, said: Said | ProofError): string | null {
   return typeof own === 'string' ? own : row.recordTraceparent
 }
 
-/** Taken from the statement, which is signed; `chain`, and the record's type, lie beside it. */
+/** Renders the members from the signed statement. `chain` and the record's type come from the row. */
 function entryMembers(
   row: EventRow,
   type: EntryEvent,
@@ -145,9 +150,9 @@ function entryMembers(
   return JSON.stringify(data).slice(1, -1)
 }
 
-/** Where a record stands after the event; nulls: the event is no step of it. */
+/** Returns state and version of the record after the event; nulls: the event is no step of the record. */
 function standingOf({ kind, predicate }: ParsedStatement): { state: JsonValue; version: JsonValue } {
-  // An offer has a version too: the one that its step would have.
+  // The version of an offer is the one that its step would get.
   if (kind === 'step-offered') return { state: null, version: null }
   const state = predicate['to'] ?? (kind === 'record-notarized' ? 'RECORDED' : null)
   return { state, version: predicate['version'] ?? null }
@@ -177,8 +182,8 @@ export function checkpointEvent(ledgerId: Uuid, row: CheckpointRow): LedgerEvent
 }
 
 /**
- * The event as it is told (docs/webhooks.md). `extras`: JSON of further members of `data`, each beginning with a comma;
- * `id`: where the event carries its own.
+ * Renders an event as JSON (docs/webhooks.md). `extras`: further members of `data` as JSON, each with a leading
+ * comma. `id`: set if the event contains its own id.
  */
 export function renderEvent(event: LedgerEvent, extras: string, id: string | null = null): string {
   const timestamp = new Date(event.timestampMs).toISOString()
@@ -188,7 +193,7 @@ export function renderEvent(event: LedgerEvent, extras: string, id: string | nul
   )
 }
 
-/** A settlement signal always has its envelope, because its receiver must check that. */
+/** Renders the envelope's member, if wanted. A settlement signal always has it, because its receiver must check it. */
 export function envelopeMember({ type, envelope, received }: LedgerEvent, isAsked: boolean): string {
   if (envelope === null || !(isAsked || type === 'signal.emitted')) return ''
   const own = `,"envelope":"${Buffer.from(envelope).toString('base64')}"`

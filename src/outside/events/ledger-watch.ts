@@ -3,7 +3,6 @@ import type { Uuid } from '../../proof/ids.ts'
 import { EVENTS_POLL_MS, WATCH_TIME_SHARE_MAX } from './limits.ts'
 import { Watch } from './watch.ts'
 
-/** Tells those who wait for it that a ledger has grown, or that its floor has risen. */
 export class LedgerWatch {
   readonly #watch: Watch<Uuid, LedgerEnds>
 
@@ -22,8 +21,8 @@ export class LedgerWatch {
   }
 
   /**
-   * The ledger's ends as soon as they are beyond these; null where they are not after `msMax`, or `signal` says to stop. `isHeld`:
-   * only a higher floor counts, because nothing else lets it go on.
+   * Resolves with the ledger's ends once they are beyond `than`; null after `msMax`, or when `signal` aborts.
+   * `isHeld`: only a higher verified size counts, because the next event is gated by it.
    */
   grown(
     ledgerId: Uuid,

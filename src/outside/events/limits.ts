@@ -1,9 +1,14 @@
-// Events
-/** Entries that nobody wants to hear of, passed over by one query. */
+/** Unwanted entries that one query skips. */
 export const EVENTS_SCANNED_MAX = 10_000
-/** Entries whose records must be looked at, because only some are wanted or may be seen. */
+/** Entries of one query whose records are read, because the reader wants or may see only some. */
 export const EVENTS_SIFTED_PER_QUERY = 500
-/** Tails: answers to `GET /v1/events` that go on (src/http/tails/event-tails.ts). One query for all ledgers that somebody tails. */
+/**
+ * Tails: long answers to `GET /v1/events` (src/http/tails/event-tails.ts). One query reads the ends of all tailed
+ * ledgers.
+ */
 export const EVENTS_POLL_MS = 200
-/** Share of the time of queries for all who wait (src/outside/events/watch.ts): with many they are made less often. */
+/**
+ * Share of time for the queries of all waiters (src/outside/events/watch.ts). With many waiters, queries come less
+ * often.
+ */
 export const WATCH_TIME_SHARE_MAX = 0.2

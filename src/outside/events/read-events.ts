@@ -26,13 +26,13 @@ import {
 } from './event-types.ts'
 import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from './limits.ts'
 
-/** A place in a ledger's stream of events: behind all that it names. */
+/** Position in a ledger's event stream: after the events that it counts. */
 export type EventPosition = {
-  /** The next entry. */
+  /** Seq of the next entry. */
   readonly seq: number
-  /** So many events of that entry were told already. */
+  /** Events of that entry that were already delivered. */
   readonly told: number
-  /** Checkpoints up to this size were told. */
+  /** Checkpoints up to this size were delivered. */
   readonly checkpoint: number
 }
 
@@ -40,15 +40,18 @@ export type EventStep = { readonly event: LedgerEvent; readonly after: EventPosi
 
 export type EventPage = {
   readonly steps: readonly EventStep[]
-  /** Behind all that was looked at: further than the last step's, where what came after it was not wanted. */
+  /**
+   * Position after everything that was read. It is beyond the last step's if the events after that step were not
+   * wanted.
+   */
   readonly position: EventPosition
-  /** Whether there is more to look at before the ledger's end, and can be. */
+  /** True if there is more to read before the ledger's end, and nothing gates it. */
   readonly more: boolean
-  /** The next event is a settlement that must not be told yet: the ledger's floor is below it. */
+  /** True if the next event is a settlement at or above the ledger's verified size. It must not be delivered yet. */
   readonly isHeld: boolean
 }
 
-/** For the entries of one page: knows the keys that signed them, where signatures are verified. */
+/** Makes a reader for the entries of one page. It loads the keys that signed them, if signatures are verified. */
 export type StatementReader = (rows: readonly EventRow[]) => Promise<ReadStatement>
 
 export type EventSource = {
@@ -59,11 +62,12 @@ export type EventSource = {
 }
 
 /**
- * The events after a place, in order, at most `limit`. At most EVENTS_SCANNED_MAX unwanted entries are passed over.
- * `ends`: the ledger's size; later events are for the next page. A listener that hears of a settlement pays: an event
- * that rests on entries which the follower has not passed is not told, nor is any after it.
+ * Reads the events after a position, in order, at most `limit`. At most EVENTS_SCANNED_MAX unwanted entries are
+ * skipped. `ends`: the ledger's size; later events belong to the next page.
  *
- * A checkpoint is told behind the entries that it covers, or, where those were told before it was published, at once.
+ * A receiver of a settlement moves money. A settlement at or above the verified size is therefore not returned, nor
+ * any event after it. A checkpoint follows the entries that it covers. If those were delivered before it was
+ * published, it comes next.
  */
 export async function readEvents(
   db: Db,
@@ -83,12 +87,12 @@ export async function readEvents(
   return { steps: page, position: reached, more: isFull || (reached.seq < ends.size && !isHeld), isHeld }
 }
 
-/** A checkpoint is of no record, so of nobody's own. */
+/** A checkpoint has no record, so a filter by agent excludes it. */
 function areCheckpointsWanted({ events, ownAgent }: WantedEvents): boolean {
   return ownAgent === undefined && isEventWanted('checkpoint.published', events)
 }
 
-/** `end`: up to where all entries were looked at; `told`: so many events of the next one were. */
+/** `end`: all entries below were read. `told`: events of entry `end` that were already delivered. */
 type ReadEntries = {
   readonly steps: EventStep[]
   readonly end: number
@@ -112,7 +116,7 @@ async function readEntrySteps(
   const isSifted = filter.types !== null || filter.ownAgent !== undefined
   const rowsMax = isSifted ? Math.max(limit, EVENTS_SIFTED_PER_QUERY) : limit
   const ownAgent = filter.ownAgent ?? null
-  // Not read either: an event that nobody is told need not be believed.
+  // The entry of an unwanted event is not verified either.
   const isWanted = (row: Parameters<typeof recordTypesOf>[0]) =>
     isTypeWanted(recordTypesOf(row), filter.types)
   const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, wantedMax: limit, ownAgent, isWanted }
@@ -136,12 +140,11 @@ async function readEntrySteps(
   return upToSeq(upTo)
 }
 
-/** Whether an event is a settlement at or above the floor. */
+/** Returns true for a settlement at or above the verified size `floor`. */
 function isHeldBack({ type, seq }: EventName, floor: number): boolean {
   return type === 'signal.emitted' && seq >= floor
 }
 
-/** Where they are not wanted: those that would have come before a place count as told. */
 function passCheckpoints(
   { steps, end, told }: ReadEntries,
   from: EventPosition,
@@ -157,7 +160,7 @@ function passCheckpoints(
   }
 }
 
-/** Each checkpoint behind the entries that it covers. */
+/** Puts each checkpoint behind the entries that it covers. */
 async function mixCheckpoints(
   db: Db,
   ledgerId: Uuid,
@@ -175,21 +178,24 @@ async function mixCheckpoints(
       at = { seq: after.seq, told: after.told }
       mixed.push({ event, after: { ...at, checkpoint } })
     }
-    // Entries before it that nobody wants are passed over with it.
+    // Unwanted entries before the checkpoint are skipped with it.
     if (size > at.seq) at = { seq: size, told: 0 }
     checkpoint = size
     mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
   }
-  // After more checkpoints than a page takes, nothing later is on the page.
+  // If the page has no room for all checkpoints, later events are cut off it too.
   for (const { event, after } of steps.slice(next))
     mixed.push({ event, after: { seq: after.seq, told: after.told, checkpoint } })
   return { steps: mixed, position: { seq: end, told, checkpoint } }
 }
 
-/** Which event of a ledger. */
+/** Identifies an event in its ledger. */
 type EventName = { readonly seq: number; readonly type: string }
 
-/** In the order of the names; null where there is no such event; `unread`: the archive has it, and did not give it. */
+/**
+ * Returns events in the order of the names. null: no such event. `unread`: the archive has the entry and did not
+ * deliver it.
+ */
 export async function findEvents(
   db: Db,
   source: EventSource,

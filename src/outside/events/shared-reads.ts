@@ -3,19 +3,20 @@ import type { Db } from '../../db/connect/client.ts'
 import { FairQueue } from '../../load/fair-queue.ts'
 import { Shares } from '../../load/shares.ts'
 
-/** The database as one read asks it: while the read waits for the archive, it leaves its place to others. */
+/** Wraps the database for one read. While the read waits for the archive, its slot is free for others. */
 export type TurnedDb = (db: Db) => Db
 
 /**
- * Reads that many ask for at the same time. A caller that asks for a page under way shares it, and few other reads run
- * at a time. Ledgers take turns, so that nobody waits for the five hundred reads of another ledger; the calls of one
- * ledger go in their order.
+ * Runs event reads that many callers request at once.
  *
- * A read that asks the archive holds what it has read until then, so these are few as well; no ledger can be all of them.
+ * Callers that request the same page share one read, and only a few reads run at a time. Ledgers are served
+ * round-robin, so that the five hundred reads of one ledger delay no other. The reads of one ledger run in their
+ * order. A read that waits for the archive keeps what it has read in memory, so such reads are bounded too, and no
+ * single ledger can take all of them.
  */
 export class SharedReads<T> {
   readonly #atOnceMax: number
-  /** Reads that have asked the archive, until they end. */
+  /** Reads that have queried the archive, until they end. */
   readonly #ofArchive: Shares
   readonly #reading = new Map<string, Promise<T>>()
   readonly #waiting = new FairQueue<() => void>()
@@ -27,14 +28,14 @@ export class SharedReads<T> {
     this.#ofArchive = new Shares({ rule: 'equal', max: ofArchiveMax })
   }
 
-  /** Reads that wait now, and since the process began: reads made, and reads that another caller's answered. */
+  /** Counts reads that wait now, and reads made and shared since the process began. */
   get figures(): { readonly waiting: number; readonly made: number; readonly shared: number } {
     return { waiting: this.#waiting.size, ...this.#figures }
   }
 
   /**
-   * `key`: MUST be another one wherever `read` could read something else. Throws ApiError `archive_unavailable` where too many reads ask
-   * the archive.
+   * Runs `read`, or shares a running one with the same `key`. Reads that could return different data MUST have
+   * different keys. Throws ApiError `archive_unavailable` if too many reads wait for the archive.
    */
   read(ledger: string, key: string, read: (turned: TurnedDb) => Promise<T>): Promise<T> {
     const found = this.#reading.get(key)
@@ -77,7 +78,7 @@ export class SharedReads<T> {
     else this.#atOnce++
   }
 
-  /** The next one has the place. */
+  /** Hands the slot to the next waiter. */
   #giveBack(): void {
     const next = this.#waiting.next()
     if (next) next()

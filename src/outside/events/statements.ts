@@ -10,13 +10,13 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { StatementReader } from './read-events.ts'
 
-/** As they are stored, for a server that shows its own database. */
+/** Reads statements without verification, for a server that shows its own database. */
 export const storedStatements: StatementReader = async () => (row) =>
   parseStatement(parseEnvelope(row.envelope).payload)
 
 /**
- * Only what is signed, by a key of this deployment, and in this place: the database's owner could write an entry, and
- * what the worker tells the outside, the outside acts on.
+ * Reads statements whose signature, by a key of this deployment, and position are verified. The database's owner
+ * could write an entry, and receivers act on what the worker sends.
  */
 export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): StatementReader {
   const ledger = formatId('led', ledgerId)
@@ -26,7 +26,7 @@ export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): Statemen
   }
 }
 
-/** None where it can't be read: verifyRow says why. */
+/** Returns no kid if the envelope can't be parsed; verifyRow reports that. */
 function kidOf({ envelope }: EventRow): string[] {
   try {
     return [toHex(parseEnvelope(envelope).kid)]

@@ -3,30 +3,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 type WatchLog = { warn(details: object, message: string): void }
 
 type WatchOptions<Key, Seen> = {
-  /** For the log: "ledgers that are tailed". */
+  /** Noun for the log: "ledgers that are tailed". */
   readonly what: string
-  /** Text of a key; two that are one have the same. */
+  /** Text of a key. Equal keys have equal texts. */
   readonly keyOf: (key: Key) => string
-  /** State of each, in the order of the keys. */
+  /** Reads the state of each key, in their order. */
   readonly look: (keys: readonly Key[]) => Promise<readonly Seen[]>
   readonly pollMs: number
-  /** Share of the time that looks may take: with many keys they are made less often. */
+  /** Share of time that queries may take. With many keys they come less often. */
   readonly timeShareMax: number
   readonly log: WatchLog
 }
 
-/** Hears of each look at its key. */
 type Waiter<Seen> = (seen: Seen) => void
 
 type Watched<Key, Seen> = { readonly key: Key; readonly waiters: Set<Waiter<Seen>> }
 
 /**
- * Tells those who wait for it what was seen in the database: one query for all keys that somebody waits for, and none while
- * nobody does. It does not matter which process wrote it. While the database is away they wait on.
+ * Waits for a state of the database: one query for all keys that have a waiter, and none without. Any process may
+ * have written the state. While the database is unreachable, waiters go on waiting.
  */
 export class Watch<Key, Seen> {
   readonly #options: WatchOptions<Key, Seen>
-  /** By text of the key; without waiters one is not here. */
+  /** By text of the key. A key without waiters is removed. */
   readonly #watched = new Map<string, Watched<Key, Seen>>()
   #isPolling = false
 
@@ -34,7 +33,7 @@ export class Watch<Key, Seen> {
     this.#options = options
   }
 
-  /** The state as soon as `isIt`; null where it is not after `msMax`, or `signal` says to stop. */
+  /** Resolves with the first state for which `isIt` is true; null after `msMax`, or when `signal` aborts. */
   until(
     key: Key,
     isIt: (seen: Seen) => boolean,
@@ -72,7 +71,7 @@ export class Watch<Key, Seen> {
     if (watched?.waiters.size === 0) this.#watched.delete(text)
   }
 
-  /** Until nobody waits. Never throws. */
+  /** Polls until nobody waits. Never throws. */
   async #poll(): Promise<void> {
     const { pollMs, timeShareMax, log, what } = this.#options
     this.#isPolling = true

@@ -13,16 +13,15 @@ type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
   readonly proposed: Proposed
-  /** The record that it is about, as the transaction sees it; null: there is none. */
+  /** The record as the transaction reads it; null: there is none. */
   readonly row: RecordRowRead | null
   readonly evidence: JudgedEvidence
-  /** Row beside the entry that answers it. */
   readonly receivedRow: ReceivedDetail
 }
 
 /**
- * The entry that answers a peer's offer: the step itself, or the refusal with the code for which an agent of this ledger would have
- * been refused.
+ * Makes the entry that answers a peer's offer: the step itself, or a refusal. Its code is the one that an agent of
+ * this ledger would get.
  */
 export async function answerOffer(
   deps: Pick<OfferedStepDeps, 'now'>,
@@ -31,7 +30,7 @@ export async function answerOffer(
   try {
     return await takeOffer(deps, offer)
   } catch (error) {
-    // A fault of ours is none of the offer's.
+    // A fault of ours does not refuse the offer.
     if (error instanceof ApiError && error.status < 500) return refuseOffer(deps, offer, error.code)
     throw error
   }

@@ -23,7 +23,7 @@ export type PeerAuthDeps = {
   readonly now: () => number
 }
 
-/** Which peering a request is of, and who sent it to whom; ids as text and as bytes. */
+/** The peering of a request, with its sender and receiver; ids as text and as bytes. */
 export type PeeringIds = {
   readonly ledger: string
   readonly ledgerId: Uuid
@@ -33,15 +33,15 @@ export type PeeringIds = {
   readonly remoteLedgerId: Uuid
 }
 
-/** A request that a peer's server has signed. */
+/** A request whose signature by the peer's server was verified. */
 export type PeerRequest = PeeringIds & {
   readonly nonce: Uint8Array
   readonly contact: PeerContact
 }
 
 /**
- * Parses the headers of a signed request; `path` as it was asked for. Does not verify them, nor that the body is the signed
- * one. Throws ApiError.
+ * Parses the headers of a signed request. `path`: the request's path, unchanged. Verifies neither the signature nor
+ * the digest of the body. Throws ApiError.
  */
 export function readRequestSignature(
   { publicUrl }: Pick<PeerAuthDeps, 'publicUrl'>,
@@ -60,8 +60,8 @@ export function readRequestSignature(
 }
 
 /**
- * Verifies that the peer signed the request, now, with the present key of its ledger, and that the peering may be heard. Throws
- * ApiError.
+ * Verifies that the peer signed the request, recently, with the current key of its ledger, and that the peering is
+ * active. Throws ApiError.
  */
 export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignature): Promise<PeerRequest> {
   const { ids, contact } = await getContact(deps, signed)
@@ -79,7 +79,10 @@ export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignat
   return { ...ids, nonce: signed.nonce, contact }
 }
 
-/** The peering that a request names. Throws `peer_unknown`, or `overloaded` where too many requests ask for one. */
+/**
+ * Finds the peering that a request names. Throws `peer_unknown`, or `overloaded` if too many requests look up a
+ * peering.
+ */
 export async function getContact(
   deps: Pick<PeerAuthDeps, 'lookups' | 'peerMacs'>,
   { peering, from, to }: RequestSignature,
@@ -100,10 +103,10 @@ export async function getContact(
   return { ids, contact }
 }
 
-/** To parse a key takes 4 µs, and 500 entries of a request are signed by the same one. */
+/** Cached: parsing a key takes 4 µs, and one key signs all 500 entries of a request. */
 const parsedKeys = new WeakMap<object, PublicKey>()
 
-/** `row` MUST NOT change. */
+/** Parses a peer's key. The result is cached by the object, so `row` MUST NOT change. */
 export function publicKeyOf(row: Pick<PeerKeyRow, 'alg' | 'spki'>): PublicKey {
   const known = parsedKeys.get(row)
   if (known) return known

@@ -2,7 +2,7 @@ import type { PeerBudgetRow } from '../../db/peers/peer-budgets.ts'
 import { ApiError } from '../../errors.ts'
 import { PEER_BYTES_PER_DAY, PEER_ENTRIES_PER_DAY, PEER_FULL_RETRY_MS } from './limits.ts'
 
-/** Entries and bytes that a peer may have this side store in a day, and how many it has had stored. */
+/** Entries and bytes that a peer may store here in a day, and how many it has stored. */
 type PeerBudget = {
   readonly entriesUsed: number
   readonly entriesPerDay: number
@@ -22,8 +22,10 @@ export function budgetOf({ entries, bytes, entriesMax, bytesMax, resetsAt }: Pee
 }
 
 /**
- * Throws `peer_full` where a day's budget is used up. A request that begins below it is taken whole, so one goes beyond: requests of
- * a peering are taken one after another, and none has to be cut in two, or is too large for any day.
+ * Throws `peer_full` if the day's budget is used up.
+ *
+ * A request that starts below the budget is accepted whole, even if it exceeds it. Requests of a peering are handled
+ * one after another, so only one can. No request has to be split, and none is too large for every day.
  */
 export function refuseFull({ budget }: { readonly budget: PeerBudgetRow }): void {
   const { entriesUsed, entriesPerDay, bytesUsed, bytesPerDay, resetsAt } = budgetOf(budget)

@@ -15,15 +15,14 @@ import type { PeeringIds } from './authenticate.ts'
 import { PEER_OFFERS_MAX } from './limits.ts'
 import { EntryRefused, eventOf, type Proposed, type SentTypes } from './proposed.ts'
 
-/** All that is known here of what a request is about; changes with each entry that is taken. */
+/** Stored state that a request touches. Each accepted entry changes it. */
 export type Known = {
   readonly ids: PeeringIds
   readonly contact: PeerContact
-  /** State of the peering. */
   state: PeerContact['state']
-  /** `envelope`: that of the peer's entry, if an erasure names it. */
+  /** Stored entries of the peer, by seq. `envelope`: read only if an erasure names the entry. */
   readonly held: Map<number, Pick<HeldEntry, 'leaf' | 'receipt' | 'envelope'>>
-  /** By `recordId version`: leaves. */
+  /** Leaves, by `recordId version`. */
   readonly versions: Map<string, string>
   readonly records: Map<string, KnownRecord>
   readonly offers: Map<number, OwnOffer>
@@ -32,8 +31,13 @@ export type Known = {
 }
 
 /**
- * Decision about an entry: `held`: it came before; `missing`: others come first; `receive`: by an `entry-received`, whose
- * detail has the `consequences` (migrations/functions/append-received.sql); `offer`: the home decides.
+ * Decision about an entry.
+ *
+ * - `held`: it is stored already.
+ * - `missing`: earlier entries have to come first.
+ * - `receive`: an `entry-received` is appended, with the `consequences` in its detail
+ *   (migrations/functions/append-received.sql).
+ * - `offer`: this ledger, as the home, decides.
  */
 export type Decision =
   | { readonly todo: 'held'; readonly receipt: Uint8Array }
@@ -41,7 +45,10 @@ export type Decision =
   | { readonly todo: 'receive'; readonly consequences: ReceivedConsequences }
   | { readonly todo: 'offer' }
 
-/** Decides about an entry of a peer that is valid by itself. Throws EntryRefused, ProofError: it is refused for good. */
+/**
+ * Decides about an entry of a peer that is valid by itself. Throws EntryRefused or ProofError if it is refused for
+ * good.
+ */
 export function decide(known: Known, entry: Proposed): Decision {
   const held = known.held.get(entry.seq)
   if (held?.leaf === entry.leaf) return { todo: 'held', receipt: held.receipt }
@@ -66,7 +73,7 @@ export function decide(known: Known, entry: Proposed): Decision {
   }
 }
 
-/** Entries before this one, also of the same request, may have changed the peering. */
+/** Earlier entries, also of the same request, may have changed the peering. */
 function refuseInactive({ state }: Known, kind: EntryKind): void {
   const isOfHandshake = kind === 'peer-added' || kind === 'peer-revoked'
   const isTimely = state === 'active' || (state === 'pending' && isOfHandshake)
@@ -91,7 +98,7 @@ function requireHandshake({ ids, contact }: Known, { statement }: Proposed): voi
     throw new EntryRefused('handshake_mismatch', 'it is about another handshake')
 }
 
-/** The other side's half of the handshake, which names ours. */
+/** Decides about the other side's half of the handshake. It names our half. */
 function decideAdded(known: Known, entry: Proposed): Decision {
   if (known.state !== 'pending') throw new EntryRefused('handshake_mismatch', 'it was received before')
   const { counterpart } = predicateOf(entry)
@@ -121,7 +128,6 @@ function modeOf(known: Known, share: unknown): 'whole' | 'digests' | null {
   return ((share ?? []) as Share).find(({ peer }) => peer === known.ids.peer)?.documents ?? null
 }
 
-/** From now on the record's entries may come. */
 function decideShared(known: Known, entry: Proposed): Decision {
   const record = recordOf(known, entry)
   if (modeOf(known, predicateOf(entry)['share']) === null)
@@ -131,7 +137,7 @@ function decideShared(known: Known, entry: Proposed): Decision {
   return receive({})
 }
 
-/** The record that an entry of its home is about. */
+/** Returns the record of an entry. Throws EntryRefused if the record's home is this ledger. */
 function recordOf(known: Known, { record, statement }: Proposed): KnownRecord {
   const found = known.records.get(record!.id)!
   if (!found.isOwn) return found
@@ -141,7 +147,7 @@ function recordOf(known: Known, { record, statement }: Proposed): KnownRecord {
   )
 }
 
-/** The home has erased a document: the copy here goes too. */
+/** Erases our copy of a document that the home has erased. */
 function decideErasure(known: Known, entry: Proposed): Decision {
   const of = known.held.get(predicateOf(entry)['seq'] as number)
   if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases did not come')
@@ -165,7 +171,7 @@ function decideRefusal(known: Known, entry: Proposed): Decision {
   return receive({ offer: { seq: received.seq, state: 'refused', code } })
 }
 
-/** An offer of ours is answered once. */
+/** Finds our offer and marks it as answered. Throws EntryRefused if it was answered before. */
 function decideOwnOffer(
   known: Known,
   { ledger, seq, leaf }: { readonly ledger: string; readonly seq: number; readonly leaf: string },
@@ -179,7 +185,10 @@ function decideOwnOffer(
   return parseStatement(parseEnvelope(offer.envelope).payload)
 }
 
-/** An agent of the peer would take a step of a record of ours: whether it may is for that record to say. */
+/**
+ * Passes on a step that an agent of the peer offers for a record of ours. The record's lifecycle decides whether it
+ * is taken.
+ */
 function decideOffer(known: Known, entry: Proposed): Decision {
   if (predicateOf(entry)['peer'] !== known.ids.peer)
     throw new EntryRefused('not_shared', 'it is an offer to another peering')
@@ -192,7 +201,7 @@ function decideOffer(known: Known, entry: Proposed): Decision {
   return { todo: 'offer' }
 }
 
-/** A step of the peer's record, held to those before it. */
+/** Decides about a step of the peer's record, by the steps before it. */
 function decideEvent(known: Known, entry: Proposed): Decision {
   const record = recordOf(known, entry)
   const version = entry.version!
@@ -232,7 +241,10 @@ function follow(before: GatedRecord, entry: Proposed): GatedRecord {
   return standing
 }
 
-/** In its creation, or in an entry that came before it. */
+/**
+ * Finds how the record shares its documents: in its creation, or in an earlier `record-shared`. Throws EntryRefused
+ * if it is not shared.
+ */
 function requireShare(known: Known, entry: Proposed, { shares }: KnownRecord): 'whole' | 'digests' {
   const later = shares.map((envelope) => parseStatement(parseEnvelope(envelope).payload).predicate['share'])
   for (const share of [predicateOf(entry)['share'], ...later]) {
@@ -252,7 +264,7 @@ function verifyDocuments(mode: 'whole' | 'digests', { documentState, statement }
   )
 }
 
-/** The definition that came along; null: it is known without. */
+/** Returns the definition that the request contains; null: it is known already. */
 function requireType(known: Known, entry: Proposed): string | null {
   const { type, typeDigest } = predicateOf(entry) as { type: string; typeDigest: string }
   if (BUILT_IN_TYPES.get(type)?.digest === typeDigest || known.receivedTypes.has(typeDigest)) return null
@@ -262,7 +274,10 @@ function requireType(known: Known, entry: Proposed): string | null {
   return sent.canonical
 }
 
-/** The seq of the offer of ours that the step takes. An agent of ours does what it offered, and nothing else. */
+/**
+ * Returns the seq of our offer that the step takes; null: the step is of another agent. The step of one of our agents
+ * MUST equal its offer.
+ */
 function takenOffer(known: Known, entry: Proposed): number | null {
   const { offer, actor } = predicateOf(entry) as {
     offer?: { peer: string; ledger: string; seq: number; leaf: string }

@@ -49,28 +49,27 @@ import { askSummary } from './summary.ts'
 type DrainDeps = PostDeps &
   ShakeHandsDeps & {
     readonly observeDrain: DrainObserver
-    /** null: nobody traces. */
+    /** null: tracing is off. */
     readonly tracePost: PostTracer | null
     readonly log: { warn(details: object, message: string): void }
   }
 
-/** Hears of what is sent to peers. */
 export type DrainObserver = {
-  /** A request has ended, however. */
+  /** Called when a request ends, with any result. */
   readonly request: (ms: number) => void
-  /** A lease has ended because the peer refused the request; `code`: that of the PeerError. */
+  /** Called when a refused request ends a lease. `code`: that of the PeerError. */
   readonly failure: (code: string) => void
-  /** So many entries the peer has received, or refused for good. */
+  /** Called with the number of entries that the peer has received, or refused for good. */
   readonly entries: (counts: { readonly received: number; readonly refused: number }) => void
 }
 
-/** Hears that a request to a peer begins; answers what is to be told when it has ended: the code of why it failed, or null. */
+/** Called when a request to a peer starts. Returns a callback for its failure's code, null for success; or null. */
 export type PostTracer = (
   peer: Pick<DrainedPeer, 'ledgerId' | 'peerId' | 'remoteUrl'>,
   path: string,
 ) => ((failure: string | null) => void) | null
 
-/** All peerings that this process drains at the moment: PEER_REQUESTS_UNDER_WAY requests to each, many peerings at once. */
+/** Peerings that this process sends to now: PEER_REQUESTS_UNDER_WAY requests to each, many peerings at once. */
 export class PeerDrains {
   readonly #deps: DrainDeps
   readonly #stopping = new AbortController()
@@ -84,7 +83,7 @@ export class PeerDrains {
     return this.#leases.size
   }
 
-  /** One peering's lease, to its end. */
+  /** Sends to one peer during one lease, to its end. */
   async take(lease: PeerLease): Promise<void> {
     if (this.#stopping.signal.aborted) return
     const taken = new Drain(this.#deps, lease, this.#stopping.signal).run()
@@ -93,7 +92,7 @@ export class PeerDrains {
     await taken
   }
 
-  /** Begins no request more, and gives up those under way: others send entries without an answer again. */
+  /** Starts no more requests and aborts those under way. Another worker sends unanswered entries again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#leases)
@@ -106,7 +105,7 @@ class Drain {
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
   #limits = new RequestLimits(null)
-  /** The request of entries whose answer was a PeerError. */
+  /** The request of entries that failed with a PeerError. */
   #failed: Request | null = null
   #isLost = false
 
@@ -116,7 +115,9 @@ class Drain {
     this.#stopping = stopping
   }
 
-  /** Until there has been nothing to say for a while, or the peer does not answer. Throws only where the database fails. */
+  /**
+   * Sends until there has been nothing to send for a while, or the peer does not answer. Throws only database errors.
+   */
   async run(): Promise<void> {
     let busyAtMs = performance.now()
     let isFirst = true
@@ -150,14 +151,17 @@ class Drain {
     return this.#stopping.aborted || performance.now() - this.#beganAtMs > PEER_TURN_MS_MAX
   }
 
-  /** After a request of entries that was refused, or had no answer. Returns the failure that ends the lease; null: it goes on. */
+  /**
+   * Reduces the limits after a request of entries was refused or got no answer. Returns the failure that ends the
+   * lease; null: go on.
+   */
   async #sendLess(error: PeerError): Promise<PeerError | null> {
     if (this.#failed === null) return error
     const { peer, outgoing } = this.#failed
     const size = { entries: outgoing.entries.length, bytes: outgoing.bytes }
     const before = this.#limits.learnt
     if (error.refusal === null) {
-      // Once may be anything. A peer that is away is not there for smaller ones either, and loses nothing by them.
+      // One failure may have any cause. If the peer is down, smaller requests do not help, but do no harm either.
       const isSlow = (error.code === 'reset' || error.code === 'timeout') && peer.failures > 0
       if (isSlow && size.entries > 1 && size.bytes > PEER_REQUEST_ENTRY_BYTES_SLOW)
         this.#limits.shrink(size.bytes)
@@ -195,9 +199,9 @@ class Drain {
     }
   }
 
-  /** Returns the answer, or why the request is refused. Throws PeerError for any other end. */
+  /** Sends one entry. Returns the answer, or the reason for a refusal. Throws PeerError for any other failure. */
   async #sendAlone(peer: DrainedPeer, outgoing: Outgoing): Promise<JsonObject | PeerError> {
-    // The lease is one request long.
+    // The lease only lasts for one request.
     if ((await this.#look()) === null) {
       this.#isLost = true
       throw new PeerError('aborted', 'it is the turn of another')
@@ -210,8 +214,8 @@ class Drain {
 
   async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
     this.#deps.observeDrain.failure(error.code)
-    // Something between repeats what is sent: once that is nothing, and another nonce all that it needs. Every time it is a failure
-    // like others, and a peer that always says so is not asked without a pause.
+    // A proxy may repeat requests. Once, a new nonce is all that is needed, so there is no pause. If it repeats, it
+    // is a failure like others, with a pause.
     const isReplayed = error.code === 'request_replayed'
     const afterMs = isReplayed && peer.failures === 0 ? 0 : retryMs(peer.failures, error.retryAfterMs)
     if (peer.failures === (isReplayed ? 1 : 0)) {
@@ -220,7 +224,7 @@ class Drain {
     await endDrain(this.#deps.pool, this.#lease, { error: error.message, afterMs })
   }
 
-  /** Whether there was anything to do. */
+  /** Does the next thing to do for the peer. Returns false if there was nothing. */
   async #step(peer: DrainedPeer): Promise<boolean> {
     const post = (path: string, body: string) =>
       this.#post(peer, { path, body, answerBytesMax: PEER_PAGE_BYTES_MAX })
@@ -236,7 +240,10 @@ class Drain {
     return this.#send(peer, await readOutgoing(this.#deps.pool, peer, this.#limits.max))
   }
 
-  /** A hundred pages may take longer than a lease: without a new one for each, another lease would begin with the first page again. */
+  /**
+   * Renews the lease for each page: a hundred pages may take longer than a lease, and another lease would start with
+   * the first page again.
+   */
   async #compare(post: (path: string, body: string) => Promise<JsonObject>): Promise<boolean> {
     const held = await askSummary(async (path, body) => ((await this.#look()) ? post(path, body) : null))
     if (held !== null)
@@ -270,9 +277,11 @@ class Drain {
   }
 
   /**
-   * One request after another, as long as the peer receives all of each, and two under way: the peer checks one while it appends the
-   * other, and the answer to the one before them is verified and written down here. Answers are taken in the order of the
-   * requests, so the cursor never passes an entry without an outcome. A crash in between has all of them sent again.
+   * Sends request after request, two at a time, as long as the peer receives all entries of each.
+   *
+   * The peer checks one request while it appends the other; meanwhile the previous answer is verified and written
+   * here. Answers are handled in the order of the requests, so the cursor never passes an entry without an outcome.
+   * After a crash all unanswered requests are sent again.
    */
   async #sendAll(first: Request): Promise<void> {
     const underWay = [this.#begin(first)]
@@ -287,11 +296,11 @@ class Drain {
         const isAll = isAllReceived(before)
         newest = isAll ? newest && (await this.#sendNext(newest, underWay)) : null
         await this.#takeAnswer(before)
-        // The entries of the others may have to wait now: what becomes of them is heard when they are sent again.
+        // Entries of later requests may now have to wait. Their outcomes come when they are sent again.
         if (!isAll) return
       }
     } finally {
-      // All of them end before any failure counts: nothing of this peering is then under way any more.
+      // All requests end before a failure counts, so that none of this peering is under way afterwards.
       await Promise.all(underWay.map(({ posted }) => posted))
     }
   }
@@ -305,7 +314,10 @@ class Drain {
     return { request, posted: settled(posting) }
   }
 
-  /** Sends what follows, if there is room and enough of it. Returns the newest request; null: something else comes first. */
+  /**
+   * Sends the next entries, if a request is free and there are enough of them. Returns the newest request; null:
+   * something else comes first.
+   */
   async #sendNext(newest: Request, underWay: UnderWay[]): Promise<Request | null> {
     if (underWay.length >= (this.#limits.isSearching ? 1 : PEER_REQUESTS_UNDER_WAY)) return newest
     const entriesMin = underWay.length === 0 ? 1 : PEER_ENTRIES_OVERLAP_MIN
@@ -316,7 +328,7 @@ class Drain {
     return next
   }
 
-  /** null: something else comes first. */
+  /** Reads the peering again. null: something else comes first. */
   async #lookAgain(before: DrainedPeer, outgoing: Outgoing): Promise<Request | null> {
     if (this.#isOver()) return null
     const peer = await this.#look()
@@ -349,7 +361,7 @@ class Drain {
     )
   }
 
-  /** A new key of ours: the old one says so, before anything else is said. */
+  /** Sends our key rotations, signed by the old key. Until the peer knows the new key, nothing else is sent. */
   async #tellKey(peer: DrainedPeer): Promise<boolean> {
     const { pool } = this.#deps
     const rotations = await readRotations(pool, peer.ledgerId, peer.knownKid, PEER_ROTATIONS_PER_REQUEST_MAX)
@@ -362,7 +374,7 @@ class Drain {
       answerBytesMax: answerBytesMax(sent.length),
     })
     const envelopes = Array.isArray(answer['envelopes']) ? answer['envelopes'] : []
-    // The receipts of a request whose answer was lost do not come again.
+    // If an earlier answer was lost, its receipts do not come again.
     const newest = rotations.slice(rotations.length - envelopes.length)
     const receipts = newest.map((one, i) => ({
       seq: one.seq,
@@ -372,7 +384,7 @@ class Drain {
     return true
   }
 
-  /** Tells the peer of the revocation, and nothing more. */
+  /** Sends the revocation as the last entry. */
   async #sayEnd(peer: DrainedPeer): Promise<boolean> {
     const { revokedSeq } = peer
     if (revokedSeq === null || peer.nextSeq > revokedSeq) return false
@@ -381,7 +393,7 @@ class Drain {
     try {
       return await this.#send(peer, outgoing)
     } catch (error) {
-      // Both have ended it: there is nobody left to be told.
+      // Both sides have revoked the peering, so there is nothing left to send.
       if (!(error instanceof PeerError && error.code === 'peer_revoked')) throw error
       await this.#settle({ ...nothingSent(peer), nextSeq: revokedSeq + 1 })
       return true

@@ -11,13 +11,16 @@ import { findBelievedContact } from './peer-keys.ts'
 import { EntryRefused, verifyProposed } from './proposed.ts'
 
 /*
- * Entries by which a peer contradicts itself. A row is no evidence, and accuses nobody: a row is verified when it is
- * shown or counted, under the key with which the peer signed at that place.
+ * Entries by which a peer contradicts itself. A database row alone proves nothing: it is verified whenever it is
+ * shown or counted, under the key that the peer used at that position.
  */
 
 export type ForkDeps = { readonly peerMacs: PeerMacs }
 
-/** As listPeerForks, without what the peer has not signed: `after` goes on from the last one that was read. */
+/**
+ * Lists forks like listPeerForks, without rows that the peer has not signed. `after`: continues after the last row
+ * that was read.
+ */
 export async function readForks(
   deps: ForkDeps,
   db: Db,
@@ -37,7 +40,7 @@ export async function readForks(
   return { forks, after: last }
 }
 
-/** Counted to PEER_FORKS_COUNTED_MAX. */
+/** Counts forks, up to PEER_FORKS_COUNTED_MAX. */
 async function countForks(deps: ForkDeps, db: Db, of: ForkedPeer): Promise<number> {
   let count = 0
   for (let after: string | null = ''; after !== null && count < PEER_FORKS_COUNTED_MAX; ) {
@@ -48,7 +51,7 @@ async function countForks(deps: ForkDeps, db: Db, of: ForkedPeer): Promise<numbe
   return Math.min(count, PEER_FORKS_COUNTED_MAX)
 }
 
-/** Number of forks of a peering. Most have no rows, and then the database is not asked. */
+/** Counts the forks of a peering. Most peerings have none, and then no query is made. */
 export async function countForksOf(
   deps: ForkDeps & { readonly readPool: Db },
   { ledgerId }: Pick<ForkedPeer, 'ledgerId'>,
@@ -58,7 +61,7 @@ export async function countForksOf(
   return countForks(deps, deps.readPool, { ledgerId, peerId, remoteLedgerId })
 }
 
-/** The same of all peerings that live, together. */
+/** Counts the forks of all live peerings together. */
 export async function countAllForks(deps: ForkDeps, db: Db): Promise<number> {
   let count = 0
   for (const peer of await listForkedPeers(db, PEER_FORKS_COUNTED_MAX)) {
@@ -68,7 +71,7 @@ export async function countAllForks(deps: ForkDeps, db: Db): Promise<number> {
   return count
 }
 
-/** Whether the peer's ledger has signed it, for the place in which the row has it. */
+/** Returns true if the peer's ledger has signed the entry for the position in the row. */
 function isSigned({ remoteLedgerId }: ForkedPeer, contact: PeerContact, row: ForkRow): boolean {
   const remoteLedger = formatId('led', remoteLedgerId)
   try {

@@ -20,14 +20,14 @@ import type { RequestSignature } from './http-signature.ts'
 import { type Handshake, handshakeDigest, type Identity, parsePeerKey } from './identity.ts'
 import { openInvitation, type PeeringDeps, refusePeerUrl } from './peerings.ts'
 
-/** Request of the invited side: the token, and its identity. */
+/** Request of the invited side: the token and its identity. */
 type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
 
 type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
 
 /**
- * The inviter's side: the holder of the token becomes the peer. Answers the envelope (base64) of the inviter's
- * `peer-added`; the same request again is answered with the same one.
+ * Handles the request of the invited side: the holder of the token becomes the peer. Returns the envelope (base64) of
+ * our `peer-added`. A repeated request gets the same answer. Throws ApiError.
  */
 export async function introduce(
   deps: IntroductionDeps,
@@ -36,7 +36,7 @@ export async function introduce(
 ): Promise<{ readonly envelope: string }> {
   if (signed.peering !== peer || signed.from !== invited.ledger)
     throw new ApiError('peer_unknown', 'the headers and the body name different peers')
-  // Both chains hold only what a verifier takes, or nobody could verify ours any more.
+  // The identity goes into our chain, so a verifier must accept it. Otherwise nobody could verify our chain any more.
   if (!isIdentity(invited as JsonObject))
     throw new ApiError('invalid_request', '/invited is none that an entry can hold', {
       members: { path: '/invited' },
@@ -69,7 +69,7 @@ function keyOf({ envelopeKey }: Identity) {
   }
 }
 
-/** The answer may have been lost, so the same invited is told again. */
+/** Repeats the answer for the same invited side, because the first one may have been lost. */
 async function answerAgain(
   { readPool }: Pick<IntroductionDeps, 'readPool'>,
   ledgerId: Uuid,
@@ -92,7 +92,7 @@ async function addPeer(
   const inviter = JSON.parse(row.inviter) as Identity
   if (invited.ledger === inviter.ledger) throw new ApiError('peer_exists', 'a ledger is no peer of itself')
   const self = await getSelf(deps.readPool, ledgerId)
-  // The invited trusts the key that the invitation names.
+  // The invited side trusts the key in the invitation.
   if (self.envelopeKid !== inviter.envelopeKey.kid)
     throw new ApiError('token_invalid', 'the inviter has replaced its key since: ask for another invitation')
   const author: Author = {
@@ -123,7 +123,7 @@ export function handshakeOf(
   return { peer: formatId('peer', peerId), tokenHash: hash('sha256', token), inviter, invited }
 }
 
-/** `counterpart`: the leaf (hex) of the inviter's, in the invited's. */
+/** Builds the `peer-added` entry. `counterpart`: leaf (hex) of the inviter's entry, in the invited side's entry. */
 export function peerAdded(
   { peerMacs }: { readonly peerMacs: PeerMacs },
   peerId: Uuid,
@@ -152,7 +152,10 @@ export function peerAdded(
   }
 }
 
-/** The leaf (hex) of the inviter's `peer-added`. Throws ProofError unless the invitation's key has signed just this handshake. */
+/**
+ * Returns the leaf (hex) of the inviter's `peer-added`. Throws ProofError unless the invitation's key has signed
+ * exactly this handshake.
+ */
 export function verifyCounterpart(envelope: Uint8Array, handshake: Handshake): string {
   const key = parsePeerKey(handshake.inviter.envelopeKey)
   const find = (kid: string) => (kid === handshake.inviter.envelopeKey.kid ? key : null)

@@ -20,10 +20,11 @@ import { nativeProviders } from '../../signing/native.ts'
 import { PEER_CLOCK_WINDOW_MS } from './limits.ts'
 
 /*
- * How requests between peers are signed: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md, "Requests").
- * Everything that a profile can fix is fixed, so there is one spelling of each header, and reading is comparing. A
- * receiver that took more would have to decide on the meaning of two labels, of a component that is covered twice, or
- * of a parameter that it does not know.
+ * Signatures of requests between peers: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md,
+ * "Requests").
+ *
+ * Everything that a profile can fix is fixed. Each header has one spelling, and reading is comparing. A more liberal
+ * receiver would have to interpret two labels, a component that is covered twice, or an unknown parameter.
  */
 
 const CONTENT_DIGEST = 'content-digest'
@@ -40,7 +41,7 @@ const COMPONENTS = ['@method', '@target-uri', CONTENT_DIGEST, PEERING, FROM, TO]
 const COVERED = `(${COMPONENTS.map((name) => `"${name}"`).join(' ')})`
 const TAG = 'tallystick-federation-v1'
 
-/** Seconds have 10 digits until the year 2286. */
+/** A time in seconds has 10 digits until the year 2286. */
 const PARAMETERS = new RegExp(
   `^;created=(?<created>[1-9][0-9]{9});nonce="(?<nonce>[\\w-]{22})";keyid="(?<keyid>[0-9a-f]{64})";alg="ed25519";tag="${TAG}"$`,
 )
@@ -48,7 +49,11 @@ const PARAMETERS = new RegExp(
 const TARGET_URI = /^[\x21-\x7e]+$/
 const METHOD = /^[A-Z]+$/
 
-/** `targetUri`: the receiver's public URL and the path. `peering`, `from`, `to`: `peer_…` and the two `led_…`. */
+/**
+ * - `targetUri`: the receiver's public URL and the path.
+ * - `peering`: `peer_…`.
+ * - `from`, `to`: `led_…`.
+ */
 type SignedRequest = {
   readonly method: string
   readonly targetUri: string
@@ -63,7 +68,7 @@ export type RequestSignature = {
   readonly peering: string
   readonly from: string
   readonly to: string
-  /** Hex of a kid. */
+  /** A kid in hex. */
   readonly keyid: string
   readonly createdMs: number
   /** 16 bytes. */
@@ -76,10 +81,10 @@ export type RequestSignature = {
   readonly signature: Uint8Array
 }
 
-/** As Node gives them: names in lower case, what came several times joined. */
+/** As Node returns them: names in lower case, repeated headers joined. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** In the order in which they are looked for. */
+/** In the order in which they are checked. */
 export type RequestSignatureErrorCode = 'peer_unknown' | 'signature_malformed'
 
 export class RequestSignatureError extends Error {
@@ -92,7 +97,10 @@ export class RequestSignatureError extends Error {
   }
 }
 
-/** The headers that a request needs beside `content-type`. `nonce`: 16 bytes that were never used before. */
+/**
+ * Returns the headers of a signed request besides `content-type`. `nonce`: 16 bytes that were never used before.
+ * Throws if the key is not Ed25519.
+ */
 export function signRequest(
   { method, targetUri, body, peering, from, to }: SignedRequest,
   signer: Signer,
@@ -125,10 +133,13 @@ export function signRequest(
 }
 
 /**
- * Reads what `signRequest` writes and nothing else. `method`, `targetUri`: those of the request as the receiver knows
- * it, never as a header says; a request that was signed for another target has a signature that is not valid for this
- * one. Throws RequestSignatureError: `peer_unknown` where the three headers that name the peering are not there or no
- * ids, otherwise `signature_malformed`.
+ * Parses exactly what `signRequest` writes.
+ *
+ * `method`, `targetUri`: those of the request as the receiver knows it, never from a header. If the request was
+ * signed for another target, its signature is invalid for this one.
+ *
+ * Throws RequestSignatureError: `peer_unknown` if one of the three headers that name the peering is missing or no id,
+ * otherwise `signature_malformed`.
  */
 export function parseRequestSignature(
   headers: RequestHeaders,
@@ -155,7 +166,10 @@ export function parseRequestSignature(
   }
 }
 
-/** Whether a holder of this key signed it. The caller has found the key by `keyid`, among those of the peer that `from` names. */
+/**
+ * Returns true if this key signed the request. The caller has found the key by `keyid`, among those of the peer in
+ * `from`.
+ */
 export function verifyRequestSignature(
   { base, signature }: Pick<RequestSignature, 'base' | 'signature'>,
   key: PublicKey,
@@ -164,7 +178,7 @@ export function verifyRequestSignature(
   return key.alg === 'EdDSA' && verifySignature(key, base, signature)
 }
 
-/** `body`: as it came, before anything reads it. */
+/** Compares the digest with the body. `body`: the bytes as they came, before any parsing. */
 export function verifyContentDigest(
   { contentDigest }: Pick<RequestSignature, 'contentDigest'>,
   body: Uint8Array | string,
@@ -172,14 +186,17 @@ export function verifyContentDigest(
   return equalBytes(contentDigest, digestOf(body))
 }
 
-/** Whether the two clocks are near enough. A nonce must be remembered for as long as this may be true: twice the window. */
+/**
+ * Returns true if the two clocks are close enough. A nonce must be stored for as long as this may be true: twice the
+ * window.
+ */
 export function isWithinWindow(createdMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - createdMs) <= PEER_CLOCK_WINDOW_MS
 }
 
 /**
- * RFC 9421 §2.5. `components`: identifiers with their values, in order; `parameters`: the signature's, as
- * `Signature-Input` has them. No value may hold a line feed.
+ * Builds the signature base (RFC 9421 §2.5). `components`: identifiers with their values, in order. `parameters`:
+ * those of `Signature-Input`. No value may contain a line feed.
  */
 export function makeSignatureBase(
   components: readonly (readonly [identifier: string, value: string])[],
@@ -228,7 +245,7 @@ function parseIdHeader(headers: RequestHeaders, name: string, prefix: IdPrefix):
   throw new RequestSignatureError('peer_unknown', `${name} is not there, or no id`)
 }
 
-/** A dictionary of one member, a byte sequence (RFC 8941 §3.2, §3.3.5). */
+/** Parses a dictionary of one member, a byte sequence (RFC 8941 §3.2, §3.3.5). */
 function parseBytes(headers: RequestHeaders, header: string, name: string, bytes: number): Uint8Array {
   const text = textOf(headers, header)
   const head = `${name}=:`
@@ -246,7 +263,7 @@ function decode(from: (text: string) => Uint8Array, text: string, bytes: number,
   throw malformed(header)
 }
 
-/** Refuses a list: nobody knows which of its values the sender signed. */
+/** Returns a header. Throws for a list: it is unclear which of its values the sender signed. */
 function textOf(headers: RequestHeaders, name: string): string {
   const value = headers[name]
   if (typeof value !== 'string') throw malformed(name)

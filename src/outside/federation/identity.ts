@@ -11,17 +11,16 @@ import { nativeProviders } from '../../signing/native.ts'
 /** Identity of a peer (docs/formats/federation.md, "Who a peer is"). */
 export type Identity = {
   readonly ledger: string
-  /** The base of its server's addresses. */
   readonly url: string
   readonly origin: string
-  /** The leaf of its first entry, lower-case hex. */
+  /** Leaf of its first entry, lower-case hex. */
   readonly genesis: string
   readonly envelopeKey: PeerKeyText
 }
 
 export type PeerKeyText = { readonly kid: string; readonly alg: 'EdDSA' | 'ES256'; readonly spki: string }
 
-/** Identity of a ledger of this server, with the key that signs for it now. */
+/** Returns the identity of a ledger of this server, with its current signing key. */
 export async function identityOf(db: Db, ledgerId: Uuid, publicUrl: string): Promise<Identity> {
   const self = await getSelf(db, ledgerId)
   return {
@@ -33,7 +32,10 @@ export async function identityOf(db: Db, ledgerId: Uuid, publicUrl: string): Pro
   }
 }
 
-/** Throws ProofError: a key that is none, or a kid that is not its thumbprint. Requests are signed by Ed25519 only. */
+/**
+ * Parses a peer's key. Throws ProofError if it is no key, or if `kid` is not its thumbprint. ES256 keys parse too,
+ * but requests are signed with Ed25519 only.
+ */
 export function parsePeerKey({ kid, alg, spki }: PeerKeyText): PublicKey {
   const key = parsePublicKey(alg, fromBase64(spki))
   const thumbprint = toHex(keyThumbprint(nativeProviders.sha256, key))
@@ -50,7 +52,7 @@ export type Handshake = {
   readonly invited: Identity
 }
 
-/** Digest that both sides sign, lower-case hex. */
+/** Returns the digest that both sides sign, lower-case hex. */
 export function handshakeDigest(handshake: Handshake): string {
   return toHex(nativeProviders.sha256(Buffer.from(canonicalize(handshake))))
 }

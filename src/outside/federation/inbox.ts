@@ -4,30 +4,30 @@ import { Shares } from '../../load/shares.ts'
 import type { PeeringIds } from './authenticate.ts'
 import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_OF_ONE_MAX, PEER_REQUESTS_WAITING_MAX } from './limits.ts'
 
-/** The peering that a request is of. */
 type Of = Pick<PeeringIds, 'ledger' | 'peer'>
 
 /**
- * Requests of peers that append: a few at once, one at most of each ledger. The others wait, beyond a number they are refused, and of
- * one peer beyond a few, or it would have all the places to itself. The peers of a ledger have half of what the others leave, together: a tenant can have
- * a thousand, all of them its own.
+ * Queues requests of peers that append. A few run at a time, at most one for each ledger; others wait, up to a limit.
  *
- * Ledgers take turns, and so do the peers of a ledger: each has one request in the line at most, and its next one enters when that
- * has ended, in the order in which they came. So a peer has two under way, one that is checked while the other one is appended,
- * and no peer waits for more than one request of any other.
+ * One peer may have a few requests only, or it would take all slots. The peers of one ledger together may have half
+ * of what other ledgers leave: a tenant can have a thousand peers, all its own.
+ *
+ * Ledgers are served round-robin, and so are the peers of a ledger. Each peer has at most one request in the queue;
+ * its next one enters in order when that has ended. So a peer has two requests under way, one that is checked while
+ * the other is appended, and no peer waits for more than one request of any other.
  */
 export class Inbox {
-  /** By ledger; of each peer one request waits. */
+  /** By ledger; at most one request of each peer. */
   readonly #waiting = new FairQueue<() => void>()
   readonly #places = new Shares({ rule: 'rest', max: PEER_REQUESTS_WAITING_MAX })
-  /** By ledger and peer: requests under way and waiting, and the end of the last of them. */
+  /** By ledger and peer: number of requests under way and waiting, and the end of the last one. */
   readonly #ofPeering = new Map<string, { count: number; last: Promise<void> }>()
-  /** Ledgers of which a request is appended now. */
+  /** Ledgers for which a request is being appended. */
   readonly #busy = new Set<string>()
 
   /**
-   * `prepare` runs before it is this request's turn, so that slow work for one peer holds up no other. Throws
-   * `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
+   * Runs `work` when a slot is free. `prepare` runs before that, so that slow work for one peer delays no other.
+   * Throws `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
    */
   async run<T, Prepared = undefined>(
     of: Of,
@@ -44,12 +44,12 @@ export class Inbox {
     }
   }
 
-  /** Requests that only wait for their turn. */
+  /** Counts requests that only wait for a slot. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** `before`: the end of the peer's request before this one; null: it has none. `end` MUST be called once. */
+  /** Registers a request. `before`: the end of the peer's previous request; null: none. `end` MUST be called once. */
   #enter({ ledger, peer }: Of): { readonly before: Promise<void> | null; readonly end: () => void } {
     const name = `${ledger} ${peer}`
     const known = this.#ofPeering.get(name)
@@ -61,7 +61,7 @@ export class Inbox {
     }
     const before = known?.last ?? null
     const { promise, resolve } = Promise.withResolvers<void>()
-    // One that fails before its turn has ended only when those before it have.
+    // A request that fails early ends only when the requests before it have ended.
     const last = before === null ? promise : Promise.all([before, promise]).then(() => {})
     const own = known ?? { count: 0, last }
     own.count++
@@ -102,7 +102,7 @@ export class Inbox {
     )
   }
 
-  /** Begins the next one of the first ledger for which nothing is appended; that ledger is the last one then. */
+  /** Starts the next request of the first ledger without a running one. That ledger then goes to the end. */
   #beginNext(): void {
     this.#waiting.next((ledger) => !this.#busy.has(ledger))?.()
   }

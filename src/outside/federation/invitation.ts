@@ -5,7 +5,10 @@ import { parseJsonText } from '../../proof/json/json-text.ts'
 import { isIdentity } from '../../proof/statement/federation-fields.ts'
 import type { Identity } from './identity.ts'
 
-/** Invitation that one administrator hands to another: a secret, and its author (docs/formats/federation.md, "Peering"). */
+/**
+ * Invitation that one administrator sends to another: a secret and its issuer (docs/formats/federation.md,
+ * "Peering").
+ */
 export type Invitation = {
   readonly peer: string
   /** 32 bytes, base64url. */
@@ -18,7 +21,7 @@ const CHARS_MAX = 8_192
 const hex = z.string().regex(/^[0-9a-f]{64}$/)
 const text = z.string().min(1).max(512)
 
-/** As its own signature and the handshake hold it: exactly these members. */
+/** Exactly the members that the handshake signs. */
 export const identity = z
   .strictObject({
     ledger: z.string().refine((id) => isId('led', id)),
@@ -48,7 +51,7 @@ export function formatInvitation(made: Invitation): string {
   return PREFIX + Buffer.from(canonicalize(made)).toString('base64url')
 }
 
-/** null: it is none. */
+/** Parses an invitation; null: invalid. */
 export function parseInvitation(given: string): Invitation | null {
   if (!given.startsWith(PREFIX) || given.length > CHARS_MAX) return null
   try {

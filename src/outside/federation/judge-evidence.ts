@@ -8,13 +8,14 @@ import type { PeeringIds } from './authenticate.ts'
 import { unavailable } from './peer-transaction.ts'
 import type { Proposed } from './proposed.ts'
 
-/** Refusals of the evidence of offers, by the type of the record; null: it is not refused. */
+/** Refusal of each offer's evidence, by its schema; null: the evidence is valid. */
 export type JudgedEvidence = ReadonlyMap<Proposed, ApiError | null>
 
 /**
- * Holds the evidence of each offer that may still be taken to its schema, before the transaction that takes it, and before its turn
- * in the inbox: a schema of one tenant that costs much may wait for seconds. The others are not looked at: versions only grow,
- * and the type of a record never changes.
+ * Validates the evidence of each offer that may still be taken.
+ *
+ * It runs before the transaction and before the inbox slot, because a costly schema of one tenant may take seconds.
+ * Other offers are skipped: versions only grow, and a record's type never changes.
  */
 export async function judgeEvidence(
   deps: OfferedStepDeps & { readonly readPool: pg.Pool },
@@ -34,7 +35,10 @@ export async function judgeEvidence(
   return judged
 }
 
-/** Throws what was said. `unavailable`: the record was not there, or not shared, a moment ago. */
+/**
+ * Throws the refusal of the offer's evidence, if any. Throws `unavailable` if the record was missing or not shared
+ * when the evidence was checked.
+ */
 export function requireJudged(judged: JudgedEvidence, offer: Proposed): void {
   const found = judged.get(offer)
   if (found === undefined) throw unavailable('the record has changed meanwhile')

@@ -19,7 +19,7 @@ import {
 } from './limits.ts'
 import type { ReceiveDeps } from './receive.ts'
 
-/** Why a peer did not take what was sent: as its problem document says, or why there was no answer. */
+/** Why a request to a peer failed: the code of its problem document, or the reason for no answer. */
 const FAILURES = [
   // An aborted request is sent again.
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
@@ -48,7 +48,6 @@ const FAILURES = [
   'other',
 ] as const
 
-/** Counts requests that the worker sends to peers. */
 export function makeDrainObserver(metrics: Metrics): DrainObserver {
   const took = new Histogram({
     name: 'tallystick_peer_request_duration_seconds',
@@ -84,12 +83,11 @@ export function makeDrainObserver(metrics: Metrics): DrainObserver {
   }
 }
 
-/** A peer can send any code. */
+/** Maps an unknown code to `other`: a peer can send any code. */
 function knownOf<Code extends string>(known: readonly Code[], code: string): Code | 'other' {
   return known.find((one) => one === code) ?? 'other'
 }
 
-/** Gauges of the drains of this worker. */
 export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>): void {
   readGauge(
     metrics,
@@ -103,7 +101,6 @@ export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>):
   )
 }
 
-/** How peerings are, of all ledgers. */
 export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): void {
   askGauges(metrics, () => readPeerFigures(pool), [
     {
@@ -190,7 +187,7 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
   ])
 }
 
-/** Why an entry of a peer is refused: the codes of docs/formats/federation.md that say most, all others as one. */
+/** Why an entry of a peer was refused: the most telling codes of docs/formats/federation.md; all others are `other`. */
 const REFUSALS = [
   'fork',
   'ledger_foreign',
@@ -209,7 +206,6 @@ const REFUSALS = [
   'other',
 ] as const
 
-/** Counts entries that peers sent to a server. */
 export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeReception'] {
   const entries = new Tally(['received', 'missing', 'refused'])
   readCounter(
@@ -237,7 +233,6 @@ export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeRec
   }
 }
 
-/** Requests of peers that wait for their turn at this server. */
 export function watchInbox(metrics: Metrics, inbox: Pick<Inbox, 'waiting'>): void {
   readGauge(
     metrics,

@@ -30,19 +30,19 @@ import {
 import { columnsOf, signOffer } from './sign-offer.ts'
 
 /*
- * Steps of another ledger's record that an agent of this one takes (docs/formats/federation.md): each is one signed entry of this
- * ledger, and moves nothing until the home's chain holds it.
+ * Steps that an agent of this ledger offers for another ledger's record (docs/formats/federation.md). Each is one
+ * signed entry of this ledger, without effect until the home appends the step.
  */
 
 type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; readonly now: () => number }
 
-/** The record as it is known here, its newest offer with it. `replayed`: an earlier request with the same key had offered. */
+/** The record as known here, with its newest offer. `replayed`: an earlier request with the same key made the offer. */
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
-/** `peerId`: as of AboutRemote. */
+/** `peerId`: as in AboutRemote. */
 export type AboutOffer = About & { readonly peerId?: Uuid | undefined }
 
-/** null: nor is it a record of another ledger that the caller may see. */
+/** Offers to activate a record. null: no record of another ledger that the caller may see has this id. */
 export function offerActivation(
   deps: OfferDeps,
   caller: Caller,
@@ -51,7 +51,10 @@ export function offerActivation(
   return offer(deps, caller, about, 'record-activated', () => null)
 }
 
-/** As offerActivation. Throws `document_too_large`, and `weak_salt`; whether the evidence fits the type is for the home to say. */
+/**
+ * Offers a completion; otherwise like offerActivation. Throws `document_too_large` and `weak_salt`. The home decides
+ * whether the evidence fits the type.
+ */
 export function offerCompletion(
   deps: OfferDeps,
   caller: Caller,
@@ -68,7 +71,7 @@ export function offerCompletion(
   })
 }
 
-/** Refuses a step that the home has to take. Throws `not_home`; null as in offerActivation. */
+/** Throws `not_home` for a step that only the home can take. null as in offerActivation. */
 export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about: AboutOffer): Promise<null> {
   const record = await findForStep(deps, caller, about)
   if (!record) return null
@@ -116,7 +119,10 @@ async function offer(
   }
 }
 
-/** Answers with what this very request did before, whatever has become of the record since. */
+/**
+ * If an earlier request with the same key made an offer, returns that result, whatever the record's state is now.
+ * Otherwise throws `error`.
+ */
 async function explainRefusal(
   deps: OfferDeps,
   caller: Caller,
@@ -149,8 +155,11 @@ async function showNow(
 }
 
 /**
- * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, `peer_not_active`, `offer_pending`, in this order: by what
- * is known here of the record, so that the home is asked for nothing that can't be. Deadlines are for its clock.
+ * Refuses offers that the record's state, as known here, rules out, so that the home gets none in vain. The home
+ * checks deadlines by its own clock.
+ *
+ * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, `peer_not_active`, `offer_pending`, in this
+ * order.
  */
 function refuseOffer(
   record: RemoteRecord,

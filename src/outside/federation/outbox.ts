@@ -12,7 +12,7 @@ import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import { PEER_STRETCH_ENTRIES_MAX, PEER_TYPES_PER_REQUEST_MAX } from './limits.ts'
 
-/** Entries with their documents that a peer is sent next, and the position of the cursor after them. */
+/** Entries to send next with their documents, and the cursor's position after them. */
 export type Outgoing = {
   readonly entries: readonly SharedEntry[]
   readonly documents: ReadonlyMap<number, SharedDocument>
@@ -20,17 +20,20 @@ export type Outgoing = {
   readonly types: readonly string[]
   /** Size of envelopes, documents and definitions of types. */
   readonly bytes: number
-  /** A request holds no more, and there are more. */
+  /** True if the request is full and there are more entries. */
   readonly isFull: boolean
   readonly nextSeq: number
-  /** The record of the backlog that they are of, and from where on the rest of it is; null: all of it is here. */
+  /** The record of the backlog that the entries belong to, and where its rest begins; null: all of it is here. */
   readonly backlog: BacklogChange | null
 }
 
-/** Most that a request may hold; one entry is sent even if it has more bytes. */
+/** Limits of a request. One entry is sent even if it exceeds the bytes. */
 export type RequestMax = { readonly entries: number; readonly bytes: number }
 
-/** From the backlog first, because later entries of the chain may build on it. Each request is of one of the two. */
+/**
+ * Reads the next entries to send: from the backlog first, because later entries of the chain may depend on it. No
+ * request mixes the two.
+ */
 export async function readOutgoing(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
   return peer.backlog === null ? readStretch(db, peer, max) : readBacklog(db, peer, peer.backlog, max)
 }
@@ -39,7 +42,7 @@ async function readStretch(db: Db, peer: DrainedPeer, max: RequestMax): Promise<
   const end = Math.min(peer.size, peer.nextSeq + PEER_STRETCH_ENTRIES_MAX)
   const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: max.entries + 1 })
   const { entries, ...rest } = await fill(db, peer, found, max)
-  // A record that is shared from here on has its earlier entries sent first.
+  // If a record is shared from here on, its earlier entries are sent first.
   const shared = entries.findIndex(({ kind }) => kind === 'record-shared')
   if (shared === -1) {
     const nextSeq = rest.isFull ? entries.at(-1)!.seq + 1 : end
@@ -71,7 +74,10 @@ async function readBacklog(
   }
 }
 
-/** As many as a request may hold, with what lies beside them; one at least. `found`: one more shows that there are more. */
+/**
+ * Takes as many entries as a request may contain, at least one, with their documents and types. `found`: one entry
+ * beyond the limit shows that there are more.
+ */
 async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[], max: RequestMax) {
   const seqs = found.map(({ seq }) => seq)
   const read = seqs.length === 0 ? [] : await readSharedDocuments(db, peer.ledgerId, seqs)
@@ -103,7 +109,7 @@ async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[], ma
   return { entries, documents, bytes, types: [...types.values()], isFull: entries.length < found.length }
 }
 
-/** The body of the request. Concatenated: envelopes and canonical JSON need no escaping. */
+/** Renders the body of the request by concatenation: envelopes and canonical JSON need no escaping. */
 export function renderOutgoing({ entries, documents, types }: Outgoing): string {
   const rendered = entries.map((entry) => {
     const document = renderDocument(entry, documents.get(entry.seq))

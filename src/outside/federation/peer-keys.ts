@@ -8,7 +8,7 @@ type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 type MacDeps = { readonly peerMacs: PeerMacs }
 
-/** As findContact, with the keys of `believedContact`. */
+/** Finds a peering like findContact, with only the keys that pass `believedContact`. */
 export async function findBelievedContact(
   deps: MacDeps,
   db: Db,
@@ -19,8 +19,8 @@ export async function findBelievedContact(
 }
 
 /**
- * Keeps only those keys of the contact that a server made. So somebody who can write to the database but has no master key can remove a
- * peer's key, but cannot replace it.
+ * Removes keys of the contact that no server of this deployment stored, by their MAC. An attacker who can write to
+ * the database but has no master key can remove a peer's key, but cannot replace it.
  */
 export function believedContact({ peerMacs }: MacDeps, of: Of, contact: PeerContact): PeerContact {
   return { ...contact, keys: believedKeys(peerMacs, of, contact.keys) }

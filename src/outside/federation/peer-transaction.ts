@@ -12,7 +12,10 @@ import { findBelievedContact } from './peer-keys.ts'
 
 export type PeerTransactionDeps = { readonly writePool: pg.Pool; readonly peerMacs: PeerMacs }
 
-/** Under the peering's lock, once for each nonce, with the peering as it is then. Throws ApiError, and whatever `work` throws. */
+/**
+ * Runs `work` in a transaction under the peering's lock, once for each nonce, with the peering as it is then. Throws
+ * ApiError, and what `work` throws.
+ */
 export async function inTransaction<T>(
   deps: PeerTransactionDeps,
   request: PeerRequest,
@@ -28,7 +31,7 @@ export async function inTransaction<T>(
       return work(client, contact)
     })
   } catch (error) {
-    // Otherwise the peering has changed since the request's headers were looked at.
+    // The peering has changed since the request's headers were checked.
     if (constraintOf(error) !== 'peers_state') translateConstraint(error)
     const contact = await findBelievedContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)
@@ -40,17 +43,20 @@ function currentKid(contact: PeerContact | null): string | undefined {
   return contact?.keys.find(({ untilSeq }) => untilSeq === null)?.kid
 }
 
-/** Author of entries about a request: the ledger itself. */
+/** Returns the author of entries about a request: the ledger itself. */
 export function authorOf({ ledger, ledgerId, contact }: Omit<PeerRequest, 'nonce'>): Author {
   return { ledger, ledgerId, issuer: contact.issuer, envelopeKid: contact.envelopeKid, agent: 'system' }
 }
 
-/** Whether it was refused whatever the entry says. */
+/** Returns true if the ledger refuses all entries. */
 export function isOfLedger(outcome: AppendAnswer['outcome']): boolean {
   return outcome === 'refused_frozen' || outcome === 'refused_closed'
 }
 
-/** The transaction is rolled back, so that the peer may send all of it again. */
+/**
+ * Returns the error for entries that were not appended. It rolls the transaction back, so that the peer can send
+ * everything again.
+ */
 export function notAppended(outcome: AppendAnswer['outcome']): ApiError {
   if (outcome === 'refused_frozen')
     return new ApiError('peer_suspended', 'the operator has frozen this ledger', WAIT_FOR_OPERATOR)
@@ -60,7 +66,7 @@ export function notAppended(outcome: AppendAnswer['outcome']): ApiError {
       'the operator must acknowledge a restored backup first',
       WAIT_FOR_OPERATOR,
     )
-  // The ledger's key was replaced, or the clock is off: the next attempt reads both anew.
+  // The ledger's key was replaced, or the clock is off. The next attempt reads both again.
   return unavailable(`nothing was written (${outcome})`)
 }
 

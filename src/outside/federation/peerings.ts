@@ -30,7 +30,7 @@ export type PeeringDeps = AdministerDeps & {
 
 const TOKEN_BYTES = 32
 
-/** `invitation`: to be shown once. Anybody who has it can become the peer. */
+/** Creates an invitation. `invitation`: to be shown once. Anyone who has it can become the peer. */
 export async function invite(
   deps: PeeringDeps,
   caller: Caller,
@@ -53,7 +53,7 @@ export async function invite(
   return { peer: await getPeer(deps, caller, peerId), invitation }
 }
 
-/** The handshake itself is the worker's: only that sends to addresses that others name. */
+/** Accepts an invitation. The worker makes the handshake: only the worker sends to addresses that others name. */
 export async function accept(
   deps: PeeringDeps,
   caller: Caller,
@@ -104,9 +104,9 @@ function readInvitation(
   return { ...invitation, token: Buffer.from(invitation.token, 'base64url') }
 }
 
-/** Refuses a URL of a peer as it would that of a tenant: both are equally untrusted. */
+/** Refuses a peer's URL by the rules for a tenant's: both are equally untrusted. Throws ApiError `url_refused`. */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
-  // Paths are appended to it.
+  // Paths are appended to the URL.
   if (/[?]|\/$/.test(url))
     throw new ApiError('url_refused', `the peer's server, ${url}, is no base of addresses`)
   const checked = checkOutboundUrl(url, allowances)
@@ -117,7 +117,7 @@ function invalidInvitation(why: string): ApiError {
   return new ApiError('invalid_request', `/invitation: ${why}`, { members: { path: '/invitation' } })
 }
 
-/** An invitation as its MAC covers it: with all of its row that the invited is held to. */
+/** Returns the fields that an invitation's MAC covers: all of the row that binds the invited side. */
 export function openInvitation(
   ledgerId: Uuid,
   { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,
@@ -132,7 +132,7 @@ export function openInvitation(
   }
 }
 
-/** Context for which the token is sealed, between acceptance and handshake. */
+/** Returns the sealing context of the token, between acceptance and handshake. */
 export function tokenContext(ledgerId: Uuid, peerId: Uuid): string {
   return `peer token ${ledgerId} ${peerId}`.replaceAll('-', '')
 }
@@ -145,7 +145,7 @@ const FROM = {
   revoked: ['pending', 'active', 'suspended'],
 } as const satisfies Record<Change, readonly PeerRow['state'][]>
 
-/** `code`: why, as a word for programs. Revoked is for good. */
+/** Suspends, resumes or revokes a peering; revoking is final. `code`: the reason, for programs. */
 export async function changePeering(
   deps: PeeringDeps,
   caller: Caller,
@@ -159,7 +159,7 @@ export async function changePeering(
     return { peer: await getPeer(deps, caller, peerId), replayed: false }
   }
   const from: readonly PeerRow['state'][] = FROM[change]
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  // With an Idempotency-Key the ledger decides: this very request may have been made before.
   const isLate = !from.includes(peer.state) && idempotency === null
   if (isLate || peer.handshake === null) throw wrongState(peer, change)
   const { replayed } = await administer(deps, caller, {

@@ -23,19 +23,19 @@ import type { Refusal } from './request-limits.ts'
 export type PostDeps = {
   readonly connector: Connector
   readonly threads: JsonThreads
-  /** Bytes of answers that are on their way, by ledger. */
+  /** Memory of answers that are being read, by ledger. */
   readonly answers: Shares
   readonly signers: Signers
   readonly now: () => number
   readonly userAgent: string
 }
 
-/** Why a peer has not taken a request. `code`: that of its problem document, or of ours. */
+/** Why a peer has not accepted a request. `code`: from the peer's problem document, or ours. */
 export class PeerError extends Error {
   readonly code: string
-  /** As the peer asks; null where it does not. */
+  /** Retry-After of the peer; null: none. */
   readonly retryAfterMs: number | null
-  /** Whether the request was refused for its size or for what it says; null: for neither, or it is not known. */
+  /** Set if the request was refused for its size or its content; null: for another reason, or an unknown one. */
   readonly refusal: Refusal | null
 
   constructor(
@@ -60,14 +60,15 @@ type PostedPeer = Pick<
 export type PeerPost = {
   readonly path: string
   readonly body: string
-  /** A longer answer is not believed at all. */
+  /** A longer answer is discarded. */
   readonly answerBytesMax: number
 }
 
 /**
- * Posts to the server of a peer, signed by the ledger's key, and answers the JSON object of a 200. Throws PeerError for every other
- * end: the peer may then have done what the request asks, or not. The answer is not signed, but the envelopes in it
- * must be.
+ * Sends a request to a peer's server, signed with the ledger's key, and returns the JSON object of a 200.
+ *
+ * Throws PeerError for any other result; the peer may or may not have done what the request asks. The answer is not
+ * signed, but the envelopes in it must be.
  */
 export async function postToPeer(
   deps: PostDeps,
@@ -122,7 +123,7 @@ function holdFrom(budget: Shares, owner: string) {
   }
 }
 
-/** null: it is no JSON, or would cost too much to read. */
+/** Parses an answer. null: no JSON, or too costly to read. */
 async function parseAnswer(
   threads: JsonThreads,
   body: Buffer,
@@ -139,7 +140,10 @@ async function parseAnswer(
   }
 }
 
-/** A tenant reads it, so it has only the peer's code, and only if that is one. */
+/**
+ * Makes the error for any other answer. A tenant reads it, so of the peer's text it contains only the code, if that
+ * is one.
+ */
 function problemOf(
   { status, retryAfterMs, dateMs }: OutboundAnswer,
   json: JsonValue | null,
@@ -153,14 +157,14 @@ function problemOf(
   }
   const detail = `the peer answered ${status}, and not as a peer does`
   if (refusal !== null) return new PeerError(REFUSED[refusal], detail, retryAfterMs, refusal)
-  // Any other status may be of what stands between, and then the peer is soon back.
+  // Any other status may come from a proxy. Then the peer may be back soon.
   return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
 }
 
-/** Codes where something between refused the request, and no peer. */
+/** Codes for refusals that came from a proxy or firewall, not from a peer. */
 const REFUSED = { size: 'request_too_large', contents: 'request_refused' } as const
 
-/** Statuses that refuse a body for what it says: of a peer itself, and of a firewall before it. */
+/** Statuses that refuse a body for its content: by a peer, and by a firewall in front of it. */
 const REFUSES_CONTENTS: readonly number[] = [400, 422]
 const REFUSES_CONTENTS_BETWEEN: readonly number[] = [400, 403, 406, 414, 422, 431, 451]
 
@@ -169,20 +173,20 @@ function refusalOf(status: number, isOfPeer: boolean): Refusal | null {
   return (isOfPeer ? REFUSES_CONTENTS : REFUSES_CONTENTS_BETWEEN).includes(status) ? 'contents' : null
 }
 
-/** `aheadMs`: the clock of the peer's server minus our database's, by which requests are stamped. */
+/** `aheadMs`: clock of the peer's server minus our database's clock, which stamps requests. */
 function clockText(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000)
   return `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} our database's`
 }
 
-/** As when no answer came: the peer may have taken the request, and is soon asked again. */
+/** Treated like no answer: the peer may have accepted the request, and is called again soon. */
 function brokenOff(ended: 'cut' | 'slow'): PeerError {
   return ended === 'cut'
     ? new PeerError('reset', 'the connection was cut in the middle of the answer')
     : new PeerError('timeout', 'the answer did not end in time')
 }
 
-/** A 200 that is none: it is not asked for again soon. */
+/** Error for an invalid answer with status 200: the peer is called again later only. */
 export function unexpectedAnswer(detail: string): PeerError {
   return new PeerError('unexpected_answer', detail, PEER_RETRY_AFTER_NONSENSE_MS)
 }

@@ -19,7 +19,6 @@ import { fromBase64, toBase64 } from '../../signing/text-of-bytes.ts'
 import { VERSION_MAX } from './answer-fields.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
-/** An entry as a peer sends it. */
 export type SentEntry = {
   readonly seq: number
   /** Base64. */
@@ -27,7 +26,7 @@ export type SentEntry = {
   readonly document?: SentDocument | null | undefined
 }
 
-/** `salt` (base64url) and `document` are null where the peer has erased it. */
+/** `salt` (base64url) and `document` are null if the peer has erased them. */
 type SentDocument = {
   readonly subject: string
   readonly digest: string
@@ -36,7 +35,10 @@ type SentDocument = {
   readonly references?: readonly string[] | null | undefined
 }
 
-/** An entry that the peer's ledger has signed, with its document if it came along: all that it can be held to alone. */
+/**
+ * An entry that the peer's ledger has signed, with its document if there was one, checked as far as possible without
+ * the database.
+ */
 export type Proposed = {
   readonly seq: number
   /** Lower-case hex. */
@@ -62,10 +64,10 @@ type ProposedDocument = {
   readonly references: string | null
 }
 
-/** `code`: one of a proof, or of this part. */
+/** Refuses one entry for good. `code`: of a ProofError, or of this module. */
 export class EntryRefused extends Error {
   readonly code: string
-  /** The leaf (hex) that is held in its place. */
+  /** Leaf (hex) of the stored entry at the same position. */
   readonly held: string | null
 
   constructor(code: string, detail: string, held: string | null = null) {
@@ -76,7 +78,10 @@ export class EntryRefused extends Error {
   }
 }
 
-/** Verifies that the peer's ledger has said this, and that such entries are shared at all. Throws EntryRefused, ProofError. */
+/**
+ * Verifies that the peer's ledger signed this entry, and that its kind can be shared. Throws EntryRefused or
+ * ProofError.
+ */
 export function verifyProposed(
   ids: Pick<PeeringIds, 'remoteLedger'>,
   contact: Pick<PeerContact, 'keys'>,
@@ -116,14 +121,16 @@ function keyFinder({ keys }: Pick<PeerContact, 'keys'>) {
   }
 }
 
-/** The key that signs at `seq`: each up to the rotation that ends it. */
+/**
+ * Verifies that the entry is signed by the key for its `seq`. Each key is valid up to the rotation that replaces it.
+ */
 function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: number): void {
   const signer = keys.find(({ untilSeq }) => untilSeq === null || seq <= untilSeq)
   if (signer?.kid !== kid)
     throw new ProofError('key_not_current', `signed by ${kid}, but ${signer?.kid} signs entry ${seq}`)
 }
 
-/** The document that this very entry digests, if it has one. */
+/** Reads and verifies the document that this entry digests, if it has one. */
 function readDocument(
   statement: ParsedStatement,
   sent: SentDocument | null,
@@ -168,7 +175,7 @@ function verifyGiven(
   }
 }
 
-/** No ledger signs such a one. */
+/** No ledger signs a document of this size. */
 function refuseLong(canonical: string, bytesMax: number, name: string): void {
   const bytes = Buffer.byteLength(canonical)
   if (bytes > bytesMax) throw new EntryRefused('document_too_large', `${name} has ${bytes} bytes`)
@@ -180,20 +187,20 @@ function verifyDigest(salt: Uint8Array, canonical: string, { name, sha256 }: Sub
     throw new ProofError('document_digest', `${name} has the digest ${digest}, signed is ${sha256}`)
 }
 
-/** As the lifecycle of a record is rebuilt from its entries, here as by a verifier. */
+/** Returns the event from which verifiers, and we, rebuild a record's lifecycle. */
 export function eventOf({ seq, leaf, statement }: Proposed): RecordEvent {
   return { seq, leaf, atMs: statement.recordedAtMs, statement }
 }
 
-/** An entry of the peer, as far as an entry of ours that receives it names it. */
+/** The parts of a peer's entry that our receiving entry names. */
 export type Received = Pick<Proposed, 'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'>
 
-/** Member of our entry that names the one it receives. */
+/** Returns the member of our entry that names the received one. */
 export function receivedOf({ seq, leaf, statement, record, version }: Received) {
   return { ledger: statement.ledger, seq, leaf, kind: statement.kind, record: record?.name ?? null, version }
 }
 
-/** Row beside an entry of ours that receives one (migrations/functions/append-received.sql). */
+/** Returns the row beside our entry that receives one (migrations/functions/append-received.sql). */
 export function receivedRow(
   { peerId }: Pick<PeeringIds, 'peerId'>,
   { seq, leaf, envelope, statement, record, version }: Received,
@@ -209,7 +216,7 @@ export function receivedRow(
   }
 }
 
-/** Definitions that came along, by digest (hex). */
+/** Type definitions in the request, by digest (hex). */
 export type SentTypes = ReadonlyMap<string, { readonly name: string; readonly canonical: string }>
 
 export async function readTypes(definitions: readonly JsonObject[], slice: Slice): Promise<SentTypes> {

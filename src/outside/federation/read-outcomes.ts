@@ -10,19 +10,19 @@ import type { Outgoing } from './outbox.ts'
 import { unexpectedAnswer } from './post.ts'
 import { readReceipt } from './receipts.ts'
 
-/** Outcomes of the entries of a request so far; records by their uuid. */
+/** Outcomes of a request's entries so far. Records by their UUID. */
 type Read = {
   readonly receipts: Sent['receipts'][number][]
   readonly dead: Sent['dead'][number][]
-  /** Missing entries of the peer, by record. */
+  /** Entries that the peer misses, by record. */
   readonly missing: Map<string, Sent['backlog'][number]>
-  /** Records of which the peer has not taken an entry. */
+  /** Records with an entry that the peer has not accepted. */
   readonly waiting: Set<string>
 }
 
 /**
- * Reads the peer's outcome for each entry that it was sent. If it does not take an entry, later ones of that record wait,
- * whatever it says about them. Throws PeerError for an invalid answer: then no entry's outcome is known.
+ * Reads the peer's outcome for each entry of a request. If the peer does not accept an entry, later entries of that
+ * record wait, whatever their outcome. Throws PeerError for an invalid answer: then no outcome is known.
  */
 export async function readOutcomes(
   db: Db,
@@ -36,7 +36,7 @@ export async function readOutcomes(
   const read: Read = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
   const slice = new Slice()
   for (const [i, entry] of entries.entries()) {
-    // Others drain in this process too.
+    // Other peers are handled in this process too.
     if (slice.isOver) await slice.next()
     const record = recordOf(entry)
     if (record !== null && read.waiting.has(record)) continue
@@ -57,7 +57,7 @@ function recordOf({ recordId }: SharedEntry): string | null {
   return recordId
 }
 
-/** Whether the peer has received it. */
+/** Reads one outcome. Returns true if the peer has received the entry. */
 async function readOutcome(
   db: Db,
   peer: DrainedPeer,
@@ -99,7 +99,10 @@ function deadLetter(
   }
 }
 
-/** `first`: the record's first entry of the request. Throws PeerError where the peer misses what was just sent, or what there is not. */
+/**
+ * Returns the seq of a version that the peer misses. `first`: the record's first entry of the request. Throws
+ * PeerError if the version does not exist, or was in the request.
+ */
 async function seqOfMissing(
   db: Db,
   { ledgerId }: DrainedPeer,
@@ -115,8 +118,8 @@ async function seqOfMissing(
 }
 
 /**
- * `sent`: the record of the backlog that the request was of. Entries that wait behind a dead letter are sent when it is
- * replayed.
+ * Returns the next backlog. `sent`: the backlog record of the request. Entries that wait behind a dead letter are
+ * sent when it is replayed.
  */
 function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): Sent['backlog'] {
   if (sent === null) return [...missing.values()]

@@ -9,8 +9,8 @@ import { publicKeyOf } from './authenticate.ts'
 import { PeerError } from './post.ts'
 
 /**
- * The envelope by which a peer's ledger says that it has received an entry of ours: in its own chain, signed. Throws PeerError for
- * anything else: an answer that is no receipt is no answer.
+ * Reads the receipt of an entry: the signed envelope of the peer's chain that names it. Throws PeerError for anything
+ * else.
  */
 export function readReceipt(
   peer: DrainedPeer,
@@ -38,7 +38,7 @@ export function readReceipt(
 
 type Named = { readonly ledger: string; readonly seq: number; readonly leaf: string }
 
-/** Also those that were replaced: a receipt may be of long ago. */
+/** Includes replaced keys, because a receipt may be old. */
 function findKey({ keys }: DrainedPeer, kid: string) {
   const key = keys.find((one) => one.kid === kid)
   return key ? publicKeyOf(key) : null

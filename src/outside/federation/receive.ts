@@ -46,7 +46,6 @@ export type ReceiveDeps = OfferedStepDeps & {
   readonly inbox: Inbox
   readonly signers: Signers
   readonly now: () => number
-  /** Hears of what became of the entries of a request. */
   readonly observeReception: (outcomes: readonly EntryOutcome[]) => void
 }
 
@@ -55,7 +54,7 @@ export type SentEntries = {
   readonly entries: readonly SentEntry[]
 }
 
-/** Outcome of an entry (docs/formats/federation.md); `envelope`: base64 of the receipt. */
+/** Outcome of an entry (docs/formats/federation.md). `envelope`: the receipt, base64. */
 type EntryOutcome =
   | { readonly leaf: string | null; readonly outcome: 'received'; readonly envelope: string }
   | {
@@ -73,8 +72,8 @@ type EntryOutcome =
     }
 
 /**
- * Takes what a peer has sent: each entry is decided by itself, in order, and all that are taken are appended in one transaction,
- * together with the nonce. Throws ApiError where the request as a whole is refused, or nothing could be written.
+ * Receives the entries of a peer. Each is decided by itself, in order; accepted ones are appended in one transaction
+ * together with the nonce. Throws ApiError if the whole request is refused, or nothing could be written.
  */
 export async function receiveEntries(
   deps: ReceiveDeps,
@@ -97,7 +96,10 @@ export async function receiveEntries(
   return outcomes
 }
 
-/** All that needs no transaction, and what a tenant's schema says of evidence above all: it waits for the ledger's share of time. */
+/**
+ * Does everything that needs no transaction: signatures and digests, and validation by a tenant's schema, which may
+ * wait for the ledger's share of CPU time.
+ */
 async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntries) {
   const slice = new Slice()
   const types = await readTypes(sent.types ?? [], slice)
@@ -130,7 +132,7 @@ function isProposed(attempted: Attempt): attempted is Proposed {
   return !(attempted instanceof EntryRefused)
 }
 
-/** Any other error is a fault of ours, and is thrown again. */
+/** Converts an error into a refusal of the entry. Any other error is a fault of ours and is thrown again. */
 function entryRefusalOf(error: unknown): EntryRefused {
   if (error instanceof EntryRefused) return error
   if (error instanceof ProofError) return new EntryRefused(error.code, error.detail)
@@ -171,10 +173,9 @@ async function readKnown(
   }
 }
 
-/** An entry of ours that answers one of the peer's, before it is appended. */
+/** Our entry that answers one of the peer's, before it is appended. */
 type Planned = { readonly at: number; readonly entry: EntryRow; readonly proposed: Proposed }
 
-/** One request's entries, as they are taken. */
 class Reception {
   readonly #deps: ReceiveDeps
   readonly #client: pg.PoolClient
@@ -210,7 +211,7 @@ class Reception {
       const entry = await this.#plan(signer, at, attempted)
       if (entry) planned.push(entry)
     }
-    // Entries before the end are taken by a peering that has not ended.
+    // Entries before the revocation are appended while the peering is not revoked.
     const end = Math.max(
       0,
       planned.findIndex(({ proposed }) => proposed.statement.kind === 'peer-revoked'),
@@ -220,7 +221,7 @@ class Reception {
     return this.#outcomes
   }
 
-  /** null: it is answered without an entry. */
+  /** Plans the answer to one entry. null: it is answered without an entry. */
   async #plan(signer: Signer, at: number, attempted: Attempt): Promise<Planned | null> {
     if (attempted instanceof EntryRefused) return this.#refuse(at, null, attempted)
     let decision: Decision
@@ -302,7 +303,7 @@ class Reception {
     return entry
   }
 
-  /** The records that offers are about, as they are now: all of them in one statement. */
+  /** Reads the current rows of the records that have offers, in one statement. */
   async #readOffered(proposed: readonly Proposed[]): Promise<void> {
     const { ledgerId } = this.#request
     const offers = proposed.filter(({ statement: { kind } }) => kind === 'step-offered')
@@ -327,8 +328,8 @@ class Reception {
   }
 
   /**
-   * Decides anew what came second: an offer whose record has moved since it was read. By then no other request can move it,
-   * because the first call has locked the chain's head.
+   * Appends the planned entries. If a record has moved since it was read, its offer is decided again. After the first
+   * call no other request can move it, because that call has locked the chain's head.
    */
   async #append(signer: Signer, planned: readonly Planned[]): Promise<void> {
     let left = planned

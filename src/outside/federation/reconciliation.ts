@@ -18,8 +18,8 @@ import { getPeer } from './peerings.ts'
 import type { SummaryRecord } from './summary.ts'
 
 /*
- * Whether this server and a peer hold the same, as far as one of the two can say: by the entries exchanged here, and by
- * those that the peer last said it holds. For a proof, compare two exports (src/proof/federation/reconcile.ts).
+ * Compares what this server and a peer have stored, by the entries exchanged here and by the peer's last summary.
+ * Neither is proof: for that, compare two exports (src/proof/federation/reconcile.ts).
  */
 
 type Deps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
@@ -28,9 +28,11 @@ type Counts = ExchangeCounts & { readonly forks: number }
 type Held = Pick<SummaryRecord, 'version' | 'leaf'>
 
 /**
- * How a record differs. `leaf`: the same version is another entry; `unknown`: the peer holds a version of our record
- * that our chain does not. Those are faults. `theirs_behind`, `ours_behind`: one side holds less; the rest is on its
- * way, or was when the peer was asked.
+ * How a record differs.
+ *
+ * - `leaf`: the same version has another entry. A fault.
+ * - `unknown`: the peer has a version of our record that our chain lacks. A fault.
+ * - `theirs_behind`, `ours_behind`: one side has fewer versions. The rest was on its way at the time of the summary.
  */
 export const DIFFERENCES = ['leaf', 'unknown', 'theirs_behind', 'ours_behind'] as const
 type DifferenceKind = (typeof DIFFERENCES)[number]
@@ -40,13 +42,12 @@ const FAULTS: ReadonlySet<DifferenceKind> = new Set(['leaf', 'unknown'])
 type RecordDifference = {
   readonly record: string
   readonly difference: DifferenceKind
-  /** Side whose chain moves it; null if only the peer has named it. */
+  /** Side whose chain moves the record; null: only the peer has named it. */
   readonly home: 'ours' | 'theirs' | null
   readonly ours: Held | null
   readonly theirs: Held | null
 }
 
-/** Why the two sides are not reconciled. */
 export const UNRECONCILED = [
   'not_asked',
   'summary_incomplete',
@@ -65,7 +66,7 @@ export type PeerReconciliation = {
     readonly at: Date
     readonly isWhole: boolean
     readonly records: number
-    /** Faults first, as many as are shown. */
+    /** Faults first, at most PEER_DIFFERENCES_SHOWN_MAX. */
     readonly differences: readonly RecordDifference[]
     readonly faults: number
     readonly behind: number
@@ -93,7 +94,7 @@ export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliat
   }
 }
 
-/** Has the peer asked what it holds, by the worker. Throws `not_found`, `state_conflict`. */
+/** Requests a new summary of the peer, which the worker fetches. Throws `not_found`, `state_conflict`. */
 export async function askPeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
   const { state } = await getPeer(deps, of, of.peerId)
   if (state !== 'active')
@@ -118,7 +119,7 @@ function reasonsOf(
 
 type Said = { readonly whole: boolean; readonly records: readonly (readonly [string, number, string])[] }
 
-/** Page by page: the peer may hold a hundred thousand records, and says so of as many. */
+/** Compares page by page, because both sides may have a hundred thousand records. */
 async function compareSummary(db: pg.Pool, of: Of, text: string) {
   const { whole, records } = JSON.parse(text) as Said
   const theirs = new Map(records.map(([record, version, leaf]) => [record, { version, leaf }]))
@@ -127,7 +128,7 @@ async function compareSummary(db: pg.Pool, of: Of, text: string) {
   let after: Uuid | null = null
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
     const held = await listHeldRecords(db, of, { after, limit: PEER_SUMMARY_RECORDS_MAX })
-    // The peer has said nothing about those that it had no room for. Ids are written in their order.
+    // An incomplete summary ends at `last`; later records are not compared. Ids sort as text like as bytes.
     const named = held.filter(({ recordId }) => last === null || formatId('rec', recordId) <= last)
     found.push(...(await comparePage(db, of, named, theirs)))
     if (held.length < PEER_SUMMARY_RECORDS_MAX || named.length < held.length) break
@@ -146,7 +147,7 @@ async function compareSummary(db: pg.Pool, of: Of, text: string) {
   }
 }
 
-/** Takes from `theirs` what is compared. */
+/** Compares one page, and removes from `theirs` what was compared. */
 async function comparePage(
   db: pg.Pool,
   of: Of,
@@ -173,7 +174,7 @@ async function comparePage(
   })
 }
 
-/** `before`: our leaf of their version, where theirs is the lower one. */
+/** Compares one record; null: no difference. `before`: our leaf of their version, if theirs is lower. */
 export function compareHeld(
   home: 'ours' | 'theirs',
   ours: Held,

@@ -8,13 +8,14 @@ import { PeerError } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
 
 /**
- * Decides about one entry whose request was refused because of its size or content, by the peer or by something before it. The
- * entry becomes a dead letter only if another entry is taken meanwhile, and the entry is then refused once more: a blocked
- * network or a rate limit refuses everything.
+ * Decides about one entry whose request was refused for its size or content, by the peer or by a proxy.
  *
- * `send` posts entries. It returns the answer, or why the request was refused, and throws PeerError for anything else.
- * Returns the outcome to settle; `unknown`: an ordinary failure. Throws PeerError for an invalid answer. The second try settles
- * the entry either way: a third one would let something between refuse every other request and go on for ever.
+ * A blocked network or a rate limit refuses everything. So the entry becomes a dead letter only if another entry is
+ * accepted meanwhile, and this one is then refused again. The second try settles the entry either way. With a third,
+ * a proxy that refuses every other request could go on for ever.
+ *
+ * `send` sends entries. It returns the answer, or the reason for a refusal, and throws PeerError for anything else.
+ * Returns the outcome to settle; `unknown`: an ordinary failure. Throws PeerError for an invalid answer.
  */
 export async function judgeRefused(
   db: Db,
@@ -32,7 +33,10 @@ export async function judgeRefused(
   return readOutcomes(db, peer, outgoing, { outcomes: [{ outcome: 'refused', code: again.code, detail }] })
 }
 
-/** Finds another entry: the newest earlier one that the peer has received, or the next of another record. null: none. */
+/**
+ * Finds another entry to send: the newest earlier one that the peer has received, or the next one of another record.
+ * null: none.
+ */
 async function readOther(db: Db, peer: DrainedPeer, { entries }: Outgoing): Promise<Outgoing | null> {
   const { seq, recordId } = entries[0]!
   const received = await findReceivedBefore(db, peer, seq)

@@ -26,9 +26,10 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * Records of other ledgers, as this one knows them: from what it received, shown in the shape of its own. Every seq is of this
- * ledger's chain (of the entry that received), and every agent is written as seen from here: `agt_…` is an agent of this ledger,
- * `led_…/agt_…` one of another. Everything else is what the home signed.
+ * Records of other ledgers, as received here, in the shape of this ledger's own records.
+ *
+ * Every seq is of this ledger's chain: that of the receiving entry. Agents are named from here: `agt_…` is an agent
+ * of this ledger, `led_…/agt_…` of another. Everything else is what the home signed.
  */
 
 export type RemoteReadDeps = {
@@ -38,8 +39,11 @@ export type RemoteReadDeps = {
 }
 
 /**
- * A record, and the agent that asks. `ledger`: the id as text; `agentId`: the caller, or the agent that it acts for.
- * `peerId`: the peer that is to have sent it; absent: the one that did so first.
+ * A record, and the agent that requests it.
+ *
+ * - `ledger`: the id as text.
+ * - `agentId`: the caller, or the agent that it acts for.
+ * - `peerId`: the peer that sent the record; absent: the first one that did.
  */
 type AboutRemote = {
   readonly ledger: string
@@ -49,16 +53,19 @@ type AboutRemote = {
   readonly agentId: Uuid
 }
 
-/** A record of another ledger: its row, and what its columns say. */
+/** A record of another ledger: its row with the parsed columns. */
 export type RemoteRecord = {
   readonly row: RemoteRecordRow
-  /** `led_…`: the ledger that reads. */
+  /** `led_…` of this ledger. */
   readonly ledger: string
   readonly home: string
   readonly gated: GatedRecord
 }
 
-/** null where no peer has sent such a record; without `peerId` also where the ledger has one of its own with that id. */
+/**
+ * Finds a record that a peer has sent; null: none. Without `peerId` also null if this ledger has a record of its own
+ * with that id.
+ */
 export async function findRemoteRecord(
   { lookups }: Pick<RemoteReadDeps, 'lookups'>,
   { ledger, ledgerId, recordId, peerId, agentId }: AboutRemote,
@@ -69,7 +76,10 @@ export async function findRemoteRecord(
   return { row, ledger, home: formatId('led', row.homeId), gated }
 }
 
-/** null as of a record that is not there. `ownOnly`: the agent sees the records alone that it performs, or has offered to. */
+/**
+ * Finds a record that the agent may see; null otherwise. `ownOnly`: only records that the agent performs or has
+ * offered a step for.
+ */
 export async function findVisibleRemoteRecord(
   deps: RemoteReadDeps,
   about: AboutRemote & { readonly ownOnly: boolean },
@@ -85,7 +95,10 @@ export async function findVisibleRemoteRecord(
   }
 }
 
-/** The home's entries after `afterVersion`, as the entries that received them; null as of a record that is not there. */
+/**
+ * Lists the home's entries after `afterVersion`, as the entries that received them. null: no record that the agent
+ * may see.
+ */
 export async function listRemoteRecordEntries(
   deps: RemoteReadDeps,
   about: AboutRemote & { readonly ownOnly: boolean },
@@ -113,12 +126,12 @@ async function findVisible(
   return record && (!about.ownOnly || isOwn(record, about.agentId)) ? record : null
 }
 
-/** Whether the agent of this ledger performs the record, or has offered a step of it. */
+/** Returns true if the agent of this ledger performs the record, or has offered a step for it. */
 export function isOwn({ row, ledger, gated }: RemoteRecord, agentId: Uuid): boolean {
   return row.hasOffered || gated.performer === remoteName(ledger, agentId)
 }
 
-/** Name of an agent of this ledger in statements of other ledgers. */
+/** Returns the name of an agent of this ledger in statements of other ledgers. */
 export function remoteName(ledger: string, agentId: Uuid): string {
   return `${ledger}/${formatId('agt', agentId)}`
 }
@@ -133,7 +146,7 @@ export function remoteStandingOf({ gated, row }: RemoteRecord): Standing {
   }
 }
 
-/** The newest step of each kind, by kind. One that can't be read is left out, as of the ledger's own records. */
+/** Reads the newest step of each kind. An unreadable step is left out, as for the ledger's own records. */
 export async function readRemoteSteps(
   { readPool, envelopeKeys }: RemoteReadDeps,
   ledgerId: Uuid,
@@ -176,7 +189,10 @@ function readStep(record: RemoteRecord, row: RemoteStepRow, statement: ParsedSta
   }
 }
 
-/** JSON of the entry that received one of the home's: with what was received, and the document that it digests beside the payload. */
+/**
+ * Renders the JSON of our receiving entry, with the received envelope and the document that it digests beside the
+ * payload.
+ */
 function renderEntryLine(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   return (
     `{"seq":${row.seq},"kind":"${row.entryKind}","recordedAt":"${row.recordedAt.toISOString()}",` +
@@ -195,13 +211,13 @@ function renderDocument(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   )
 }
 
-/** The subject that a step of a gated record digests for the first time: the last one, where it is no older thing. */
+/** Returns the subject that a step digests for the first time. It is the last one, if it is new. */
 function digestedBy({ kind, subjects }: ParsedStatement) {
   const last = subjects.at(-1)!
   return kind === 'completion-submitted' || last.name.includes('/') ? last : null
 }
 
-/** An agent as seen from this ledger; `signed`: as the home wrote it. */
+/** Returns an agent's name as seen from this ledger. `signed`: the name that the home signed. */
 function seenAs({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>, signed: string): string {
   if (signed === 'system') return signed
   const remote = parseRemoteAgent(signed)
@@ -209,7 +225,7 @@ function seenAs({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>, signed:
   return remote.ledger === ledger ? remote.agent : signed
 }
 
-/** JSON, in the shape of the ledger's own records. Throws `integrity_fault` where the first entry is not what was signed. */
+/** Renders a record as JSON, like the ledger's own. Throws `integrity_fault` if the creation is not the signed one. */
 export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRecord, steps: Steps): string {
   const { row, home, gated } = record
   const { predicate, actor, key, onBehalfOf, recordedAt } = readCreation(envelopeKeys, row)
@@ -281,7 +297,7 @@ function erasureOf(keys: EnvelopeKeys, record: RemoteRecord): ErasureView | null
   }
 }
 
-/** Newest offer of an agent of this ledger; null: none. */
+/** Returns the newest offer of an agent of this ledger; null: none. */
 export function offerOf(row: OfferColumns | { [Name in keyof OfferColumns]: null }): OfferView | null {
   if (row.offerSeq === null) return null
   return {

@@ -8,12 +8,12 @@ import type { RequestMax } from './outbox.ts'
 export type Refusal = 'size' | 'contents'
 
 /**
- * Limits of the next request to a peer. After a refusal because of size, requests have half the bytes for a while. After a
- * refusal because of content, requests are halved until the entry is found. Pure.
+ * Limits of the next request to a peer. After a refusal because of size, requests have half the bytes for a while.
+ * After a refusal because of content, they are halved until the refused entry is found. No I/O.
  */
 export class RequestLimits {
   #bytes: number
-  /** Among this many next entries is at least one refused entry; 0: unknown. */
+  /** At least one of this many next entries is refused; 0: unknown. */
   #suspects = 0
 
   /** `bytes`: the stored limit of the peering; null: none. */
@@ -26,17 +26,19 @@ export class RequestLimits {
     return { entries, bytes: this.#bytes }
   }
 
-  /** While it searches for a refused entry, only one request is under way. */
+  /** True while a refused entry is searched: then only one request is under way. */
   get isSearching(): boolean {
     return this.#suspects > 0
   }
 
-  /** Limit to store for the peering, in bytes; null: the usual one. */
+  /** Limit to store for the peering, in bytes; null: the default. */
   get learnt(): number | null {
     return this.#bytes < PEER_REQUEST_ENTRY_BYTES_MAX ? this.#bytes : null
   }
 
-  /** Lowers the limits after a refusal. Returns false if the request held a single entry: nothing smaller can be sent. */
+  /**
+   * Lowers the limits after a refusal. Returns false if the request had a single entry: nothing smaller can be sent.
+   */
   refuse(refusal: Refusal, { entries, bytes }: RequestMax): boolean {
     if (entries <= 1) return false
     if (refusal === 'contents') this.#suspects = entries
@@ -44,7 +46,7 @@ export class RequestLimits {
     return true
   }
 
-  /** Halves from the limit down, so that a limit that was tried in vain is left for the one before it. */
+  /** Halves the limit until it is below `bytes`, so that repeated sizes are halvings of the default. */
   shrink(bytes: number): void {
     while (this.#bytes >= bytes) this.#bytes = Math.floor(this.#bytes / 2)
     this.#bytes = Math.max(this.#bytes, PEER_REQUEST_ENTRY_BYTES_MIN)

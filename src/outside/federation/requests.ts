@@ -11,8 +11,6 @@ import {
 } from './limits.ts'
 import { type Outgoing, type RequestMax, readOutgoing } from './outbox.ts'
 
-/* Requests of entries to a peer, as drain.ts sends them. */
-
 export function answerBytesMax(entries: number): number {
   return PEER_ANSWER_BYTES_BASE + entries * PEER_OUTCOME_BYTES_MAX
 }
@@ -24,7 +22,7 @@ export type UnderWay = {
   readonly posted: Promise<PromiseSettledResult<JsonObject>>
 }
 
-/** Reads the next entries of the chain. null: too few, or the backlog comes first. */
+/** Reads the next entries of the chain. null: there are too few, or the backlog comes first. */
 export async function readAfter(
   pool: pg.Pool,
   { peer, outgoing: { nextSeq, backlog } }: Request,
@@ -36,7 +34,7 @@ export async function readAfter(
   return next.entries.length < entriesMin && !next.isFull ? null : next
 }
 
-/** Otherwise what was read after it may have to wait. */
+/** Returns true if the peer has received all entries. Otherwise entries that were read later may have to wait. */
 export function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: Answered): boolean {
   return (
     Array.isArray(outcomes) &&

@@ -24,14 +24,16 @@ import { authorOf, inTransaction, notAppended } from './peer-transaction.ts'
 import { type Received, receivedOf, receivedRow } from './proposed.ts'
 import type { ReceiveDeps } from './receive.ts'
 
-/** A `server-key-rotated` of the peer's chain, `envelope` in base64. */
+/** A `server-key-rotated` of the peer's chain; `envelope` in base64. */
 type SentRotation = { readonly seq: number; readonly envelope: string }
 
 type Rotation = Received & { readonly newKey: PeerKeyText }
 
 /**
- * A peer's ledger signs with a new key: each statement is signed by the key before it, the first by the one that is known here, and
- * the request by the last. Answers the envelopes (base64) of the entries that received those that are new. Throws ApiError.
+ * Receives a peer's key rotations. The first is signed by the key known here, each later one by the key before it,
+ * and the request by the newest.
+ *
+ * Returns the envelopes (base64) of our entries for the new rotations. Throws ApiError.
  */
 export async function receiveRotations(
   deps: ReceiveDeps & PeerAuthDeps,
@@ -56,7 +58,7 @@ export async function receiveRotations(
       const author = authorOf(request)
       const signer = await deps.signers.signerOf(author)
       const receipts: string[] = []
-      // One by one: each ends the key that the one before it began.
+      // One by one: each ends the key that the previous one introduced.
       for (const rotation of rotations) {
         const { entry } = sealEntry(signer, author, keyRotated(deps, request, rotation), deps.now())
         const [answer] = await appendEntries(client, [entry])
@@ -88,7 +90,7 @@ function currentOf(keys: readonly PeerKeyRow[]): PeerKeyText {
   return { kid, alg, spki: spki.toString('base64') }
 }
 
-/** Those that are new here. A request whose answer was lost brings them again: known ones are skipped. */
+/** Returns the new rotations. If an answer was lost, the peer sends known ones again: they are skipped. */
 function followKeys(ledger: string, keys: readonly PeerKeyRow[], sent: readonly SentRotation[]): Rotation[] {
   const rotations: Rotation[] = []
   let current = currentOf(keys)

@@ -24,8 +24,8 @@ export type ShakeHandsDeps = {
 }
 
 /**
- * The invited's part: the token for the inviter's signed entry, and an entry of our own that names it. Throws PeerError: another
- * attempt sends the same, and is answered the same.
+ * Makes the invited side's handshake: sends the token, gets the inviter's signed entry, and appends an entry of our
+ * own that names it. Throws PeerError; another attempt sends the same and gets the same answer.
  */
 export async function shakeHands(
   deps: ShakeHandsDeps,

@@ -11,14 +11,14 @@ import { partyOf } from '../../records/write/on-behalf-of.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import type { RemoteRecord } from './remote-records.ts'
 
-/** A step of a record as it is known here. `document`: the evidence of a completion. */
+/** A step to offer for a record as known here. `document`: the evidence of a completion. */
 export type Offer = About & {
   readonly step: OfferedStep
   readonly document: NamedDocument | null
   readonly record: RemoteRecord
 }
 
-/** The signed entry, as append_entries takes it. */
+/** Signs the offer and returns the entry for append_entries. */
 export function signOffer(signer: Signer, caller: Caller, offer: Offer, recordedAtMs: number): EntryRow {
   const { step, document, record, recordId, onBehalfOf, traceparent } = offer
   const name = formatId('rec', recordId)
@@ -45,7 +45,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
   return sealEntry(signer, caller, said, recordedAtMs).entry
 }
 
-/** The offer as a reader will find it. */
+/** Returns the columns of the offer as a reader will find them. */
 export function columnsOf(caller: Caller, offer: Offer, seq: number, entry: EntryRow): OfferColumns {
   const { step, document, record, onBehalfOf } = offer
   return {

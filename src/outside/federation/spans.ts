@@ -3,7 +3,10 @@ import type { Tracing } from '../../observe/tracing/tracing.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { PostTracer } from './drain.ts'
 
-/** Each request to a peer is a span, below that of the peer's turn. It serves many entries, whose traces it is no part of. */
+/**
+ * Makes a tracer: each request to a peer is a span below the job's. It carries many entries, so it belongs to none of
+ * their traces.
+ */
 export function makePostTracer(tracing: Tracing): PostTracer {
   return (peer, path) => {
     const url = URL.parse(peer.remoteUrl)

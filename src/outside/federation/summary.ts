@@ -11,12 +11,12 @@ import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from './limits.ts'
 import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
 import { type PeerError, unexpectedAnswer } from './post.ts'
 
-/** The newest entry of a record that a side holds: `leaf` in lower-case hex. */
+/** Newest stored entry of a record. `leaf` in lower-case hex. */
 export type SummaryRecord = { readonly record: string; readonly version: number; readonly leaf: string }
 type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly next: string | null }
 
 /**
- * Summarizes what this side holds of the records shared with the peer, after `after`. Tells no peer anything that it was not
+ * Summarizes the stored records shared with the peer, after `after`. The summary contains only what the peer was
  * sent.
  */
 export async function summarize(
@@ -43,7 +43,7 @@ export async function summarize(
 const LEAF = /^[0-9a-f]{64}$/
 
 /**
- * Asks a peer what it holds, page by page; null: it is not to be asked any more, as `post` says by a null. The row that is kept is
+ * Fetches a peer's summary, page by page. null as soon as `post` returns null: the lease is over. The stored text is
  * `{"whole":…,"records":[[record, version, leaf]…]}`.
  */
 export async function askSummary(

@@ -19,7 +19,10 @@ import type { PeerRequest } from './authenticate.ts'
 import type { Inbox } from './inbox.ts'
 import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
 
-/** A checkpoint of the peer's ledger. `log`: the key that signs it; `witness`: the one by which the peer cosigns this ledger, null if it does not. */
+/**
+ * A checkpoint of the peer's ledger. `log`: the key that signs it. `witness`: the key by which the peer cosigns this
+ * ledger; null: it does not.
+ */
 export type CheckpointOfPeer = {
   readonly log: string
   readonly witness: string | null
@@ -34,15 +37,15 @@ export type WitnessAnswer =
 
 export type WitnessPeerDeps = PeerTransactionDeps & {
   readonly inbox: Inbox
-  /** null: this deployment witnesses no peers. */
+  /** null: this deployment does not witness peers. */
   readonly peerWitnessKeys: PeerWitnessKeys | null
   readonly now: () => number
   readonly log: { warn(details: object, message: string): void }
 }
 
 /**
- * Cosigns a checkpoint of a peer, as any witness does: only if it continues the largest one that this side has cosigned. The tree is
- * stored before the cosignature leaves. Throws ApiError.
+ * Cosigns a checkpoint of a peer, if it continues the largest one that this side has cosigned. The tree is stored
+ * before the cosignature is returned. Throws ApiError.
  */
 export async function witnessPeer(
   deps: WitnessPeerDeps,
@@ -67,7 +70,7 @@ export async function witnessPeer(
   return { outcome: 'cosigned', line }
 }
 
-/** Decides, and stores what the decision rests on. */
+/** Decides, and stores the state that the decision depends on. */
 async function judge(
   { log }: WitnessPeerDeps,
   client: pg.PoolClient,
@@ -75,7 +78,8 @@ async function judge(
   { logKey, witness, checkpoint }: CheckpointOfPeer & { readonly logKey: NoteKey },
   { origin, remoteKey, seen }: WitnessedPeer,
 ): Promise<Judgement> {
-  // Its signature under the request says that this key is its ledger's: the tree is what is held, whichever key signs it.
+  // The request's signature proves that this key is the ledger's. The stored tree binds the peer, whichever key signs
+  // it.
   const find = (name: string) =>
     name === origin && logKey.name === origin ? { origin, keys: [logKey] } : null
   const judgement = judgeCheckpoint(checkpoint, find, () => seen, nativeProviders)
@@ -118,7 +122,7 @@ function invalid(path: string, why: string): ApiError {
   return new ApiError('invalid_request', `${path}: ${why}`, { members: { path } })
 }
 
-/** Verifier key by which a ledger cosigns those of a peer: its name is the ledger's origin. */
+/** Returns the verifier key by which a ledger cosigns peers' checkpoints. Its name is the ledger's origin. */
 export function witnessKeyText(origin: string, signer: Signer): string {
   return formatNoteKey(origin, 'cosignature', signer.key.raw, nativeProviders.sha256)
 }

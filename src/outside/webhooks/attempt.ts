@@ -7,11 +7,13 @@ import type { Delivery } from './delivery.ts'
 import { signatureHeader, type WebhookSigner } from './secrets.ts'
 import { mayAskForTime } from './statuses.ts'
 
-/** `gone`: the endpoint says that it wants no more. `aborted`: by us, and nobody knows how it would have ended. */
+/**
+ * - `gone`: the endpoint answered that it wants no more events.
+ * - `aborted`: we aborted the request, so its result is unknown.
+ */
 export type AttemptResult = {
   readonly outcome: 'delivered' | 'failed' | 'gone' | 'aborted'
   readonly attempt: Attempt
-  /** Retry-After of the endpoint; null if it sent none. */
   readonly retryAfterMs: number | null
 }
 
@@ -21,25 +23,24 @@ export type AttemptSeen = {
   readonly error: string | null
   /** null: nothing was sent. */
   readonly durationMs: number | null
-  /** Since the event happened, where it was delivered at last. */
+  /** Time from the event to its successful delivery; null for any other outcome. */
   readonly lagMs: number | null
 }
 
-/** Hears of each attempt. */
 export type DeliveryObserver = (attempt: AttemptSeen) => void
 
 export type AttemptDeps = {
   readonly connector: Pick<Connector, 'post'>
   readonly now: () => number
   readonly userAgent: string
-  /** null: nobody traces. */
+  /** null: tracing is off. */
   readonly traceAttempt: AttemptTracer | null
 }
 
 type AttemptedEndpoint = WebhookName & { readonly url: string; readonly signers: readonly WebhookSigner[] }
 type AttemptedDelivery = Omit<Delivery, 'body'> & { readonly body: string }
 
-/** Hears that an attempt begins, and answers who hears how it ended; null: nobody. Neither may throw. */
+/** Called when an attempt starts. Returns a callback for its result, or null. Neither may throw. */
 export type AttemptTracer = (
   endpoint: AttemptedEndpoint,
   delivery: AttemptedDelivery,
@@ -47,7 +48,7 @@ export type AttemptTracer = (
 
 const GONE = 410
 
-/** One request to an endpoint (Standard Webhooks). Never throws. */
+/** Sends one request to an endpoint (Standard Webhooks). Never throws for a failed request. */
 export async function attemptDelivery(
   deps: AttemptDeps,
   endpoint: AttemptedEndpoint,

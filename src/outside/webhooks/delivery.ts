@@ -9,17 +9,19 @@ import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from './limits.ts'
 import { noticeBody } from './notices.ts'
 import type { Task } from './window.ts'
 
-/** A delivery, and its earlier attempts. */
 export type Delivery = StoredDelivery & {
-  /** When it happened; null for a notice. */
+  /** Time of the event; null for a notice. */
   readonly happenedAtMs: number | null
-  /** Traceparent of the request that it tells of. */
+  /** Traceparent of the request that caused the event. */
   readonly traceparent: string | null
-  /** JSON; or why there is none: the stored data differ from the signed ones, or are missing. null: the archive has it, and did not give it. */
+  /**
+   * The body as JSON. `error`: the stored data differ from the signed ones, or are missing. null: the archive has the
+   * entry and did not deliver it.
+   */
   readonly body: string | { readonly error: string } | null
 }
 
-/** `documents`: JSON, where the endpoint asks for them and there are any. */
+/** `documents`: JSON, if the endpoint includes documents and there are any. */
 export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: string | null): Delivery {
   return {
     eventId: idOf(endpoint, event),
@@ -37,7 +39,7 @@ export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: s
   }
 }
 
-/** `event`: null where it is of a notice, or not there any more. */
+/** `event`: null for a notice, and for an event that no longer exists. */
 export function storedDelivery(
   endpoint: Endpoint,
   stored: StoredDelivery,
@@ -54,14 +56,12 @@ export function storedDelivery(
   return { ...stored, ...about, body }
 }
 
-/** The webhook-id of an event. */
+/** Returns the webhook-id of an event. */
 export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs }: LedgerEvent): Uuid {
   return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
 }
 
-/**
- * Place of an event within its entry, for the entry's second event and those after it. The first event has place 0 and is not here.
- */
+/** Index of an event within its entry, for the second event and later ones. The first has index 0 and is not listed. */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),
 )
@@ -78,13 +78,13 @@ export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Ta
 
 function bodyOf({ include }: Endpoint, event: LedgerEvent, documents: string | null): Delivery['body'] {
   if (event.fault) return { error: 'integrity_fault' }
-  // A checkpoint has the seq of the last entry that it covers. The documents that are found by this seq are that entry's.
+  // A checkpoint has the seq of the last entry that it covers. Documents found by that seq belong to the entry.
   const isShown = documents !== null && event.envelope !== null
   const shown = isShown ? `,"documents":${documents}` : ''
   return renderEvent(event, envelopeMember(event, include.includes('envelope')) + shown)
 }
 
-/** The delivery after one more attempt, whose place in its round of retries is `tries`. */
+/** Returns the delivery after one more attempt; `tries` counts the attempts of the current round of retries. */
 export function afterAttempt(delivery: Delivery, attempt: Attempt): Delivery {
   return {
     ...delivery,

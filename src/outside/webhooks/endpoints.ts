@@ -25,14 +25,16 @@ type EndpointDeps = {
   readonly outboundAllow: Allowances
 }
 
-/** `made`: to be shown once. The webhook may have a newer one already. */
+/** `made`: the new secret, to be shown once. The webhook may already have a newer one. */
 type EndpointWithSecret = { readonly webhook: WebhookRow; readonly made: NewWebhookSecret }
 
 type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
 
 /**
- * Creates an endpoint. A client that asks again because it got no answer does not get a second one: an endpoint just like the
- * first is refused (`state_conflict`), and the refusal names the first.
+ * Creates an endpoint.
+ *
+ * A client may repeat a request that got no answer. An endpoint equal to an existing one is therefore refused
+ * (`state_conflict`), and the refusal names the existing one.
  */
 export async function createEndpoint(
   deps: EndpointDeps,
@@ -53,7 +55,7 @@ export async function createEndpoint(
   return { webhook: await getEndpoint(deps, caller, webhookId), made }
 }
 
-/** The secrets stay: rotate them if you no longer trust the old receiver. */
+/** Changes an endpoint's settings. Its secrets stay: rotate them if you no longer trust the old receiver. */
 export async function changeEndpoint(
   deps: EndpointDeps,
   caller: Caller,
@@ -68,7 +70,7 @@ export async function changeEndpoint(
   return getEndpoint(deps, caller, webhookId)
 }
 
-/** Deliveries are signed with those before as well, for so long. */
+/** Adds a new secret. Deliveries are also signed with the earlier secrets for `overlapSeconds`. */
 export async function rotateEndpointSecret(
   deps: EndpointDeps,
   caller: Caller,
@@ -102,7 +104,7 @@ export function noEndpoint(webhookId: Uuid): ApiError {
   return new ApiError('not_found', `the ledger has no webhook ${formatId('whk', webhookId)}`)
 }
 
-/** Each name once, in a fixed order, so that equal lists have equal texts. */
+/** Checks settings, and sorts and deduplicates their lists, so that equal lists have equal texts. */
 function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: EndpointChanges) {
   const { url, events, types, include } = settings
   if (events && events.length > 1 && events.includes('*')) {
@@ -121,7 +123,10 @@ function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: Endp
   }
 }
 
-/** Documents reach the receiver that the URL names, so naming it is reading them. */
+/**
+ * Throws unless the caller has `records:read`. Documents reach the receiver that the URL names, so setting the URL is
+ * a way of reading them.
+ */
 function requireRecordsRead(caller: Caller): void {
   if (caller.scopes.has('records:read')) return
   throw new ApiError(

@@ -12,38 +12,44 @@ import {
 } from './limits.ts'
 import { breakerPauseMs, refusalPauseMs } from './schedule.ts'
 
-/** Why an endpoint is not delivered to any more. */
+/** Why deliveries to an endpoint have ended. */
 export type Stop =
   | { readonly state: 'paused'; readonly reason: 'failing' }
   | { readonly state: 'disabled'; readonly reason: 'gone' }
 
 export type Failure = {
-  /** It did not answer, or said that it can't now. Otherwise it refused this event, and may well take the next one. */
+  /**
+   * No answer, or a status that says the endpoint is unavailable. Otherwise it refused this event and may accept the
+   * next.
+   */
   readonly isDown: boolean
   readonly isGone: boolean
-  /** How long the endpoint asks to be left alone. */
+  /** Retry-After of the endpoint. */
   readonly waitMs: number
 }
 
 export type KnownHealth = Pick<Endpoint, 'failures' | 'failingSinceMs' | 'failingDays' | 'lastFailureMs'>
 
-/** Nothing has failed for so long that no try of one delivery goes on: what fails next is no continuation. */
+/**
+ * Returns true if no delivery's retries can span the time since the last failure. The next failure then begins a new
+ * series.
+ */
 function isQuiet(lastFailureMs: number | null, nowMs: number): boolean {
   return lastFailureMs !== null && nowMs - lastFailureMs > WEBHOOK_FAILING_GAP_MS_MAX
 }
 
-/** How an endpoint answers, and so how much it is sent. */
+/** Tracks how an endpoint answers, and limits how much is sent to it. */
 export class EndpointHealth {
   #failures: number
   #failingSinceMs: number | null
-  /** Days since then on which an attempt failed. */
+  /** Days since `#failingSinceMs` with a failed attempt. */
   #failingDays: number
   #lastSuccessMs: number | null = null
   #lastFailureMs: number | null
   #hasFailedNow = false
-  /** After many failures in a row; a success ends it. */
+  /** Set after many failures in a row; a success clears it. */
   #breakerUntilMs = 0
-  /** The endpoint asked for it, or has enough. */
+  /** Pause by Retry-After, or because too many deliveries are open. */
   #askedUntilMs = 0
   #requestsMax: number
   #isGone = false
@@ -58,14 +64,14 @@ export class EndpointHealth {
     this.#requestsMax = this.#failures === 0 ? WEBHOOK_REQUESTS_FIRST : 1
   }
 
-  /** Requests at a time. */
+  /** Requests that may be under way at a time. */
   get requestsMax(): number {
     return this.#requestsMax
   }
 
   /**
-   * Whether the next attempt takes a new delivery. With an endpoint that fails all the time every other attempt does: it may
-   * refuse only the old ones.
+   * True if the next attempt takes a new delivery. If an endpoint always fails, every other attempt does: it may
+   * refuse only the old deliveries.
    */
   get isNewFirst(): boolean {
     return this.#failures >= WEBHOOK_BREAKER_FAILURES && this.#failures % 2 === 0
@@ -84,7 +90,7 @@ export class EndpointHealth {
 
   fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
     if (isQuiet(this.#lastFailureMs, nowMs)) this.#beginAnew()
-    // Requests already under way say nothing new: an endpoint that restarts fails all of them at once.
+    // Requests under way count as one failure: an endpoint that restarts fails all of them at once.
     if (nowMs >= this.#breakerUntilMs) {
       this.#failures++
       const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)
@@ -110,14 +116,16 @@ export class EndpointHealth {
     if (this.#failingDays === 0 || dayOf(nowMs) > dayOf(this.#lastFailureMs ?? nowMs)) this.#failingDays++
   }
 
-  /** It has so much open that nothing new is begun: open deliveries are looked at again after a while. */
+  /**
+   * Pauses an endpoint that has too many open deliveries for a new one. The open ones are read again after the pause.
+   */
   rest(nowMs: number): void {
     this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + WEBHOOK_REST_MS)
   }
 
   stopOf(nowMs: number): Stop | null {
     if (this.#isGone) return { state: 'disabled', reason: 'gone' }
-    // Nothing is known of an endpoint that was not tried.
+    // An endpoint without a failed attempt in this lease is not stopped.
     if (!this.#hasFailedNow || this.#failingSinceMs === null) return null
     const hasFailed =
       nowMs - this.#failingSinceMs > WEBHOOK_FAILING_MS_MAX && this.#failingDays >= WEBHOOK_FAILING_DAYS_MIN

@@ -36,20 +36,21 @@ import { type Again, mayRelease, type Settled, toRow, writeOutcomes } from './wr
 export type LaneDeps = AttemptDeps &
   StopDeps & {
     readonly pool: pg.Pool
-    /** Requests under way of all endpoints of this process. */
+    /** Requests under way to all endpoints of this process. */
     readonly requests: Shares
     readonly observeDelivery: DeliveryObserver
-    /** Asks the follower to look at the ledger at once. */
+    /** Has the follower verify the ledger at once. */
     readonly awaitFloor: (ledgerId: Uuid) => void
   }
 
 /**
- * One endpoint's lease: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
+ * Delivers to one endpoint during one lease: reads deliveries, sends as many at a time as the endpoint answers well,
+ * and writes their outcomes.
  *
- * Sending goes on while the database is asked. There is one read or write at a time, so that a row that is read is
- * never one whose outcome is on its way. Deliveries that succeeded are gathered before they are written, and the stream
- * is read on meanwhile. A delivery that is to be tried again, or that holds others, is written at once, because it
- * decides what may be sent next.
+ * Sending goes on during a query. Only one read or write runs at a time, so that no row is read whose outcome is
+ * about to be written. Successful deliveries are gathered before they are written, while the stream is read on. A
+ * delivery that will be retried, or on which others wait, is written at once, because it decides what may be sent
+ * next.
  */
 export class Lane {
   readonly lease: WebhookLease
@@ -65,26 +66,32 @@ export class Lane {
   #ends: LedgerEnds
   #recover: Endpoint['recover']
   #mayHaveDue: boolean
-  /** As the cursor had it when what is due was read; and when something that was retried here is due. */
+  /** Cursor's due time at the last read of due deliveries; and the time at which a retry of this lease is due. */
   #dueSeen: string | null = null
   #retryAtMs = Number.POSITIVE_INFINITY
   #mayHaveMore = true
-  /** Settlements wait for the ledger's floor: the next one of the stream, with all that follows it; and some of what is due. */
+  /**
+   * Settlements wait for the ledger's verified size: the next event of the stream with all that follow it, or some
+   * due deliveries.
+   */
   #isStreamHeld = false
   #isDueHeld = false
-  /** The archive did not give what is to be recovered, or the next event of the stream. */
+  /** The archive did not deliver the events to recover, or the next event of the stream. */
   #isArchiveHeld = false
-  /** Begins nothing more, and awaits the deliveries under way. */
+  /** Starts nothing more and waits for the deliveries under way. */
   #closing = false
-  /** The lease is another's: nothing is written any more. */
+  /** Another job has the lease: nothing more is written. */
   #lost = false
   #busy = false
-  /** The database does not know yet what decides on other deliveries, that nothing was wanted, or that there is to be a rest. */
+  /** A write is needed: an outcome that decides on other deliveries, a position without wanted events, or a pause. */
   #mustWrite = false
-  /** Since when something waits to be written, and since when there is nothing to do; of `performance.now()`. */
+  /** Since when outcomes wait to be written, and since when there is nothing to do; by `performance.now()`. */
   #unwrittenSince: number | null = null
   #idleSince: number | null = null
-  /** Pending and held, at most: others only make them fewer, but for what somebody asks to be delivered again. */
+  /**
+   * Upper bound of pending and waiting deliveries. Other processes only lower the count, except when a caller
+   * requests redelivery.
+   */
   #open: number
   readonly #mayLinger: () => boolean
 
@@ -95,7 +102,7 @@ export class Lane {
     about: {
       readonly loader: DeliveryLoader
       readonly signers: readonly WebhookSigner[]
-      /** Whether it may keep its place for a while when there is nothing to do. */
+      /** True if an idle endpoint may stay for a while. */
       readonly mayLinger: () => boolean
     },
   ) {
@@ -121,7 +128,10 @@ export class Lane {
     return this.#window.queued
   }
 
-  /** Until there is nothing to do, or the lease is over. Throws what the database throws; others then take the lease. */
+  /**
+   * Delivers until there is nothing to do or the lease is over. Throws database errors; another job then takes the
+   * lease.
+   */
   async run(): Promise<void> {
     this.#pump()
     await this.#ended.promise
@@ -136,7 +146,7 @@ export class Lane {
     return this.#isHeld ? WEBHOOK_HELD_REST_MS : null
   }
 
-  /** Applies the changes since the last look. */
+  /** Applies what the last poll read. */
   look({ isOurs, version, dueAt, isDue, ends }: EndpointLook): void {
     if (!isOurs) this.#lost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
@@ -147,20 +157,19 @@ export class Lane {
     const { size, checkpoint, floor } = this.#ends
     this.#ends = ends
     if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamHeld
-    // A fault was found: deliveries that were read and not sent are given back, and read anew.
+    // A fault was found. Deliveries that were read but not sent are returned and read again.
     if (ends.floor < floor) this.#closing = true
     if (ends.floor > floor) this.#letGo()
     else if (this.#isHeld) this.#deps.awaitFloor(this.#endpoint.ledgerId)
     this.#pump()
   }
 
-  /** Begins nothing more. */
   close(): void {
     this.#closing = true
     this.#pump()
   }
 
-  /** Cuts what is under way; it is sent again by the next worker. */
+  /** Aborts the requests under way; the next worker sends them again. */
   cut(): void {
     this.#closing = true
     this.#cut.abort()
@@ -183,13 +192,13 @@ export class Lane {
     }, this.#fail)
   }
 
-  /** A look that comes while the lease is given back must not begin anything: another would send it as well. */
+  /** A poll while the lease is being returned must not start anything: another worker would send it as well. */
   #end(): void {
     this.#closing = true
     this.#ended.resolve()
   }
 
-  /** An endpoint that hears of something all the time keeps its lease: a new one for each event would cost more than the event. */
+  /** An endpoint with constant events keeps its lease: a new lease for each event would cost more than the event. */
   #isOver(): boolean {
     if (this.#window.underWay > 0) return false
     if (this.#lost || !this.#maySend()) return true
@@ -199,7 +208,7 @@ export class Lane {
     return nowMs - this.#idleSince >= WEBHOOK_LINGER_MS || !this.#mayLinger()
   }
 
-  /** Next question to the database; null: none. */
+  /** Returns the next read or write of the database; null: none. */
   #nextStep(): (() => Promise<void>) | null {
     if (this.#lost) return null
     if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
@@ -208,7 +217,7 @@ export class Lane {
     const isNextOnly = !this.#mayHaveDue && !this.#recover
     if (this.#mayHaveMore && (isNextOnly || this.#health.isNewFirst)) return () => this.#loadNext()
     if (isNextOnly) return null
-    // Rows come first: they must hold what became of deliveries.
+    // Outcomes are written first: the read relies on the rows.
     if (this.#window.writes > 0) return () => this.#write()
     return this.#mayHaveDue ? () => this.#loadDue() : () => this.#loadRecovery(this.#recover!)
   }
@@ -286,7 +295,7 @@ export class Lane {
     this.#window.settle(task, 'delivered', { delivery, dueInMs: null })
   }
 
-  /** Not before `waitMs`, if ever. */
+  /** Retries the delivery after `waitMs` at the earliest, or gives it up. */
   #retry(
     task: Task<Delivery>,
     delivery: Delivery,
@@ -304,14 +313,15 @@ export class Lane {
     this.#window.settle(task, 'retry', { delivery, dueInMs })
   }
 
-  /** Leaves it to a later time: the archive did not give it, which is no attempt, and says nothing of the endpoint. */
+  /**
+   * Postpones a delivery that the archive did not return. This counts neither as an attempt nor against the endpoint.
+   */
   #postpone(task: Task<Delivery>): void {
     this.#mustWrite = true
     this.#retryAtMs = Math.min(this.#retryAtMs, this.#deps.now() + WEBHOOK_ARCHIVE_PAUSE_MS)
     this.#window.settle(task, 'retry', { delivery: task.content, dueInMs: WEBHOOK_ARCHIVE_PAUSE_MS })
   }
 
-  /** Gives up a delivery that must not be sent. */
   #giveUp(task: Task<Delivery>, error: string): void {
     const at = new Date(this.#deps.now()).toISOString()
     const attempt = { at, durationMs: 0, status: null, error, reason: null, excerpt: null }
@@ -333,11 +343,12 @@ export class Lane {
 
   async #loadNext(): Promise<void> {
     this.#mayHaveMore = false
-    // An endpoint that answers nothing fills its rows: new events wait in the chain, which costs nothing.
+    // An endpoint that never answers fills its rows. New events wait in the chain, which costs nothing.
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {
-      // Deliveries that are due make room. With a rest instead, an endpoint whose lease begins with a new delivery would never be sent it.
+      // Due deliveries make room. With a pause instead, an endpoint whose lease begins with a new delivery would
+      // never get the due ones.
       if (this.#mayHaveDue) return
       this.#health.rest(this.#deps.now())
       this.#mustWrite = true
@@ -359,7 +370,7 @@ export class Lane {
     this.#mayHaveMore ||= more
   }
 
-  /** null: the archive did not give it. */
+  /** null: the archive did not deliver it. */
   async #unlessHeld<T>(loaded: Promise<T>): Promise<T | null> {
     try {
       return await loaded
@@ -374,7 +385,7 @@ export class Lane {
     return this.#isStreamHeld || this.#isDueHeld
   }
 
-  /** The read was held back by the floor of `ends`, which may have risen meanwhile. */
+  /** The read was gated by the verified size in `ends`, which may have risen meanwhile. */
   #lookAgain(ends: LedgerEnds): void {
     if (!this.#isHeld) return
     if (this.#ends.floor > ends.floor) this.#letGo()
@@ -390,7 +401,7 @@ export class Lane {
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
     const read = await this.#unlessHeld(this.#loader.recovery(recover))
     if (read === null) {
-      // The cursor has it still: a later lease goes on with it.
+      // The cursor still has it: a later lease continues.
       this.#recover = null
       return
     }
@@ -401,7 +412,7 @@ export class Lane {
     this.#mayHaveDue = true
   }
 
-  /** Writes what became of deliveries, and `more` rows, in one statement. */
+  /** Writes outcomes, and the rows of `more`, in one statement. */
   async #write(more: readonly WrittenDelivery[] = [], again: readonly Again[] = []): Promise<void> {
     this.#mustWrite = false
     this.#unwrittenSince = null

@@ -27,19 +27,19 @@ export type LanesDeps = Omit<LaneDeps, 'requests'> & {
   readonly masterKey: Pick<MasterKey, 'open'>
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
-  /** Where the entries of a ledger are read, as the outside names it. */
+  /** URL of a ledger's entries, as clients see it. */
   readonly entriesUrl: string
 }
 
-/** All endpoints that this process delivers to at the moment. One query serves all of them. */
+/** Endpoints that this process delivers to now. One query serves all of them. */
 export class WebhookLanes {
   readonly #deps: LanesDeps
   readonly #lanes = new Set<Lane>()
   readonly #leases = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
   /**
-   * By endpoint: a hundred endpoints of one tenant that answer well but late would otherwise have all of them, because whoever has one is
-   * the first to ask for the next one.
+   * Shares by endpoint. Otherwise a hundred slow endpoints of one tenant would take all requests: who has one is
+   * first to ask for the next.
    */
   readonly #requests = new Shares({ rule: 'rest', max: WEBHOOK_REQUESTS_MAX })
   #renewedAt = 0
@@ -55,7 +55,6 @@ export class WebhookLanes {
     return this.#lanes.size
   }
 
-  /** Events in memory that are to be sent. */
   get queued(): number {
     return [...this.#lanes].reduce((sum, { queued }) => sum + queued, 0)
   }
@@ -64,7 +63,7 @@ export class WebhookLanes {
     return this.#requests.taken
   }
 
-  /** One endpoint's lease, to its end. Nothing happens where the lease is another job's. */
+  /** Delivers during one lease, to its end. Does nothing if another job has the lease. */
   async take(lease: WebhookLease): Promise<void> {
     if (this.#stopping) return
     const taken = this.#take(lease)
@@ -94,9 +93,7 @@ export class WebhookLanes {
     }
   }
 
-  /**
-   * Begins nothing more. Requests under way may be answered for a while; they are then cut, and sent again by others.
-   */
+  /** Starts nothing more. Requests under way get some time; then they are cut, and other workers send them again. */
   async stop(): Promise<void> {
     this.#stopping = true
     for (const lane of this.#lanes) lane.close()
@@ -107,7 +104,7 @@ export class WebhookLanes {
     clearTimeout(cut)
   }
 
-  /** A look that fails leaves things as they are: a lease that is not renewed ends by itself. */
+  /** Reads changes of all endpoints. A failed read changes nothing: a lease that is not renewed ends by itself. */
   async look(): Promise<void> {
     if (this.#looking || this.#lanes.size === 0) return
     this.#looking = true
@@ -131,7 +128,7 @@ export class WebhookLanes {
     this.#timer = null
   }
 
-  /** Opened secrets are kept: an endpoint's leases follow each other. */
+  /** Opened secrets are cached, because the leases of an endpoint follow each other. */
   #signerOf(endpoint: Endpoint, secret: Endpoint['secrets'][number]): WebhookSigner {
     const known = this.#signers.get(secret.secretId)
     if (known) return known

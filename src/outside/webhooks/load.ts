@@ -20,8 +20,10 @@ import {
 import type { Task } from './window.ts'
 
 /**
- * Reads the deliveries of one turn of an endpoint; they are verified. Events that the archive does not give in time wait for a later turn: `due`
- * leaves them out, `next` and `recovery` throw ApiError `archive_unavailable`.
+ * Reads and verifies deliveries of an endpoint for its lease.
+ *
+ * Events that the archive does not return in time wait for a later lease: `due` leaves them out, `next` and
+ * `recovery` throw ApiError `archive_unavailable`.
  */
 export class DeliveryLoader {
   readonly #db: Db
@@ -29,7 +31,7 @@ export class DeliveryLoader {
   readonly #source: EventSource
   readonly #shareOf: () => number
 
-  /** `share`: how many events the endpoint may have in memory. */
+  /** `shareOf`: returns how many events the endpoint may have in memory. */
   constructor(
     deps: { pool: Db; envelopeKeys: EnvelopeKeys; entriesUrl: string },
     endpoint: Endpoint,
@@ -46,7 +48,10 @@ export class DeliveryLoader {
     this.#shareOf = shareOf
   }
 
-  /** `full`: there may be more that is due; `isHeld`: settlements are, which wait for the ledger's floor. */
+  /**
+   * Reads due deliveries. `full`: there may be more. `isHeld`: some are settlements that wait for the ledger's
+   * verified size.
+   */
   async due(
     inHand: readonly Uuid[],
     { floor }: LedgerEnds,
@@ -71,7 +76,7 @@ export class DeliveryLoader {
     return { tasks, full: stored.length === limit, isHeld }
   }
 
-  /** Reads what follows in the ledger's stream, without events that have a row already. */
+  /** Reads the next events of the ledger's stream, without those that already have a row. */
   async next(from: EventPosition, ends: LedgerEnds) {
     const page = await readEvents(this.#db, this.#source, from, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -89,12 +94,12 @@ export class DeliveryLoader {
   }
 
   /**
-   * Reads what is to be delivered again, from `from` on: events without a row, events with a row that is held, and events with
-   * any other row. `from`: where to go on; null: there are no more.
+   * Reads events to deliver again, from `from` on: `fresh` have no row, `again` have one. The returned `from` is
+   * where the next call continues; null: none are left.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
-    // Looks at rows only, tells nobody, and needs no floor: `due` decides which are sent.
+    // Only rows are made here, so the verified size does not matter: `due` decides what is sent.
     const ends = { size: end, checkpoint: 0, floor: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -105,7 +110,7 @@ export class DeliveryLoader {
       const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')
       return isAgain ? [{ eventId: ids[i]!, recordId: event.recordId }] : []
     })
-    // The second event of an entry may be on the next page: it is looked at again with the first.
+    // The second event of an entry may be on the next page. It is then read again together with the first.
     const { seq } = page.position
     return {
       fresh: fresh.map(({ event }) => {
@@ -117,7 +122,7 @@ export class DeliveryLoader {
     }
   }
 
-  /** Events at a time: as many as the endpoint's share of the memory has room for. */
+  /** Events per read: as many as fit the endpoint's share of memory. */
   get perLoad(): number {
     const [most, share] = this.#wantsDocuments
       ? [WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD, this.#shareOf() / WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT]
@@ -129,7 +134,7 @@ export class DeliveryLoader {
     return this.#endpoint.include.includes('documents')
   }
 
-  /** By seq, as JSON; none where nobody asks. */
+  /** Returns documents by seq, as JSON. Empty if the endpoint does not include documents. */
   async #documents(events: readonly LedgerEvent[]): Promise<ReadonlyMap<number, string>> {
     if (!this.#wantsDocuments) return new Map()
     const seqs = [...new Set(events.filter(({ envelope }) => envelope !== null).map(({ seq }) => seq))]

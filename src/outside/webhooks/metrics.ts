@@ -13,7 +13,7 @@ import { isDownStatus } from './statuses.ts'
 import type { StopDeps } from './stop-endpoint.ts'
 
 const REASONS = [
-  // An aborted delivery is no failure: it is sent again.
+  // An aborted delivery is sent again, so it is no failure.
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
   'integrity_fault',
   'event_missing',
@@ -26,7 +26,6 @@ const REASONS = [
 ] as const
 type Reason = OutboundErrorCode | (typeof REASONS)[number]
 
-/** Counts delivery attempts of the worker. */
 export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
   const attempts = new Tally(['delivered', 'failed', 'dead'])
   readCounter(
@@ -54,7 +53,6 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
   }
 }
 
-/** Counts endpoints that this worker has stopped. */
 export function makeStopObserver(metrics: Metrics): StopDeps['observeStop'] {
   const stops = new Tally<Stop['reason']>(['failing', 'gone'])
   readCounter(
@@ -95,7 +93,6 @@ function reasonOf({ status, error }: AttemptSeen): Reason {
   return status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
 }
 
-/** Gauges of the lanes of this worker. */
 export function watchLanes(metrics: Metrics, lanes: WebhookLanes): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_webhook_${name}`, help }, read)
@@ -106,7 +103,6 @@ export function watchLanes(metrics: Metrics, lanes: WebhookLanes): void {
   gauge('events_queued', 'Events in memory that are to be sent', () => lanes.queued)
 }
 
-/** How endpoints are, of all ledgers. */
 export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
   askGauges(metrics, () => readWebhookFigures(pool), [
     {
@@ -161,7 +157,7 @@ export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
 
 type Connections = { readonly connections: { readonly idle: number; readonly used: number } }
 
-/** Connections to addresses that tenants and peers have named; `pool`: their purpose. */
+/** Adds gauges of connections to addresses that tenants and peers have named. `pool`: their purpose. */
 export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', connector: Connections): void {
   metrics.addPart<Connections>('outbound', pool, connector, (all) =>
     readGauge(

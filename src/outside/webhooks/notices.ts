@@ -1,20 +1,20 @@
 import { formatId, timeOfUuidv7, type Uuid } from '../../proof/ids.ts'
 import { NOTICE_TYPES } from '../events/event-types.ts'
 
-/** The endpoint that a notice is about; `state` and `reason`: where it is not delivered to any more. */
+/** The endpoint that a notice is about. `state` and `reason` are set if its deliveries have ended. */
 type About = { readonly id: string; readonly state?: string; readonly reason?: string }
 
-/** As it is stored until it is sent. */
+/** Renders a notice for storage. */
 export function noticeAbout({ id, state, reason }: About): string {
   return JSON.stringify({ id, state, reason })
 }
 
 /**
- * Body of a notice, which tells an endpoint about another one, or about itself: no event of the ledger. JSON; null if the row
- * is none of ours.
+ * Renders the body of a notice as JSON; null if the row is not ours. A notice tells an endpoint about another
+ * endpoint or about itself; it is no event of the ledger.
  *
- * No chain says what a notice says, so its text is made here and not read: an attacker who could write it into a row would have
- * it signed as any event.
+ * The chain does not contain a notice, so its text is made here and not read from the row. An attacker who could
+ * write a row would otherwise get any event signed.
  */
 export function noticeBody(
   ledgerId: Uuid,

@@ -5,23 +5,23 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../signing/native.ts'
 
 /*
- * Signing keys of deliveries (Standard Webhooks): each secret is an HMAC key, which the receiver is told once, and an Ed25519
- * key, of which the receiver is shown the public half. Both are sealed together.
+ * Signing keys of deliveries (Standard Webhooks). Each secret is an HMAC key, shown to the receiver once, and an
+ * Ed25519 key, whose public half the receiver can see. Both are sealed together.
  */
 
 const HMAC_KEY_BYTES = 32
 const ED25519_SEED_BYTES = 32
 
-/** Owner of a secret: sealed bytes that are moved to another endpoint, or to another ledger, cannot be opened there. */
+/** Owner of a secret. Sealed bytes that are moved to another endpoint or ledger cannot be opened there. */
 type WebhookOf = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 
 export type NewWebhookSecret = {
-  /** UUIDv7: in the order in which an endpoint's secrets were made. */
+  /** UUIDv7: sorts an endpoint's secrets by age. */
   readonly secretId: Uuid
   readonly sealed: Buffer
   /** Ed25519, 32 bytes. */
   readonly publicKey: Uint8Array
-  /** `whsec_…`: it is shown once, and never again. */
+  /** `whsec_…`: shown once, at creation. */
   readonly secret: string
 }
 
@@ -42,21 +42,21 @@ export function makeWebhookSecret(
   }
 }
 
-/** As receivers are shown it. `raw`: 32 bytes. */
+/** Formats a public key for receivers. `raw`: 32 bytes. */
 export function formatWebhookPublicKey(raw: Uint8Array): string {
   return `whpk_${Buffer.from(raw).toString('base64')}`
 }
 
-/** Both signatures of a message, as the header has them. */
+/** Returns both signatures of a message, as the header contains them. */
 export type WebhookSigner = (message: Uint8Array) => readonly [v1: string, v1a: string]
 
-/** Throws where the master key is another one, or the sealed bytes are another secret's. */
+/** Opens a sealed secret. Throws if the master key differs, or the sealed bytes belong to another secret. */
 export function openWebhookSecret(
   masterKey: Pick<MasterKey, 'open'>,
   { secretId, sealed, ...of }: WebhookOf & { readonly secretId: Uuid; readonly sealed: Uint8Array },
 ): WebhookSigner {
   const keys = masterKey.open(sealed, webhookSecretContext(of, secretId))
-  // Made once: given the bytes each time, an HMAC of a body costs 16 µs instead of 3.
+  // Made once: from the raw bytes an HMAC of a body costs 16 µs instead of 3.
   const hmacKey = createSecretKey(keys.subarray(0, HMAC_KEY_BYTES))
   const signer = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES), 'plain')
   return (message) => [
@@ -66,8 +66,8 @@ export function openWebhookSecret(
 }
 
 /**
- * The value of `webhook-signature`. `signers`: one for each secret that is valid, newest first; `timestampSeconds`: the
- * value of `webhook-timestamp`. Receivers MUST check the bytes of the body as they came.
+ * Returns the value of `webhook-signature`. `signers`: one for each valid secret, newest first. `timestampSeconds`:
+ * the value of `webhook-timestamp`. Receivers MUST check the bytes of the body as they came.
  */
 export function signatureHeader(
   signers: readonly WebhookSigner[],
@@ -80,7 +80,6 @@ export function signatureHeader(
   return signers.flatMap((sign) => sign(message)).join(' ')
 }
 
-/** Context that a secret is sealed for. */
 export function webhookSecretContext({ ledgerId, webhookId }: WebhookOf, secretId: Uuid): string {
   return `webhook ${ledgerId} ${webhookId} ${secretId}`
 }

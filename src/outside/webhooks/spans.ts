@@ -4,8 +4,8 @@ import { formatId } from '../../proof/ids.ts'
 import type { AttemptResult, AttemptTracer } from './attempt.ts'
 
 /**
- * Each attempt to deliver an event is a span, of the trace in which the entry was written; where its request had none, of the one in
- * which its record was created. The endpoint's path and query are its tenant's secret, often, and not told.
+ * Makes a tracer: each delivery attempt is a span in the trace that wrote the entry, or else in the trace that
+ * created its record. The endpoint's path and query are left out, because they are often a secret of the tenant.
  */
 export function makeAttemptTracer(tracing: Tracing): AttemptTracer {
   return (endpoint, delivery) => {

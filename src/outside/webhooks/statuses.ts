@@ -1,4 +1,4 @@
-/** Statuses that are not about the event: the receiver is away or overloaded. All others refuse the event. */
+/** Statuses that say that the receiver is away or overloaded. All others refuse the event. */
 const DOWN: ReadonlyMap<number, string> = new Map([
   [408, 'the request did not come to it in time (RFC 9110 §15.5.9)'],
   [429, 'too many requests (RFC 6585)'],
@@ -7,7 +7,7 @@ const DOWN: ReadonlyMap<number, string> = new Map([
   [504, 'a proxy got no answer of it in time'],
   [507, 'it has no room left (RFC 4918)'],
   [509, 'its bandwidth is used up (Apache, cPanel)'],
-  // A CDN that could not reach the origin. 520 is what it says where another proxy says 502.
+  // A CDN that could not reach the origin. 520 takes the place of 502.
   [520, 'the origin answered with nothing, or with no HTTP'],
   [521, 'the origin refuses connections'],
   [522, 'the origin does not take connections in time'],
@@ -18,7 +18,7 @@ const DOWN: ReadonlyMap<number, string> = new Map([
   [527, 'the connection to the origin broke'],
   [529, 'overloaded'],
   [530, 'the name of the origin does not resolve, or its site is frozen'],
-  // Proxies of their own make, of the connection behind them.
+  // Statuses of some proxies, about the connection behind them.
   [598, 'no answer was read in time'],
   [599, 'no connection was made in time'],
 ])
@@ -27,7 +27,10 @@ export function isDownStatus(status: number): boolean {
   return DOWN.has(status)
 }
 
-/** Whether Retry-After of this status applies to the endpoint. In other 4xx it applies to the event, which has its own schedule. */
+/**
+ * Returns true if Retry-After of this status is about the endpoint. In other 4xx it is about the event, which has its
+ * own schedule.
+ */
 export function mayAskForTime(status: number): boolean {
   return status >= 500 || isDownStatus(status)
 }

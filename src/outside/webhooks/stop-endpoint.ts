@@ -13,13 +13,16 @@ export type StopDeps = {
   readonly entropy: Entropy
   readonly now: () => number
   readonly log: { warn(details: object, message: string): void }
-  /** Called once for each endpoint that this process has stopped, after the commit. */
+  /** Called after the commit, once for each endpoint that this process stopped. */
   readonly observeStop: (stop: Stop) => void
 }
 
 const PAUSED: NoticeType = 'webhook.paused'
 
-/** Stops an endpoint and tells the ledger's other endpoints, in one transaction, or nobody would after a crash. */
+/**
+ * Stops an endpoint and notifies the ledger's other endpoints. One transaction: after a crash in between, nobody
+ * would notify them.
+ */
 export async function stopEndpoint(deps: StopDeps, name: WebhookName, stop: Stop): Promise<void> {
   const id = formatId('whk', name.webhookId)
   const isStopped = await withPooledTransaction(deps.pool, async (client) => {

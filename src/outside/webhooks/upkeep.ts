@@ -22,8 +22,8 @@ const KEPT = {
 }
 
 /**
- * Makes the rounds that remove what is told of deliveries that nobody will ask for, and what is left of deleted endpoints: each takes
- * some endpoints, in turn, and returns whether there is more to do at once.
+ * Makes a function that removes old deliveries and the rows of deleted endpoints. Each call handles some endpoints,
+ * round-robin, and returns whether to call again at once.
  */
 export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<boolean> {
   let last: WebhookName | null = null
@@ -31,14 +31,13 @@ export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<bo
     const webhooks = await listWebhooksAfter(deps.pool, last, WEBHOOK_UPKEEP_ENDPOINTS)
     last = webhooks.length < WEBHOOK_UPKEEP_ENDPOINTS ? null : webhooks.at(-1)!
     for (const webhook of webhooks) {
-      // A fast endpoint's deliveries are removed as fast; but the others have their turn.
+      // A fast endpoint's deliveries are removed as fast. The bound lets the other endpoints come next.
       for (let i = 0; i < WEBHOOK_UPKEEP_DELETIONS_MAX && (await removeSome(deps.pool, webhook)); i++);
     }
     return last !== null
   }
 }
 
-/** Whether there is more. */
 async function removeSome(db: Db, { isDeleted, ...name }: WebhookListed): Promise<boolean> {
   const removed = isDeleted
     ? await removeDeletedWebhook(db, name, WEBHOOK_UPKEEP_ROWS)

@@ -1,25 +1,24 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { EventPosition } from '../events/read-events.ts'
 
-/** A delivery that is to be made. */
 export type Task<Content> = {
   readonly id: Uuid
-  /** Record whose events are delivered one after another; null: no record. */
+  /** Record whose events are delivered in order; null: no record. */
   readonly record: string | null
-  /** Behind it in the ledger's stream; null: it was read from its row, which is behind the cursor. */
+  /** Position after the event in the ledger's stream; null: the delivery was read from its row, behind the cursor. */
   readonly after: EventPosition | null
   readonly content: Content
 }
 
-/** Outcome of a delivery; `retry`: it stays pending; `held`: an earlier one of its record does. */
+/** Outcome of a delivery. `retry`: it stays pending. `held`: it waits for an earlier delivery of its record. */
 export type Outcome = 'delivered' | 'dead' | 'retry' | 'held'
 
 export type Write<Content, Result> = {
   readonly task: Task<Content>
-  /** null: it is under way, and only written down so that the cursor can pass it. */
+  /** null: still under way, and only written so that the cursor can pass it. */
   readonly outcome: Outcome | null
   readonly result: Result | null
-  /** It had a row before. */
+  /** The delivery already had a row. */
   readonly stored: boolean
 }
 
@@ -27,29 +26,29 @@ type Slot<Content, Result> = {
   readonly task: Task<Content>
   state: 'queued' | 'sent' | 'settled'
   sentAtMs: number
-  /** It has a row, or the next write gives it one. */
+  /** It has a row, or gets one with the next write. */
   written: boolean
   outcome: Outcome | null
   result: Result | null
 }
 
 /**
- * Deliveries under way to one endpoint, in order for each record and otherwise in any, and how far its cursor may move. Holds
- * no clock and does no I/O.
+ * Deliveries under way to one endpoint, and how far its cursor may move. No clock and no I/O. Deliveries of one
+ * record go in order, all others in any order.
  *
- * The cursor may pass a delivery once that has a row. A delivery that is settled beyond one still under way gets its
- * row as well, so that the next worker, from the cursor on, finds that it is dealt with.
+ * The cursor may pass a delivery that has a row. A delivery that is settled beyond one still under way gets a row
+ * too, so that the next worker does not send it again.
  */
 export class DeliveryWindow<Content, Result> {
-  /** From the stream, in its order, from the cursor on. */
+  /** Deliveries of the stream, in its order, from the cursor on. */
   #stream: Slot<Content, Result>[] = []
   readonly #slots = new Map<Uuid, Slot<Content, Result>>()
   readonly #queue = new Set<Slot<Content, Result>>()
   /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
   /**
-   * Records of which one is to be tried again, and has no row that says so yet, so rows that are read meanwhile do not
-   * know.
+   * Records with a delivery to retry whose row does not say so yet. Rows that are read meanwhile are therefore out of
+   * date.
    */
   readonly #failed = new Set<string>()
   #writes = new Map<string, Slot<Content, Result>>()
@@ -74,19 +73,22 @@ export class DeliveryWindow<Content, Result> {
     return this.#writes.size
   }
 
-  /** Up to where the stream was read. */
+  /** Position up to which the stream was read. */
   get read(): EventPosition {
     return this.#read
   }
 
-  /** Ids in hand: neither settled nor dropped, or not written yet. */
+  /** Ids of deliveries that are not settled, or not written yet. */
   ids(): Uuid[] {
     return [...this.#slots.keys()]
   }
 
   /**
-   * `isRecordOpen`: rows of its record are pending or held; the next one of the stream waits for them. false: it has a row, and
-   * waits for what has just failed; it is to be read again once that is written.
+   * Adds a delivery.
+   *
+   * `isRecordOpen`: rows of its record are pending or waiting, and the next event of the stream waits for them.
+   * Returns false if the delivery has a row and an earlier one of its record has just failed: read it again once that
+   * failure is written.
    */
   add(task: Task<Content>, isRecordOpen: boolean): boolean {
     const { record, after } = task
@@ -97,7 +99,7 @@ export class DeliveryWindow<Content, Result> {
     const others = this.#records.get(record) ?? []
     const hasFailed = this.#failed.has(record)
     if (after === null && hasFailed) return false
-    // Behind one without a row it must be sent after that one, and so can't have a row before.
+    // Behind a delivery without a row, this one must be sent later. So it can't get a row earlier.
     const mustHold = hasFailed || (isRecordOpen && others.every(({ written }) => written))
     if (after !== null && mustHold) {
       this.#settle(this.#take(task, 'settled'), 'held', null)
@@ -109,12 +111,12 @@ export class DeliveryWindow<Content, Result> {
     return true
   }
 
-  /** The stream was read up to here; nothing after what was added so far is wanted. */
+  /** Sets the position up to which the stream was read. Nothing between it and the last added delivery was wanted. */
   readTo(position: EventPosition): void {
     this.#read = position
   }
 
-  /** One that may be sent now, and counts as sent. */
+  /** Returns a delivery that may be sent now, and counts it as sent. */
   next(nowMs: number): Task<Content> | null {
     for (const slot of this.#queue) {
       const { record } = slot.task
@@ -128,7 +130,7 @@ export class DeliveryWindow<Content, Result> {
     return null
   }
 
-  /** Settles a sent delivery. One that stays pending holds the later ones of its record. */
+  /** Settles a sent delivery. After `retry` the later ones of its record wait for it. */
   settle(task: Task<Content>, outcome: Exclude<Outcome, 'held'>, result: Result): void {
     const slot = this.#slots.get(task.id)!
     this.#sent--
@@ -143,7 +145,7 @@ export class DeliveryWindow<Content, Result> {
     else this.#records.delete(task.record)
   }
 
-  /** Drops a delivery that is no longer under way, without an outcome: it will be sent again. */
+  /** Drops a delivery that was aborted, without an outcome: it will be sent again. */
   drop(task: Task<Content>): void {
     this.#sent--
     const slot = this.#slots.get(task.id)!
@@ -151,8 +153,8 @@ export class DeliveryWindow<Content, Result> {
   }
 
   /**
-   * Takes the rows to write, and the position that holds once they are written. Deliveries sent before `sentBeforeMs` that keep
-   * the cursor from moving are written as they stand, and those that wait for them are held.
+   * Takes the rows to write, and the cursor's position after that write. Unsettled deliveries sent before
+   * `sentBeforeMs` that block the cursor are written too, and those behind them are written as `held`.
    */
   takeWrites(sentBeforeMs: number): { writes: Write<Content, Result>[]; position: EventPosition } {
     let passed = 0
@@ -172,12 +174,12 @@ export class DeliveryWindow<Content, Result> {
     return { writes, position: this.#stream.length === 0 ? this.#read : this.#passed }
   }
 
-  /** These stand in the database. */
+  /** Call when these rows are committed. */
   confirm(writes: readonly Write<Content, Result>[]): void {
     for (const { task, outcome } of writes) {
       if (outcome === 'retry' && task.record !== null) this.#failed.delete(task.record)
       const isDone = this.#slots.get(task.id)?.state === 'settled'
-      // One that was under way when it was written, and is settled since, is to be written again.
+      // A delivery that was written while under way, and settled since, is written again.
       if (isDone && !this.#writes.has(task.id)) this.#slots.delete(task.id)
     }
   }
@@ -199,7 +201,7 @@ export class DeliveryWindow<Content, Result> {
     if (isSlow(first)) this.#holdBehind(first)
   }
 
-  /** Holds deliveries without a row; the row of the others says whether they are held. */
+  /** Marks later deliveries without a row as `held`; the row of any other says whether it is. */
   #holdBehind(first: Slot<Content, Result>): void {
     const record = first.task.record!
     const [, ...later] = this.#records.get(record)!

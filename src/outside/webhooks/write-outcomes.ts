@@ -12,14 +12,14 @@ import { type Delivery, rowOf } from './delivery.ts'
 import { WEBHOOK_STRAGGLER_DUE_MS } from './limits.ts'
 import type { Write } from './window.ts'
 
-/** Delivery that was dealt with, and is delivered again. */
+/** A settled delivery that is to be delivered again. */
 export type Again = Pick<WrittenDelivery, 'eventId' | 'recordId'>
 
 export type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
 /**
- * Writes outcomes, and releases in the same transaction the deliveries that these held, or that are held since: after a crash in
- * between nobody would. `isOurs`: false where the lease is another's by now, and nothing was written.
+ * Writes outcomes, and in the same transaction releases the deliveries that waited for them. After a crash in
+ * between, nobody would release them. `isOurs`: false if another job has the lease, and nothing was written.
  */
 export async function writeOutcomes(
   pool: pg.Pool,
@@ -49,7 +49,10 @@ export function toRow({ task, outcome, result }: Write<Delivery, Settled>): Writ
   return rowOf(delivery, outcome, null)
 }
 
-/** Whether something may be released: a delivery just held may have waited for one just finished. */
+/**
+ * Returns true if deliveries may have to be released: one that was just marked `held` may have waited for one just
+ * finished.
+ */
 export function mayRelease({ outcome, stored }: Write<Delivery, Settled>): boolean {
   return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))
 }

@@ -1,6 +1,6 @@
 import { credentialsFile, type FirstLedger } from './first-ledger.ts'
 
-/** Text for a person when everything runs. The curl line works as it is pasted. */
+/** Returns the text that is printed once everything runs. Its curl line can be pasted as it is. */
 export function describeRunning(options: {
   url: string
   dataDir: string
@@ -28,8 +28,8 @@ Ctrl-C stops it, and the next start goes on with the same data.
 }
 
 /**
- * Line with the link to the console. The key is in the fragment of the URL, which a browser sends to no server. A later start prints a command
- * that prints the link, instead of the key.
+ * Returns the line with the link to the console. The key is in the URL's fragment, which browsers never send. Later
+ * starts print a command that prints the link instead of the key.
  */
 function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstLedger, file: string): string {
   const link = `${url}/console/#key=`
@@ -38,7 +38,6 @@ function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstL
   return `  console  ${url}/console/ (a link with its key: node -p ${script} ${quote(file)})\n`
 }
 
-/** For a shell, where it needs it. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

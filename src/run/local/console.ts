@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * Builds the console where its sources have changed since, in some tenths of a second, beside what else starts. Where the tools that
- * build it were not installed (`npm ci --omit=dev`) it stays as it is. Answers why there is none; null: there is one.
+ * Builds the console if its sources have changed, in some tenths of a second, in parallel with the rest of the start.
+ * Without the build tools (`npm ci --omit=dev`) the existing build stays. Returns why there is no console; null:
+ * there is one.
  */
 export async function buildConsole(projectDir: string): Promise<string | null> {
   const built = join(projectDir, 'console', 'dist', 'index.html')

@@ -2,19 +2,19 @@ import { readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeSecretOnce } from './secrets.ts'
 
-/** credentials.json: what a client on this machine needs. */
+/** Content of credentials.json, for clients on this machine. */
 type Credentials = {
   readonly url: string
   readonly ledger: string
   readonly agent: string
   readonly key: string
-  /** The same agent's key for the console: it reads, and writes nothing. */
+  /** Read-only key of the same agent, for the console. */
   readonly consoleKey: string
 }
 
 export type FirstLedger = {
   readonly credentials: Credentials
-  /** A header line for `curl -H @file`, so that a key need not be typed. */
+  /** File with a header for `curl -H @file`, so that nobody has to type a key. */
   readonly headerFile: string
   readonly isNew: boolean
 }
@@ -23,8 +23,8 @@ export const credentialsFile = (dataDir: string) => join(dataDir, 'credentials.j
 const headerFileOf = (dataDir: string) => join(dataDir, 'authorization-header')
 
 /**
- * The ledger and key that this installation was given on its first start; made, over the operator's route, where
- * there is none, or where the one that is kept is of another database.
+ * Returns the ledger and key of this installation's first start. They are created by the operator's route if there
+ * are none, or if the stored ones belong to another database.
  */
 export async function ensureFirstLedger(options: {
   url: string
@@ -52,7 +52,7 @@ function readCredentials(dataDir: string): Credentials | null {
   }
 }
 
-/** Only a clear 401 means that the key is of another database. */
+/** Returns false only for 401: then the key belongs to another database. */
 async function isKnown(url: string, key: string): Promise<boolean> {
   const response = await fetch(`${url}/v1/ledger`, { headers: { authorization: `Bearer ${key}` } })
   await response.body?.cancel()
@@ -94,7 +94,7 @@ async function makeConsoleKey(url: string, key: string, agent: string): Promise<
   return ((await response.json()) as { key: string }).key
 }
 
-/** The status, and what the problem document says in a line. */
+/** Returns the status with title and detail of the problem document, in one line. */
 async function describeAnswer(response: Response): Promise<string> {
   const { title, detail } = (await response.json()) as { title?: string; detail?: string }
   return `${response.status} ${[title, detail].filter(Boolean).join(': ')}`

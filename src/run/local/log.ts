@@ -3,8 +3,8 @@ import { openLog } from '../../observe/log.ts'
 import { StandardOutput } from '../../observe/standard-output.ts'
 
 /**
- * For a person at a terminal the same lines in colours and without JSON. Server and worker write to the same place. `dropped`: called for
- * each line that nobody read in time.
+ * Opens the log of `npm start`: JSON lines, or coloured lines at a terminal. Server and worker write to the same
+ * output. `dropped`: called for each dropped line.
  */
 export async function openLocalLog(level: string, dropped: () => void): Promise<Logger> {
   const format = process.stdout.isTTY === true ? await makeReadable() : undefined

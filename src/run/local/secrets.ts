@@ -5,7 +5,10 @@ import { makeOperatorKey } from '../../ledgers/api-keys.ts'
 
 type LocalSecrets = { readonly masterKey: Uint8Array; readonly operatorKey: string }
 
-/** From the environment, else from the data folder, where they are made on the first start, 0600. */
+/**
+ * Returns keys from the environment, otherwise from the data folder, where the first start creates them with mode
+ * 0600.
+ */
 export function getLocalSecrets(
   given: { readonly masterKey: Uint8Array | null; readonly operatorKey: string | null },
   dataDir: string,
@@ -24,7 +27,7 @@ function getMasterKey(file: string): Uint8Array {
   return Buffer.from(text, 'hex')
 }
 
-/** The text that the file holds; made on the first call, whole or not at all. */
+/** Reads a secret from a file; the first call creates the file atomically. */
 export function getOrMakeSecret(file: string, make: () => string): string {
   try {
     return readFileSync(file, 'utf8').trim()
@@ -34,13 +37,13 @@ export function getOrMakeSecret(file: string, make: () => string): string {
   try {
     writeSecretOnce(file, `${make()}\n`)
   } catch (error) {
-    // Another first start was faster: its secret is the one.
+    // Another first start was faster: its secret is used.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   return readFileSync(file, 'utf8').trim()
 }
 
-/** Whole or not at all, readable by us only; EEXIST where it is already there. */
+/** Writes a file atomically, readable by its owner only. Throws EEXIST if the file exists. */
 export function writeSecretOnce(file: string, text: string): void {
   const temporary = `${file}.new-${process.pid}`
   rmSync(temporary, { force: true })

@@ -2,21 +2,23 @@ import { isHangupIgnored } from '../../hangup.ts'
 import { say } from '../../observe/standard-output.ts'
 
 export type Stop = {
-  /** Resolves with the signal. */
   readonly requested: Promise<NodeJS.Signals>
   isRequested(): boolean
-  /** Between the steps of a start: a Ctrl-C there ends it like any other. */
+  /** Call between the steps of a start, so that Ctrl-C ends it there too. */
   throwIfRequested(): void
-  /** Everything is closed: nothing must keep the process any longer. */
+  /** Call when everything is closed: ends the process. */
   done(): void
 }
 
-/** One Ctrl-C often arrives twice: from the terminal, and passed on by npm. Later than this it is a second one. */
+/** One Ctrl-C often arrives twice: from the terminal, and again from npm. A later signal is a second one. */
 const SAME_REQUEST_MS_MAX = 1_000
 /** Longer than any request may take. */
 const CLOSE_MS_MAX = 30_000
 
-/** Ctrl-C, SIGTERM and a closed terminal (unless `nohup` is wanted) ask for an orderly stop; a second one, or too long a wait, forces it. */
+/**
+ * Handles SIGINT, SIGTERM and SIGHUP (unless `nohup` is used) as a request for an orderly stop. A second request, or
+ * a stop that takes too long, ends the process at once.
+ */
 export function listenForStop(): Stop {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
   let requestedAt = 0

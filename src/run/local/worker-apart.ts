@@ -16,23 +16,22 @@ type Options = {
   readonly settings: WorkerSettings
   readonly env: NodeJS.ProcessEnv
   readonly log: Log
-  /** Tests have shorter pauses, and a worker of their own. */
+  /** Tests use shorter pauses and another script. */
   readonly pauseMsMin?: number
   readonly script?: URL
 }
 
 export type WorkerApart = {
-  /** Metrics of its process; empty while there is no worker that answers. */
+  /** Returns the metrics of its process; empty if no worker answers. */
   metrics(): Promise<string>
-  /** Returns when its rounds have ended, and it has. */
+  /** Returns when the worker's rounds and its process have ended. */
   close(): Promise<void>
 }
 
 type Child = {
   readonly process: ChildProcess
-  /** Resolves when it works. */
   readonly ready: Promise<void>
-  /** Resolves with the reason when it is gone, wanted or not. */
+  /** Resolves with the reason when the process has ended, for whatever cause. */
   readonly ended: Promise<string>
   send(message: ToWorker): void
   metrics(): Promise<string>
@@ -40,18 +39,18 @@ type Child = {
 
 const SCRIPT = new URL('./worker-process.ts', import.meta.url)
 
-/** Variables that the worker has no use for, or has by message. */
+/** Variables that the worker does not need, or gets by message. */
 const KEPT_BACK =
   /^(DATABASE_URL|TALLYSTICK_(API|WORKER)_DATABASE_URL|TALLYSTICK_(MASTER|OPERATOR)_KEY(_PREVIOUS)?(_FILE)?)$/
 
 /**
- * The worker of `npm start`, a process of its own at a lower priority, so that background work takes no time of requests. Returns
- * when it works; throws what it says if it can't start.
+ * Runs the worker of `npm start` as a process with lower priority, so that background work takes no time from
+ * requests. Returns when the worker has started; throws its error if it can't start.
  *
- * A worker that ends by itself later is started again, after a pause that doubles up to a minute. The alternative, to end all of it, would turn a
- * fault of one follower into an outage: what the server answers with 201 is signed, chained and committed
- * without the worker, and the next worker goes on where the last one was. Where its end has a cause that stays, the log says so once a minute,
- * and the metrics of the worker are absent, for which there are alerts.
+ * A worker that ends unexpectedly is restarted, after a pause that doubles up to a minute. Ending everything instead
+ * would turn one follower's fault into an outage. What the server answers with 201 is signed, chained and committed
+ * without the worker, and the next worker continues. If the cause persists, the log reports it once a minute, and the
+ * worker's metrics are absent, for which there are alerts.
  */
 export async function startWorkerApart(options: Options): Promise<WorkerApart> {
   let child = spawnWorker(options)
@@ -81,12 +80,15 @@ export async function startWorkerApart(options: Options): Promise<WorkerApart> {
   }
 }
 
-/** Half of the threads, because the server's take all cores, and a worker at a lower priority only gets what these leave. */
+/**
+ * Returns half of the threads: the server's threads take all cores, and a worker with lower priority gets only what
+ * they leave.
+ */
 export function workerThreads(threads: number | null): number {
   return Math.max(1, Math.floor((threads ?? availableParallelism()) / 2))
 }
 
-/** Returns when the signal has come and the last child is gone. */
+/** Restarts the worker until the signal aborts. Returns when the last child has ended. */
 async function keepRunning(
   first: Child,
   spawnNext: () => Child,
@@ -111,9 +113,9 @@ async function keepRunning(
 }
 
 /**
- * In our session and process group, unlike Postgres: Linux weighs the priorities of processes against each other within a session
- * (sched_autogroup), so in one of its own the worker would get as much as all of ours. It ignores the signals that
- * reach the whole group, and stops when it is told to.
+ * Starts the child in our session and process group, unlike Postgres. Linux weighs priorities within a session
+ * (sched_autogroup), so in its own session the worker would get as much CPU as all our other processes. The child
+ * ignores signals to the group and stops by message.
  */
 function spawnWorker({ script = SCRIPT, env, settings }: Options): Child {
   const child = fork(script, [], {
@@ -142,7 +144,7 @@ function spawnWorker({ script = SCRIPT, env, settings }: Options): Child {
   })
   child.on('exit', (code, signal) => end(`the worker ended with ${signal ?? `code ${code}`}`))
   const send = (message: ToWorker) => {
-    // A child that is gone is heard of by its exit.
+    // If the child has ended, its exit event reports that.
     if (child.connected) child.send(message, () => {})
   }
   send({ type: 'start', settings })

@@ -1,14 +1,14 @@
 import type { Config } from '../config.ts'
 
 /**
- * Settings that `npm start` has decided on; the worker's process has all others from its environment. Keys and passwords come
- * this way only: the command line and the environment of a process are shown by /proc.
+ * Settings that `npm start` has decided; the worker gets all others from its environment. Keys and passwords are sent
+ * only this way, because /proc shows a process's command line and environment.
  */
 export type WorkerSettings = Pick<
   Config,
   'dataDir' | 'workerUrl' | 'masterKey' | 'previousMasterKey' | 'threads'
 > & {
-  /** The password stands in `workerUrl`, whatever the environment says of others. */
+  /** True if the password is in `workerUrl`. Password settings of the environment are then ignored. */
   readonly isPasswordInUrl: boolean
 }
 
@@ -19,6 +19,6 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'ready' }
-  /** It cannot start, and ends. */
+  /** The worker cannot start, and ends. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'metrics'; readonly text: string }

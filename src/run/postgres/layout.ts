@@ -6,12 +6,12 @@ import { type RunAs, resolveRunAs, runSync } from './run-as.ts'
 
 /*
  * TALLYSTICK_DATA                0700; root's 0711, so that the server's user can pass through; files are 0600
- * └─ postgres/                   likewise; `dataDir` of startPostgres
- *    ├─ cluster/                 0700, the server user's: PGDATA
+ * └─ postgres/                   the same modes; `dataDir` of startPostgres
+ *    ├─ cluster/                 0700, of the server's user: PGDATA
  *    ├─ passwords.json           0600, ours
- *    ├─ port                     where the server listened last
- *    ├─ postgres.log             what it had to say
- *    └─ binaries-VERSION/        only where the server's user cannot reach those in node_modules
+ *    ├─ port                     port of the last start
+ *    ├─ postgres.log             log of the server
+ *    └─ binaries-VERSION/        only if the server's user cannot reach the binaries in node_modules
  */
 const dirMode = () => (process.getuid?.() === 0 ? 0o711 : 0o700)
 
@@ -20,7 +20,7 @@ export const clusterDir = (dataDir: string) => join(dataDir, 'cluster')
 export const passwordsFile = (dataDir: string) => join(dataDir, 'passwords.json')
 export const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
 
-/** Makes the folder where it is missing. The mode is set after, because umask cuts what mkdir is given. */
+/** Makes the folder if it is missing. The mode is set afterwards, because the umask applies to mkdir. */
 export function openDataDir(dataDir: string): string {
   const dir = resolve(dataDir)
   try {
@@ -33,7 +33,10 @@ export function openDataDir(dataDir: string): string {
   return realpathSync(dir)
 }
 
-/** A folder made by mkdtemp or under umask 077 is closed to the server's user: passing through is all it needs. */
+/**
+ * Makes sure that the server's user can pass through the folder. A folder made by mkdtemp or under umask 077 does not
+ * allow that.
+ */
 export function letThrough(dataDir: string, runAs: RunAs): void {
   if (runAs === null || isReachable(dataDir, runAs)) return
   if (lstatSync(dataDir).uid === process.getuid?.()) chmodSync(dataDir, 0o711)
@@ -44,7 +47,7 @@ export function letThrough(dataDir: string, runAs: RunAs): void {
   )
 }
 
-/** Whether that user can enter the folder, or, where it is missing, its nearest existing parent. */
+/** Returns whether the user can enter the folder, or if it is missing, its nearest existing parent. */
 export function isReachable(dir: string, runAs: RunAs): boolean {
   if (runAs === null) return true
   let probe = resolve(dir)
@@ -53,9 +56,10 @@ export function isReachable(dir: string, runAs: RunAs): boolean {
 }
 
 /**
- * The folder for everything that this installation keeps: `.tallystick` in the project; where the server's user
- * could not reach that, or we cannot write there, a folder under /var/lib or /var/tmp, named by the project's
- * path. A folder that exists comes first: data that was written once is never quietly left behind for an empty folder.
+ * Chooses the folder for this installation's data: `.tallystick` in the project. If the server's user can't reach it,
+ * or we can't write to it, a folder under /var/lib or /var/tmp, named by the project's path.
+ *
+ * An existing folder wins, so that data is never silently left behind for an empty folder.
  */
 export function chooseDataDir(
   projectDir: string,
@@ -80,7 +84,7 @@ export function chooseDataDir(
   )
 }
 
-/** The default folder that an earlier start has used; null when there was none. */
+/** Returns the default folder that an earlier start used; null: none. */
 function findDataDir(projectDir: string): string | null {
   const isUsed = (dir: string) =>
     existsSync(join(dir, 'master-key')) || existsSync(clusterDir(postgresDir(dir)))
@@ -110,7 +114,7 @@ function isWritable(dir: string): boolean {
   }
 }
 
-/** /var/tmp is everybody's: a folder that somebody else has put there could be swapped under us. */
+/** Anyone can write to /var/tmp: a folder that another user made could be replaced while we use it. */
 function refuseStranger(dir: string): void {
   const { uid, mode } = lstatSync(dir)
   const own = process.getuid?.() ?? uid

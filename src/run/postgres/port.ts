@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const portFile = (dataDir: string) => join(dataDir, 'port')
 
-/** The wanted port, else the remembered one while it is free, else any free one. */
+/** Returns the wanted port, or the remembered one if it is free, or any free one. */
 export async function choosePort(dataDir: string, wanted: number | null): Promise<number> {
   if (wanted !== null) {
     if (await isFree(wanted)) return wanted
@@ -35,7 +35,7 @@ async function isFree(port: number): Promise<boolean> {
   )
 }
 
-/** Binds and lets go again; answers the port that it was. */
+/** Binds a port, releases it and returns its number. */
 function bind(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -8,7 +8,6 @@ import { CLEAN_ENV, type RunAs } from './run-as.ts'
 
 export type Postmaster = {
   readonly pid: number
-  /** Resolves when the process is gone. */
   readonly exited: Promise<void>
   stop(mode: 'fast' | 'immediate'): Promise<void>
 }
@@ -20,24 +19,24 @@ type SpawnOptions = {
   readonly port: number
   readonly settings: Readonly<Record<string, string | number>>
   readonly env?: Readonly<Record<string, string>>
-  /** The data folder goes when the server does. */
+  /** True if the data folder is removed when the server stops. */
   readonly trash: boolean
   readonly log: (line: string) => void
 }
 
 const LOG_BYTES_MAX = 16 * 1024 * 1024
 const POLL_MS = 10
-/** Recovery after a crash replays up to max_wal_size; it is not an error that it takes its time. */
+/** Recovery after a crash replays up to max_wal_size, which may take long and is no error. */
 const READY_MS_MAX = 10 * 60_000
 const SLOW_NOTICE_MS = 5_000
-/** How long connections that are just being closed get, before those that are open are cut. */
+/** Time for connections that are being closed, before open ones are cut. */
 const CLOSING_MS_MAX = 300
 const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000
-/** How long backends of a killed server may hold its shared memory. */
+/** Time for which backends of a killed server may still use its shared memory. */
 const LEFTOVERS_MS_MAX = 15_000
 
-/** Starts the server process and waits until it takes connections; throws with what its log says. */
+/** Starts the server process and waits until it accepts connections. Throws an error with the end of its log. */
 export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
   const giveUpAt = Date.now() + LEFTOVERS_MS_MAX
   for (;;) {
@@ -74,8 +73,8 @@ async function spawnOnce(options: SpawnOptions): Promise<Postmaster> {
 }
 
 /**
- * In a session of its own: Ctrl-C in a terminal is sent to every process of the foreground group, and the
- * server must outlive those of ours that still finish their work. `tallystick.owner` says whose it is.
+ * Starts the server in its own session. Ctrl-C is sent to every process of the foreground group, and the server must
+ * outlive our processes that still finish work. `tallystick.owner` identifies the starting process.
  */
 function spawnServer(options: SpawnOptions, logFd: number): ChildProcess {
   const settings = { ...options.settings, port: options.port, 'tallystick.owner': ownIdentity() }
@@ -91,7 +90,7 @@ function spawnServer(options: SpawnOptions, logFd: number): ChildProcess {
   return child
 }
 
-/** Kept from growing for ever: it is set aside at a start when it is large. */
+/** Opens the log file. A large one is renamed first, so that it cannot grow for ever. */
 function openLog(file: string): { fd: number; size: number } {
   if (existsSync(file) && statSync(file).size > LOG_BYTES_MAX) renameSync(file, `${file}.1`)
   const fd = openSync(file, 'a', 0o600)
@@ -139,8 +138,8 @@ async function stopServer(
 }
 
 /**
- * Stops the server when this process ends in a way that leaves it no time (SIGKILL, a crash): the shell waits
- * for the end of its input, which the kernel closes with us. Returns how to let it go.
+ * Starts a watchdog that stops the server if this process ends abruptly (SIGKILL, a crash). It is a shell that waits
+ * for the end of its input, which the kernel closes with us. Returns a function that ends the watchdog.
  */
 function watch(pid: number, options: SpawnOptions): () => void {
   const trash = options.trash ? options.dataDir : ''
@@ -161,7 +160,7 @@ function watch(pid: number, options: SpawnOptions): () => void {
   return () => watchdog.stdin.end()
 }
 
-/** The pid file is asked first: by then the pid may be another process's. */
+/** The pid file is checked first, because the pid may belong to another process by then. */
 const WATCHDOG = `
 while read -r _; do :; done
 if read -r found < "$2/postmaster.pid" && [ "$found" = "$1" ]; then kill -INT "$1"; fi

@@ -9,7 +9,7 @@ const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000
 const REAPED_MS_MAX = 3_000
 
-/** postmaster.pid: the pid is its first line, the server's state its eighth (Postgres 10 and newer). */
+/** Reads postmaster.pid: line 1 is the pid, line 8 the server's state (Postgres 10 and newer). */
 export function readPidFile(cluster: string): PidFile | null {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
@@ -21,9 +21,11 @@ export function readPidFile(cluster: string): PidFile | null {
 }
 
 /**
- * Clears the way for a start. A server whose starter is dead is stopped; one whose starter lives, or that
- * somebody started by other means, is an error. Should two processes get through here at once, Postgres' own
- * lock lets one server start, and the other process gets that server's word for it.
+ * Stops a server whose starting process is dead. Throws if that process lives, or if somebody started the server by
+ * other means.
+ *
+ * If two processes pass this check at once, Postgres' own lock lets only one server start; the other start fails with
+ * its message.
  */
 export async function stopOrphan(cluster: string, log: (line: string) => void): Promise<void> {
   const found = readPidFile(cluster)
@@ -60,8 +62,9 @@ async function stopByPid(pid: number): Promise<void> {
 }
 
 /**
- * Postgres takes a killed server that nobody has reaped yet for a living one, and would refuse to start. An init reaps it
- * within moments; in a container without one it stays for ever, and then the file is disowned.
+ * Waits for a zombie to be reaped. Postgres takes a killed, unreaped server for a running one and would refuse to
+ * start. An init reaps it within moments. In a container without an init it stays for ever; then the pid file is
+ * disowned.
  */
 async function outliveZombie(pid: number, cluster: string): Promise<void> {
   const giveUpAt = Date.now() + REAPED_MS_MAX
@@ -70,9 +73,11 @@ async function outliveZombie(pid: number, cluster: string): Promise<void> {
 }
 
 /**
- * A stale file (a reboot, a restarted container) may name a pid that is somebody else's by now, and Postgres
- * would refuse to start. The file is not removed, because it also guards the shared memory of backends that
- * may still live: its first line gets our own pid, which Postgres knows as its parent's and passes over.
+ * Replaces the pid in a stale pid file by our own.
+ *
+ * After a reboot, or in a restarted container, the pid may belong to another process, and Postgres would refuse to
+ * start. The file is not removed, because it also protects the shared memory of backends that may still run. Postgres
+ * ignores our pid, because that is its parent's.
  */
 function disownPid(cluster: string): void {
   const file = join(cluster, 'postmaster.pid')
@@ -80,7 +85,7 @@ function disownPid(cluster: string): void {
   writeFileSync(file, [process.pid, ...rest].join('\n'))
 }
 
-/** `pid:start`: a pid alone may be given to another process; pid and start time together may not. */
+/** Returns `pid:start`. A pid may be reused; a pid with its start time may not. */
 export function ownIdentity(): string {
   return `${process.pid}:${startOf(process.pid)}`
 }
@@ -92,7 +97,7 @@ function isSameProcess(identity: string): boolean {
 
 function startOf(pid: number): string {
   try {
-    // The name in parentheses may hold anything; the start time is the 20th field after it (proc(5), field 22).
+    // The name in parentheses may contain anything. The start time is the 20th field after it (proc(5), field 22).
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
   } catch {
@@ -108,7 +113,7 @@ function commandLine(pid: number): string {
   }
 }
 
-/** A server's is its cluster, however it was told where that is. */
+/** A server's working directory is its cluster, however the path was configured. */
 function workingDirectory(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
@@ -117,7 +122,7 @@ function workingDirectory(pid: number): string | null {
   }
 }
 
-/** Where there is no /proc (macOS). */
+/** For systems without /proc (macOS). */
 function ps(pid: number, column: string): string {
   if (existsSync('/proc/self/stat')) return ''
   return (

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync, statSync } from 'node:fs'
 
-/** User that the server runs as; null: as ourselves. Postgres refuses to run as root. */
+/** User that the server runs as; null: the current user. Postgres refuses to run as root. */
 export type RunAs = { readonly uid: number; readonly gid: number; readonly name: string } | null
 
-/** Nothing of our environment: PGDATA, PGPORT, a locale or a secret has no business in the server. */
+/** Nothing of our environment: PGDATA, PGPORT, a locale or a secret must not reach the server. */
 export const CLEAN_ENV: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
   LC_ALL: 'C',
@@ -13,7 +13,7 @@ export const CLEAN_ENV: Readonly<Record<string, string>> = {
 
 type RunResult = { readonly ok: boolean; readonly stdout: string; readonly output: string }
 
-/** Runs a short command to its end, as that user, from `/` (the current folder may be closed to that user). */
+/** Runs a short command as that user, from `/`, because the user may not be able to enter the current folder. */
 export function runSync(command: string, args: readonly string[], runAs: RunAs): RunResult {
   const identity = runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid }
   const result = spawnSync(command, args, { ...identity, cwd: '/', env: CLEAN_ENV, encoding: 'utf8' })
@@ -21,7 +21,10 @@ export function runSync(command: string, args: readonly string[], runAs: RunAs):
   return { ok: result.status === 0, stdout: result.stdout, output: `${result.stderr}${result.stdout}`.trim() }
 }
 
-/** As root: the owner of an existing cluster, else the system's `postgres` user, made where there is none. */
+/**
+ * Returns the server's user if we are root: the owner of an existing cluster, otherwise the system's `postgres` user,
+ * which is created if missing.
+ */
 export function resolveRunAs(cluster: string, log: (line: string) => void): RunAs {
   if (process.getuid?.() !== 0) return null
   const owner = statSync(cluster, { throwIfNoEntry: false })
@@ -41,7 +44,7 @@ export function resolveRunAs(cluster: string, log: (line: string) => void): RunA
 }
 
 function findSystemUser(): RunAs {
-  // macOS brings `_postgres` along.
+  // macOS has `_postgres`.
   for (const name of ['postgres', '_postgres']) {
     const uid = Number(runSync('id', ['-u', name], null).stdout.trim() || Number.NaN)
     const gid = Number(runSync('id', ['-g', name], null).stdout.trim() || Number.NaN)
@@ -50,7 +53,7 @@ function findSystemUser(): RunAs {
   return null
 }
 
-/** Two processes may get here at once: the second fails, and then finds the first one's user. */
+/** Creates the user. Of two simultaneous processes the second fails, and then finds the user. */
 function makeSystemUser(): void {
   const useradd = [
     '--system',

@@ -10,38 +10,41 @@ import { stopOrphan } from './previous.ts'
 import { removeDir, resolveRunAs } from './run-as.ts'
 
 export type PostgresOptions = {
-  /** Everything of this Postgres lies here: cluster, passwords, log. Made where missing; one folder, one Postgres. */
+  /** Folder of this Postgres: cluster, passwords, log. Created if missing; one folder for each Postgres. */
   readonly dataDir: string
-  /** Server settings by name, over `LEDGER_SETTINGS`. */
+  /** Server settings by name; they override `LEDGER_SETTINGS`. */
   readonly settings?: Readonly<Record<string, string | number>>
-  /** A fixed port. Without it a free one is chosen and remembered. */
+  /** A fixed port. Absent: a free one is chosen and remembered. */
   readonly port?: number
   /** A distribution's bin folder (…/postgresql/15/bin) instead of the embedded binaries. */
   readonly binDir?: string
-  /** More environment for the server process: a preloaded library, a faked clock. */
+  /** Additional environment of the server process: a preloaded library, a faked clock. */
   readonly env?: Readonly<Record<string, string>>
-  /** The folder is removed when the server stops, or when this process ends in any way. */
+  /** The folder is removed when the server stops, or when this process ends for any reason. */
   readonly temporary?: boolean
-  /** Takes notices for people: one line each. */
+  /** Called with notices for people, one line each. */
   readonly log?: (line: string) => void
 }
 
 export type RunningPostgres = {
-  /** Superuser `postgres` on the database `postgres`. For tests and repair; the product uses `ownerUrl`. */
+  /** Superuser `postgres` on the database `postgres`, for tests and repair. The product uses `ownerUrl`. */
   readonly superuserUrl: string
-  /** `tallystick_owner`, no superuser, on its database `tallystick`. */
+  /** `tallystick_owner`, not a superuser, on its database `tallystick`. */
   readonly ownerUrl: string
   readonly port: number
   readonly pid: number
   readonly version: string
   readonly dataDir: string
-  /** Resolves when the server process is gone, wanted or not. */
+  /** Resolves when the server process has ended, for whatever cause. */
   readonly exited: Promise<void>
-  /** `fast` finishes with a checkpoint, `immediate` leaves recovery to the next start. Safe to call twice. */
+  /** `fast` ends with a checkpoint, `immediate` leaves recovery to the next start. May be called twice. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
 }
 
-/** Settings of a ledger's Postgres. fsync and synchronous_commit are named so that no default can weaken them. */
+/**
+ * Settings of a ledger's Postgres. fsync and synchronous_commit are set explicitly, so that no default can weaken
+ * them.
+ */
 const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -51,10 +54,11 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
   password_encryption: 'scram-sha-256',
-  // Each checkpoint makes the next write of every page a full-page image: few checkpoints, and room between them.
+  // After each checkpoint, the first write of a page is a full-page image. So checkpoints are rare.
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
-  // Plans that sessions made on empty tables, and keep, go as soon as the tables have been analyzed: within a minute otherwise.
+  // Sessions cache plans that were made for empty tables until the tables are analyzed. The default would take up to
+  // a minute.
   autovacuum_naptime: '5s',
   min_wal_size: '256MB',
   wal_buffers: '16MB',
@@ -65,9 +69,11 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
 }
 
 /**
- * Starts a real Postgres of our own on 127.0.0.1 and waits until it takes connections. Works as a plain user and
- * as root (then the server runs as a system user). A server that an earlier, killed process left behind is
- * stopped first; one that a living process uses is an error, as is everything else: messages say what to do.
+ * Starts an embedded Postgres on 127.0.0.1 and waits until it accepts connections. Works as a plain user and as root;
+ * then the server runs as a system user.
+ *
+ * Stops a server that a killed process left behind. Throws if a living process uses the folder, and for all other
+ * failures; messages say what to do.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const log = options.log ?? (() => {})
@@ -106,7 +112,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
 }
 
-/** Between choosing a port and binding it somebody else can take it. */
+/** Another process may take the port between choosing and binding it. */
 const PORT_ATTEMPTS_MAX = 4
 
 async function spawnOnFreePort(

@@ -29,26 +29,29 @@ import { chunksOf } from '../../records/write/build-batch.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Rows that a verified line of an export explains: those of src/db/evidence, by which an audit judges a database, and the documents
- * beside them.
+ * Builds database rows from the verified lines of an archive: the rows of src/db/evidence, by which an audit checks a
+ * database, and the documents.
  */
 
 const { sha256 } = nativeProviders
 
-/** The archive does not hold what a database needs. */
+/** The archive lacks something that a database needs. */
 export class RestoreError extends Error {}
 
-/** Kinds that other ledgers take part in: their rows hold what no entry says. */
+/** Kinds that involve other ledgers. Their rows contain data that no entry has. */
 const FEDERATION =
   /^(peer-(added|suspended|resumed|revoked|key-rotated)|record-shared|entry-received|step-offered|offer-refused)$/
 
-/** In the place of an erased document, until its erasure has come. */
+/** Placeholder of an erased document, until its erasure is restored. */
 const NOTHING = { salt: new Uint8Array(16), text: '{}' }
 
 /** Definition of the type that the entry at a seq registers. */
 export type Definitions = ReadonlyMap<number, string>
 
-/** The verified entry of a line, or that of a registered statement, whose author the line behind it names. Throws RestoreError. */
+/**
+ * Builds the entry of a verified line. A registered statement gets its author from the line after it (`withAuthor`).
+ * Throws RestoreError.
+ */
 export function entryOfLine(text: string, definitions: Definitions): RestoredEntry {
   const line = parseEntryLine(text)
   if (line.kind === STATEMENT) return statementEntry(line)
@@ -72,12 +75,12 @@ export function entryOfLine(text: string, definitions: Definitions): RestoredEnt
   return { ...entry, ...contentOf(line, statement) }
 }
 
-/** An export's `to` is a seq. */
+/** Returns the state after a step. In an `export-made` entry `to` is a seq. */
 function stateOf({ kind, predicate }: ParsedStatement): string | null {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['to'] as string) : null
 }
 
-/** The entry of a registered statement, when that of its registration is known. */
+/** Adds the author to a registered statement, from its registration. */
 export function withAuthor(statement: RestoredEntry, registration: RestoredEntry): RestoredEntry {
   const { subjectId, actorId, keyId } = registration
   return { ...statement, subjectId, actorId, keyId }
@@ -119,7 +122,7 @@ function refuseFederation({ seq, kind }: EntryLine, { predicate, actor }: Parsed
   )
 }
 
-/** Records, chunks, terms and documents that come with the entry. */
+/** Returns records, chunks, terms and documents of the entry. */
 function contentOf(
   { documents, items }: EntryLine,
   statement: ParsedStatement,
@@ -210,7 +213,7 @@ function knownOf(statement: ParsedStatement): RestoredEntry['known'] {
   return closure ? { size: closure.knownSize, chain: fromHex(closure.knownChain) } : null
 }
 
-/** Detail of an administrative entry, as its append had it: its table knows it, but for a few. null of other kinds. */
+/** Returns the detail of an administrative entry as its append had it, mostly from its row; null for other kinds. */
 function detailOf(
   statement: ParsedStatement,
   { seq }: EntryLine,
@@ -246,13 +249,12 @@ function detailOfRow(statement: ParsedStatement): EntryDetail | null {
 
 type Named = { name: string; issuer: string; origin: string; noteKid: string }
 
-/** `definition`: as the archive has it, whose verifier has compared it with the entry. */
+/** `definition`: from the archive, whose verifier has compared it with the entry. */
 function typeOf(name: string, definition: string): EntryDetail {
   const parsed = JSON.parse(definition) as JsonObject
   return { name, gated: Object.hasOwn(parsed, 'evidenceSchema'), definition }
 }
 
-/** Lines of a portion. */
 export function linesOf(bytes: Uint8Array): string[] {
   return utf8Decode(bytes).split('\n').slice(0, -1)
 }

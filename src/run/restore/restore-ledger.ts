@@ -47,30 +47,32 @@ export type Restore = {
   readonly reader: ArchiveReader
   readonly keys: ArchiveKeys
   readonly masterKey: MasterKey
-  /** Checkpoint notes kept outside. The archive must extend those of at most its size. */
+  /** Checkpoint notes stored outside. The archive must extend those that are not larger than it. */
   readonly kept: readonly string[]
-  /** Kids (hex) of envelope keys that are known from elsewhere: the chain must name each. */
+  /** Kids (hex) of envelope keys known from elsewhere. The chain must name each. */
   readonly kids: readonly string[]
-  /** Whether entries may be lost that a kept checkpoint covers. */
+  /** True if entries covered by a stored checkpoint may be lost. */
   readonly acceptsLoss: boolean
-  /** Whether the ledger is to come back although the deployment lacks private keys of it. */
+  /** True if the ledger may be restored although the deployment lacks its private keys. */
   readonly readOnly: boolean
   readonly onProgress?: (entries: number, total: number) => void
 }
 
 export type Restored = {
-  /** Findings about the rows, as those of `verify --database`. */
+  /** Findings about the restored rows, like those of `verify --database`. */
   readonly report: VerifyReport
-  /** Entries that are known, and were not in the archive. */
+  /** Number of known entries that the archive lacks. */
   readonly lost: number
-  /** Private halves that the deployment has. */
+  /** Private keys of the ledger that the deployment has. */
   readonly own: { readonly envelope: boolean; readonly note: boolean }
 }
 
 /**
- * Brings a ledger from its archive into a database that lacks it. To be called in a transaction of the owner's, whose rollback
- * leaves nothing: entries are written as the archive's verifier takes them, and the rows are verified before anybody can see
- * them. The ledger is closed: it takes no entries. Throws RestoreError, SourceError.
+ * Restores a ledger from its archive into a database that lacks it.
+ *
+ * Call it in the owner's transaction; a rollback leaves nothing. Entries are written as the archive's verifier
+ * accepts them, and the rows are verified before anybody can see them. The restored ledger is closed. Throws
+ * RestoreError, SourceError.
  */
 export async function restoreLedger(client: pg.ClientBase, restore: Restore): Promise<Restored> {
   const { ledger, reader } = restore
@@ -100,12 +102,15 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   return { report, lost: (known?.size ?? size) - size, own }
 }
 
-/** Uses of the private keys that the deployment lacks. */
+/** Returns the uses of the private keys that the deployment lacks. */
 export function missingKeys({ envelope, note }: Restored['own']): string[] {
   return [...(envelope ? [] : ['envelope']), ...(note ? [] : ['note'])]
 }
 
-/** Throws RestoreError: once a ledger is there, no deployment gets the keys of another one. */
+/**
+ * Throws RestoreError if private keys are missing: once the ledger exists, its deployment can't get another one's
+ * keys.
+ */
 function refuseLackOfKeys(own: Restored['own']): void {
   const missing = missingKeys(own)
   if (missing.length === 0) return
@@ -121,7 +126,10 @@ function namedFaults(report: VerifyReport): string {
 
 type Kept = { readonly size: number; readonly within: string[]; readonly beyond: string | null }
 
-/** Throws RestoreError where the archive is none, or ends before what is known of the ledger; ProofError as the verifier does. */
+/**
+ * Compares the archive's size with the stored checkpoints. Throws RestoreError if there is no archive, or if it ends
+ * before a stored checkpoint; ProofError for an invalid checkpoint.
+ */
 async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept> {
   const newest = await new ArchiveObjects(reader).readCheckpoint()
   if (newest === null) throw new RestoreError(`${reader.name} holds no archive of a ledger`)
@@ -137,9 +145,8 @@ async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept
   return { size, within, beyond }
 }
 
-/** Writes the entries of an archive, each when it has been verified. */
+/** Writes the entries of an archive, each after its verification. */
 class LedgerWriter {
-  /** Checkpoints of the archive. */
   #notes: readonly string[] = []
   #position: ArchivePosition | null = null
   readonly #client: pg.ClientBase
@@ -147,14 +154,14 @@ class LedgerWriter {
   readonly #keys: ArchiveKeys
   readonly #readOnly: boolean
   readonly #definitions = new Map<number, string>()
-  /** Portions that were given to the verifier. */
+  /** Ranges that were passed to the verifier. */
   readonly #given: { readonly lines: Uint8Array; readonly end: number }[] = []
   #verified = 0
-  /** Kids (hex) of the keys that sign for the ledger. Every other key is an agent's. */
+  /** Kids (hex) of the ledger's server keys. Every other key is an agent's. */
   readonly #serverKids = new Set<string>()
-  /** Keys as the newest seal names them, by kid (hex). Hints: of their times alone. */
+  /** Keys in the newest seal, by kid (hex). Only their times are used, unverified. */
   #hints: ReadonlyMap<string, KeyTimes> = new Map()
-  /** A registered statement, which the entry behind it explains. */
+  /** A registered statement, until the entry after it is read. */
   #statement: RestoredEntry | null = null
   #last: RestoredEntry | null = null
   #definition: LedgerDefinition | null = null
@@ -169,7 +176,10 @@ class LedgerWriter {
     this.#readOnly = readOnly
   }
 
-  /** The archive as a source. Portions behind are written before the next one is given, so a few are held at a time. */
+  /**
+   * Returns the archive as a source. Verified ranges are written before the next one is passed on, so only a few are
+   * in memory.
+   */
   follow(reader: ArchiveReader, ledger: string): LedgerSource {
     const source = archiveLedger(reader, this.#keys, {
       seals: (seals, newestDigest, note) => this.#begin(seals, newestDigest, note),
@@ -178,23 +188,22 @@ class LedgerWriter {
     return { name: source.name, open: async () => this.#tee(await source.open(), ledger) }
   }
 
-  /** The state after the last entry. */
   get head(): { size: number; chain: Uint8Array } {
     const { seq, chain } = this.#last!
     return { size: seq + 1, chain }
   }
 
-  /** Writes all that is left. To be called when all was verified. */
+  /** Writes the rest. Call it after verification. */
   async finish(): Promise<void> {
     await this.#writeVerified()
   }
 
-  /** Where the archive ends, as its verified seals say. */
+  /** Position at the archive's end, by its verified seals. */
   get position(): ArchivePosition {
     return this.#position!
   }
 
-  /** Rows of the archive's checkpoints. To be called when all was verified. */
+  /** Returns rows of the archive's checkpoints. Call it after verification. */
   checkpoints(): RestoredCheckpoint[] {
     return this.#notes.map((note) =>
       restoredCheckpoint(note, { issuer: this.#definition!.issuer, noteKey: this.#noteKey }),
@@ -225,7 +234,7 @@ class LedgerWriter {
     async function* portions() {
       for await (const portion of opened.portions()) {
         await write()
-        // A copy: a thread that verifies the portion takes its memory.
+        // A copy: the verifying thread takes over the memory.
         given.push({ lines: new Uint8Array(portion.lines), end: portion.progress })
         yield portion
       }
@@ -249,7 +258,7 @@ class LedgerWriter {
       await this.#write(this.#given.shift()!.lines)
   }
 
-  /** In groups, which STANDS_ALONE ends. */
+  /** Writes lines in groups. An entry of a kind in STANDS_ALONE is its own group. */
   async #write(lines: Uint8Array): Promise<void> {
     let group: RestoredEntry[] = []
     const flush = async () => {
@@ -278,14 +287,17 @@ class LedgerWriter {
     await flush()
   }
 
-  /** At the first entry, so that most lacks are found before all is read. The envelope key may have been rotated since. */
+  /**
+   * Checks the note key at the first entry, so that a missing key is found before everything is read. The envelope
+   * key may have been rotated since.
+   */
   async #refuseLackOfNoteKey(): Promise<void> {
     if (this.#readOnly) return
     const own = await findOwnKeys(this.#client, this.#ledgerId)
     if (!own.note) refuseLackOfKeys(own)
   }
 
-  /** Keys that the entry names, before it; and before the first one the head. */
+  /** Writes the keys that the entry names before the entry; for the first entry also the head. */
   async #writeKeys({ kind, envelope, kid }: RestoredEntry): Promise<void> {
     if (kind !== 'ledger-created' && kind !== 'server-key-rotated') return
     const { predicate } = parseStatement(parseEnvelope(envelope).payload)
@@ -298,7 +310,7 @@ class LedgerWriter {
       throw new RestoreError('the database has that ledger already')
   }
 
-  /** A key file that is older than an erasure has the key of what was erased. */
+  /** Destroys the keys of erased documents: a key file that is older than the erasure still has them. */
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
     for (const row of ERASURES.signed(parseStatement(parseEnvelope(envelope).payload), sha256))
@@ -326,7 +338,7 @@ type LedgerDefinition = {
 }
 type KeyTimes = { readonly [time in 'activatedAt' | 'retiredAt' | 'compromisedAt']?: string | null }
 
-/** The stored hash tiles, and the frontier: as the worker makes them. */
+/** Writes the stored hash tiles and the frontier, as the worker does. */
 async function writeTree(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   for (;;) {
     const { headSize, size: from, hashes } = await readTree(client, ledgerId)
@@ -339,7 +351,10 @@ async function writeTree(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   }
 }
 
-/** The worker goes on with the same archive, and an erasure finds the keys of what lies there. */
+/**
+ * Stores position and sealed keys, so that the worker continues the archive and an erasure finds the keys of archived
+ * documents.
+ */
 async function continueArchive(
   client: pg.ClientBase,
   ledgerId: Uuid,

@@ -12,9 +12,11 @@ import { nativeProviders } from '../../signing/native.ts'
 const { sha256, verifySignature } = nativeProviders
 
 /**
- * Rows of a verified checkpoint: the ledger's own lines, and lines of witnesses. Only the note's signature was verified; whoever can write to
- * the archive can add lines. So under the ledger's name only that signature and a genuine tree head are stored. For each other name and key id
- * one line is stored, if it fits a row. Its kid is made of name and key id, because a line does not contain the witness's kid.
+ * Builds the rows of a verified checkpoint: the ledger's own lines, and lines of witnesses.
+ *
+ * Only the note's signature was verified, and whoever can write to the archive can add lines. So under the ledger's
+ * name only that signature and a valid tree head are stored. For each other name and key id one line is stored, if it
+ * fits a row. Its kid is derived from name and key id, because a line does not contain the witness's kid.
  */
 export function restoredCheckpoint(
   note: string,
