@@ -27,10 +27,12 @@ export default {
     // Braces at the end of a line are text, such as `{id}` of a route.
     attrs: { disable: true },
     anchor: { slugify: headingId },
+    // Shiki does not know PromQL.
+    languageAlias: { promql: 'sql' },
     config(md) {
       // Pages are text: Vue must not take double braces for a program.
-      const text = md.renderer.rules.text
-      md.renderer.rules.text = (...args) => text(...args).replaceAll('{{', '&#123;&#123;')
+      const render = md.render
+      md.render = (...args) => render.apply(md, args).replaceAll('{{', '&#123;&#123;')
     },
   },
 }
