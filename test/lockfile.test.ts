@@ -39,6 +39,17 @@ test('the lockfile names no registry: the installing user says which', () => {
   )
 })
 
+test('the lockfiles of adapters/ and site/ have a digest for each package and name no registry', () => {
+  for (const folder of ['adapters', 'site']) {
+    const packages = Object.entries<Package>(JSON.parse(read(`${folder}/package-lock.json`)).packages)
+    const faults = packages.filter(
+      ([path, { integrity, resolved }]) => path !== '' && (integrity === undefined || resolved !== undefined),
+    )
+    assert.deepEqual(faults, [], folder)
+    assert.match(read(`${folder}/.npmrc`), /^ignore-scripts=true$/m)
+  }
+})
+
 test('no package gets to run a script when it is installed, and what the server needs is there without', () => {
   assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   const { scripts, allowScripts } = JSON.parse(read('package.json'))

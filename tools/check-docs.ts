@@ -6,6 +6,7 @@ import { CONFIGURATION, VARIABLES } from '../src/variables.ts'
 import { BENCHMARKS } from './bench.ts'
 import { LOWEST_NODE } from './bundle.ts'
 import { DRILLS } from './drill.ts'
+import { headingId } from './site/heading-id.ts'
 
 const PAGES = [
   '*.md',
@@ -134,13 +135,7 @@ function checkLinks(text: string, file: string, root: string): string[] {
 /** Returns GitHub's anchors of the headings, and explicit anchors of the page. */
 function headingsOf(text: string): Set<string> {
   const prose = withoutBlocks(text)
-  const headings = [...prose.matchAll(/^#+ +(.*)$/gm)].map(([, heading]) =>
-    heading!
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+  const headings = [...prose.matchAll(/^#+ +(.*)$/gm)].map(([, heading]) => headingId(heading!))
   return new Set([...headings, ...[...prose.matchAll(/<a id="([^"]+)"/g)].map(([, id]) => id!)])
 }
 

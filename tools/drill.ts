@@ -110,6 +110,11 @@ export const DRILLS: NamedScripts = {
       ['--only TEXT', 'only settings with this text in their name'],
     ],
   },
+  site: {
+    summary: 'builds the documentation as a site in site/dist, and checks its links',
+    scripts: [['tools/site/build.ts']],
+    words: [['--base PATH', 'path that the site is served at, by default /']],
+  },
   soak: {
     summary: 'the long forms of faults, and what takes too long, or too quiet a machine, for npm test',
     scripts: [['test/system/soak/soak.ts']],

@@ -1,0 +1,132 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+export const START = join('docs', 'README.md')
+
+export type Page = {
+  /** Path in the repository. */
+  readonly source: string
+  /** Path in the site: docs/ is the root, README.md is index.md, and the rest of the repository is below repository/. */
+  readonly path: string
+  readonly title: string
+  /** First sentence below the title. */
+  readonly summary: string
+  /** Markdown whose links lead to paths of the site. */
+  readonly text: string
+}
+export type Site = {
+  /** In the order in which links lead to them from docs/README.md. */
+  readonly pages: readonly Page[]
+  /** Linked files that are no pages, by their path in the site. */
+  readonly files: ReadonlyMap<string, string>
+}
+export type Group = { readonly title: string; readonly pages: readonly Page[] }
+
+/** Titles of folders, in the order of the menu. */
+const GROUPS: Readonly<Record<string, string>> = {
+  '': 'Documentation',
+  start: 'Start',
+  guides: 'Guides',
+  integrations: 'Integrations',
+  operate: 'Operate',
+  reference: 'Reference',
+  runbooks: 'Runbooks',
+  formats: 'Formats',
+  decisions: 'Decisions',
+  repository: 'Repository',
+}
+
+/**
+ * Reads docs/README.md, each page of the repository that links lead to, and their images and linked files. Throws if a link leads
+ * nowhere, or if a page has no title.
+ */
+export function readSite(root: string): Site {
+  const files = new Map<string, string>()
+  const sources = new Set([START])
+  const pages: Page[] = []
+  for (const source of sources) {
+    const text = replaceLinks(readFileSync(join(root, source), 'utf8'), (target) => {
+      const [path, heading] = target.split('#') as [string, string?]
+      const file = path === '' ? source : fileOf(root, join(dirname(source), path), source)
+      if (file === null) return null
+      if (file.endsWith('.md')) sources.add(file)
+      else files.set(pathOf(file), file)
+      const link = relative(dirname(pathOf(source)), pathOf(file))
+      return heading === undefined ? link : `${path === '' ? '' : link}#${heading}`
+    })
+    pages.push({ source, path: pathOf(source), text, ...headOf(text, source) })
+  }
+  return { pages, files }
+}
+
+/** Groups pages by the first folder of their path. */
+export function groupsOf(pages: readonly Page[]): Group[] {
+  const folders = Map.groupBy(pages, ({ path }) => (path.includes('/') ? path.split('/')[0]! : ''))
+  const rank = (folder: string) => (Object.hasOwn(GROUPS, folder) ? Object.keys(GROUPS).indexOf(folder) : 99)
+  return [...folders]
+    .sort(([a], [b]) => rank(a) - rank(b))
+    .map(([folder, pages]) => ({ title: GROUPS[folder] ?? folder, pages }))
+}
+
+/** The index for language models (llmstxt.org): a line for each page, with the address of its Markdown. */
+export function llmsText(pages: readonly Page[]): string {
+  const groups = groupsOf(pages).map(({ title, pages }) => {
+    const lines = pages.map(({ title, path, summary }) => `- [${title}](${path})${summary && `: ${summary}`}`)
+    return `## ${title}\n\n${lines.join('\n')}\n`
+  })
+  const about = 'A self-hosted accountability ledger for AI-agent fleets. Each page below is Markdown.'
+  return `# Tallystick\n\n> ${about}\n\n${groups.join('\n')}`
+}
+
+/** Path in the site of a file of the repository. */
+function pathOf(file: string): string {
+  const path = file.startsWith('docs/') ? file.slice('docs/'.length) : `repository/${file}`
+  // Without an ending, VitePress would take a link to the file for one to a page.
+  return path.replace(/(^|\/)README\.md$/, '$1index.md').replace(/(^|\/)([^./]+)$/, '$1$2.txt')
+}
+
+/** The file that a link means: of a folder its README.md. Null for a folder without one. */
+function fileOf(root: string, target: string, source: string): string | null {
+  const file = target.replace(/\/$/, '')
+  if (!existsSync(join(root, file))) throw new Error(`${source}: the link to ${target} leads nowhere`)
+  if (!statSync(join(root, file)).isDirectory()) return file
+  const readme = join(file, 'README.md')
+  return existsSync(join(root, readme)) ? readme : null
+}
+
+/** Links and images, or code, in which nothing is a link. */
+const LINK = /(!?\[(?:`[^`\n]*`|[^\]`])*\])\(([^)\s]+)\)|`[^`\n]*`/g
+
+/** Replaces the targets of relative links outside of code. `replace` returns null to leave only the text of a link. */
+function replaceLinks(text: string, replace: (target: string) => string | null): string {
+  return text
+    .split(/(^ *```[\s\S]*?^ *```)/m)
+    .map((part, i) =>
+      i % 2 === 1
+        ? part
+        : part.replaceAll(LINK, (whole, label?: string, target?: string) => {
+            if (label === undefined || /^[a-z]+:/.test(target!)) return whole
+            const link = replace(target!)
+            return link === null ? label.slice(1, -1) : `${label}(${link})`
+          }),
+    )
+    .join('')
+}
+
+function headOf(text: string, source: string): { title: string; summary: string } {
+  const [, title, body] = /^# (.+)\n([\s\S]*)/.exec(text) ?? []
+  if (title === undefined) throw new Error(`${source}: has no title`)
+  const prose = body!
+    .split(/\n\n+/)
+    .map((part) => part.trim())
+    .find((part) => /^(\p{L}|\*\*|\[)/u.test(part))
+  return { title: plain(title), summary: plain(/^[\s\S]*?[.:](?=\s|$)/.exec(prose ?? '')?.[0] ?? '') }
+}
+
+function plain(markdown: string): string {
+  return markdown
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[`*]/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
