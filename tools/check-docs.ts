@@ -126,17 +126,20 @@ function checkLinks(text: string, file: string, root: string): string[] {
     })
 }
 
-/** As GitHub names them, and anchors that a page makes itself. */
+/** Anchors of a page's headings, and anchors that a page makes itself. */
 function headingsOf(text: string): Set<string> {
   const prose = withoutBlocks(text)
-  const headings = [...prose.matchAll(/^#+ +(.*)$/gm)].map(([, heading]) =>
-    heading!
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+  const headings = [...prose.matchAll(/^#+ +(.*)$/gm)].map(([, heading]) => anchorOf(heading!))
   return new Set([...headings, ...[...prose.matchAll(/<a id="([^"]+)"/g)].map(([, id]) => id!)])
+}
+
+/** The anchor that GitHub gives a heading. */
+export function anchorOf(heading: string): string {
+  return heading
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
 }
 
 function withoutBlocks(text: string): string {
