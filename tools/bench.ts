@@ -113,7 +113,7 @@ export const BENCHMARKS: NamedScripts = {
     ],
   },
   k6: {
-    summary: 'ten workloads in k6 (docs/k6.md)',
+    summary: 'eleven workloads in k6 (docs/BENCHMARKS.md)',
     scripts: [['bench/k6/run.ts']],
     needs: 'Go, to build k6 once',
     words: [
