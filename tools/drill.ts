@@ -56,9 +56,9 @@ export const DRILLS: NamedScripts = {
     ],
   },
   image: {
-    summary: 'lints the Dockerfile, builds it where an engine runs, and walks docs/eks.md',
+    summary: 'lints the Dockerfile, builds it where an engine runs, and walks docs/operate/eks.md',
     scripts: [['test/system/image/run.ts']],
-    needs: 'python3; Helm, as the drill chart builds it, for docs/eks.md',
+    needs: 'python3; Helm, as the drill chart builds it, for docs/operate/eks.md',
   },
   mutations: {
     summary: 'breaks fifty lines that matter, each alone, and prints the test that notices',
