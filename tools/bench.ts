@@ -89,7 +89,8 @@ export const BENCHMARKS: NamedScripts = {
     ],
   },
   cells: {
-    summary: 'one deployment and three behind HAProxy (docs/scale.md)',
+    summary:
+      'one deployment and three behind HAProxy (docs/operate/capacity.md#several-deployments-behind-one-address)',
     scripts: [['bench/micro/cells.ts']],
     needs: "HAProxy, and better the system's Postgres",
     words: [
@@ -187,7 +188,8 @@ export const BENCHMARKS: NamedScripts = {
     ],
   },
   volume: {
-    summary: 'bytes of a record in tables, indexes, log and on the network, by kind (docs/capacity.md)',
+    summary:
+      'bytes of a record in tables, indexes, log and on the network, by kind (docs/operate/capacity.md)',
     scripts: [['bench/micro/volume.ts']],
     words: [['--records 10000', 'notarized'], ['--gated 1000', 'gated records'], EMBEDDED],
   },

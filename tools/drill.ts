@@ -90,7 +90,8 @@ export const DRILLS: NamedScripts = {
     passesTo: 'pytest',
   },
   restore: {
-    summary: 'backup under load, loss, restore to another server, verification (docs/backup-and-restore.md)',
+    summary:
+      'backup under load, loss, restore to another server, verification (docs/operate/backup-and-archive.md)',
     scripts: [['test/system/restore/drill.ts']],
   },
   schemathesis: {
@@ -135,7 +136,7 @@ export const DRILLS: NamedScripts = {
   },
   upgrade: {
     summary:
-      'the version before this one is migrated under load, joined, and gone back to (docs/upgrading.md)',
+      'the version before this one is migrated under load, joined, and gone back to (docs/operate/operations.md#upgrading)',
     scripts: [['test/system/upgrade/drill.ts']],
   },
 }

@@ -28,7 +28,7 @@ export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: Tre
 /** Entries behind the head were verified like all others before. */
 const HEAD_BEHIND =
   'those behind the head are signed and continue the chain: they were written while a trigger was off, and are no forgery. ' +
-  '`operate mend-head` takes them in (docs/runbooks/ledger-fault.md)'
+  '`operate mend-head` takes them in (docs/runbooks/integrity.md#entries-behind-the-head)'
 
 /** Frozen, moving and moved are what the operator says, in no entry; restored is what a closure explains. */
 function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {

@@ -16,5 +16,6 @@ export async function openTracing(
 
 /** Variables that are set for all programs of a cluster, as a rule, and not meant for this one. */
 export function warnOfIgnored(ignored: readonly Ignored[], log: Pick<Logger, 'warn'>): void {
-  for (const each of ignored) log.warn(each, 'a variable of OpenTelemetry is ignored: see docs/tracing.md')
+  for (const each of ignored)
+    log.warn(each, 'a variable of OpenTelemetry is ignored: see docs/operate/observe.md#traces')
 }
