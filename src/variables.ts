@@ -86,7 +86,7 @@ export function warnOfUnknown(env: Readonly<Record<string, string | undefined>>)
       const [nearest] = VARIABLES.map((known) => ({ known, edits: editsBetween(name, known) }))
         .filter(({ edits }) => edits <= EDITS_MAX)
         .sort((a, b) => a.edits - b.edits)
-      const meant = nearest ? `: did you mean ${nearest.known}?` : ' (docs/configuration.md)'
+      const meant = nearest ? `: did you mean ${nearest.known}?` : ' (docs/operate/settings.md)'
       return `tallystick: no program reads the variable ${name}${meant}`
     })
 }

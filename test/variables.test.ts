@@ -32,6 +32,6 @@ test('warns of each unknown variable, with the most similar known name', () => {
   assert.deepEqual(warnOfUnknown(env), [
     'tallystick: no program reads the variable TALLYSTICK_MASTERKEY_FILE: did you mean TALLYSTICK_MASTER_KEY_FILE?',
     'tallystick: no program reads the variable TALLYSTICK_PROT: did you mean TALLYSTICK_PORT?',
-    'tallystick: no program reads the variable TALLYSTICK_X (docs/configuration.md)',
+    'tallystick: no program reads the variable TALLYSTICK_X (docs/operate/settings.md)',
   ])
 })

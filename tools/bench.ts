@@ -87,7 +87,8 @@ export const BENCHMARKS: NamedScripts = {
     ],
   },
   cells: {
-    summary: 'one deployment and three behind HAProxy (docs/scale.md)',
+    summary:
+      'one deployment and three behind HAProxy (docs/operate/capacity.md#several-deployments-behind-one-address)',
     scripts: [['bench/micro/cells.ts']],
     needs: "HAProxy, and better the system's Postgres",
     words: [
@@ -111,7 +112,7 @@ export const BENCHMARKS: NamedScripts = {
     ],
   },
   k6: {
-    summary: 'ten workloads in k6 (docs/k6.md)',
+    summary: 'eleven workloads in k6 (docs/BENCHMARKS.md)',
     scripts: [['bench/k6/run.ts']],
     needs: 'Go, to build k6 once',
     words: [
@@ -185,7 +186,8 @@ export const BENCHMARKS: NamedScripts = {
     ],
   },
   volume: {
-    summary: 'bytes of a record in tables, indexes, log and on the network, by kind (docs/capacity.md)',
+    summary:
+      'bytes of a record in tables, indexes, log and on the network, by kind (docs/operate/capacity.md)',
     scripts: [['bench/micro/volume.ts']],
     words: [['--records 10000', 'notarized'], ['--gated 1000', 'gated records'], EMBEDDED],
   },

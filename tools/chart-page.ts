@@ -10,7 +10,7 @@ export function chartPage(): string {
   return `# tallystick
 
 The chart of an open, self-hosted accountability ledger for AI-agent fleets. How to install, upgrade and operate it:
-[docs/kubernetes.md](../../docs/kubernetes.md). This page is made of \`values.yaml\` (\`npm run docs\`).
+[docs/operate/kubernetes.md](../../docs/operate/kubernetes.md). This page is made of \`values.yaml\` (\`npm run docs\`).
 
 It needs Kubernetes 1.30 or newer, Helm 3.22 or 4, a Postgres that is there already, and Secrets that are there already: a value named
 \`existingSecret\` names one. \`ci/\` has values for each optional feature, all of which are tested.

@@ -158,7 +158,7 @@ function checkNodes(files: string[], root: string): string[] {
 
 /** Pages that name the Node of a measurement or a fault. */
 const WITH_MEASUREMENTS =
-  /^(CHANGELOG\.md|docs\/(BENCHMARKS|capacity|limits)\.md|docs\/(decisions|formats)\/)/
+  /^(CHANGELOG\.md|docs\/(BENCHMARKS|operate\/capacity|limits)\.md|docs\/(decisions|formats)\/)/
 /** The AI SDK needs 22, Zstandard 22.15. This repository pins 24.21. */
 const LATER_NODES: ReadonlySet<string> = new Set(['22', '22.15', '24', '24.21'])
 
@@ -198,7 +198,7 @@ function checkVariables(files: string[], root: string): string[] {
   const unknown = files.flatMap((file) =>
     [...namesOf(file)].filter((name) => !KNOWN.has(name)).map((name) => `${file}: no code knows ${name}`),
   )
-  const reference = join('docs', 'configuration.md')
+  const reference = join('docs', 'operate', 'settings.md')
   if (!files.includes(reference)) return unknown
   const documented = namesOf(reference)
   const missing = CONFIGURATION.filter((name) => !documented.has(name))

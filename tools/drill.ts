@@ -57,9 +57,9 @@ export const DRILLS: NamedScripts = {
     ],
   },
   image: {
-    summary: 'lints the Dockerfile, builds it where an engine runs, and walks docs/eks.md',
+    summary: 'lints the Dockerfile, builds it where an engine runs, and walks docs/operate/eks.md',
     scripts: [['test/system/image/run.ts']],
-    needs: 'python3; Helm, as the drill chart builds it, for docs/eks.md',
+    needs: 'python3; Helm, as the drill chart builds it, for docs/operate/eks.md',
   },
   mutations: {
     summary: 'breaks fifty lines that matter, each alone, and prints the test that notices',
@@ -91,7 +91,8 @@ export const DRILLS: NamedScripts = {
     passesTo: 'pytest',
   },
   restore: {
-    summary: 'backup under load, loss, restore to another server, verification (docs/backup-and-restore.md)',
+    summary:
+      'backup under load, loss, restore to another server, verification (docs/operate/backup-and-archive.md)',
     scripts: [['test/system/restore/drill.ts']],
   },
   schemathesis: {
@@ -141,7 +142,7 @@ export const DRILLS: NamedScripts = {
   },
   upgrade: {
     summary:
-      'the version before this one is migrated under load, joined, and gone back to (docs/upgrading.md)',
+      'the version before this one is migrated under load, joined, and gone back to (docs/operate/operations.md#upgrading)',
     scripts: [['test/system/upgrade/drill.ts']],
   },
 }

@@ -38,7 +38,7 @@ const VERSIONED: Readonly<Record<string, readonly [before: string, after: string
   'cli/README.md': ['tallystick-', '.tgz'],
   'docs/guide.md': ['-', '.tgz'],
   'docs/cli.md': ['tallystick-', '.tgz'],
-  'docs/image.md': ['tallystick:', ' .'],
+  'docs/operate/image.md': ['tallystick:', ' .'],
 }
 const UNRELEASED = '## [Unreleased]\n'
 

@@ -24,7 +24,7 @@ to flush a commit to its disk, its settings, its connections, and how far the cl
   --replica URL         the standby that servers are to read from, by their login; otherwise the variable TALLYSTICK_REPLICA_URL
   --server URL          an API server as well: whether it is ready, its round trip, version and clock. Needs no key
   --gate-ms MS          what a flush may take, in the median; ${PREFLIGHT_GATE_MS_DEFAULT} by default. Above it, it ends with 1
-  --json                one JSON object: docs/preflight.md
+  --json                one JSON object: docs/operate/settings.md#for-scripts
   -h, --help
 
 Ends with 1 where something fails. A database that cannot be reached is 69, a login that is refused 77.

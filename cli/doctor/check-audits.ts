@@ -16,7 +16,8 @@ export async function checkAudits(client: Tallystick): Promise<Finding> {
   return ok(CHECK, open === undefined ? 'none was made yet' : `${open.id} is ${open.state}`)
 }
 
-const LOG = 'ask the operator of the server: its worker’s log has the error (docs/runbooks/no-audit.md)'
+const LOG =
+  'ask the operator of the server: its worker’s log has the error (docs/runbooks/verification.md#no-audit-for-two-days)'
 
 function findingOf({ id, finishedAt, report, error }: Audit): Finding {
   if (error !== null) return warn(CHECK, `${id} failed at ${finishedAt}: ${error.reason}`, LOG)
@@ -25,6 +26,6 @@ function findingOf({ id, finishedAt, report, error }: Audit): Finding {
   return fail(
     CHECK,
     `${id} found a fault${failure.seq === null ? '' : ` at entry ${failure.seq}`}: ${failure.code}`,
-    'ask the operator of the server: docs/runbooks/ledger-fault.md',
+    'ask the operator of the server: docs/runbooks/integrity.md#a-ledger-does-not-verify',
   )
 }

@@ -41,7 +41,7 @@ export async function* checkLedger(
     : fail(
         'ledger',
         `${id} (${name}) is closed: ${closed}`,
-        'ask the operator of the server: docs/runbooks/ledger-fault.md',
+        'ask the operator of the server: docs/runbooks/integrity.md#a-ledger-does-not-verify',
       )
   yield* checkWebhooks(client, key.scopes)
   if (!key.scopes.includes('audit:read')) {
@@ -90,7 +90,7 @@ async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitM
       return fail(
         'checkpoint',
         `${about.size - covered} of ${about.size} entries have none after ${waitMs / 1000} s`,
-        'is the worker running? A ledger with a fault gets none either: docs/runbooks/no-checkpoints.md',
+        'is the worker running? A ledger with a fault gets none either: docs/runbooks/verification.md#a-ledger-gets-no-checkpoints',
       )
     await new Promise((resolve) => setTimeout(resolve, CHECKPOINT_POLL_MS))
   }

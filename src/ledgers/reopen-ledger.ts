@@ -63,7 +63,7 @@ async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
   throw new ApiError(
     'state_conflict',
     `this deployment has no private ${missing} key of ${formatId('led', ledgerId)}, so it stays closed; a deployment that has is given ` +
-      'its keys by `move-ledger share-keys` (docs/archive.md)',
+      'its keys by `move-ledger share-keys` (docs/operate/backup-and-archive.md#loss-of-postgres)',
   )
 }
 

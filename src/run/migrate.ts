@@ -9,7 +9,7 @@ import { runsToEnd } from './run-to-end.ts'
 export const main = runsToEnd(
   {
     name: 'migrate',
-    help: '  It takes no arguments: environment variables configure it (docs/configuration.md)',
+    help: '  It takes no arguments: environment variables configure it (docs/operate/settings.md)',
   },
   async () => {
     const config = readConfig()

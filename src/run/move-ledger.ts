@@ -109,7 +109,7 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
   if (there?.closed !== null) {
     if (await isKeyRetired(source, target, ledgerId))
       throw new Error(
-        `the target has retired the key that signs ${ledger}: rotate-key at the source, and move it when it has the new key (docs/scale.md)`,
+        `the target has retired the key that signs ${ledger}: rotate-key at the source, and move it when it has the new key (docs/operate/capacity.md#moving-a-ledger)`,
       )
     if (there?.closed === 'moving') await refuseGrown(move, here)
     await setClosed(source, ledgerId, [null, 'moving'], 'moving')

@@ -20,6 +20,8 @@ export function getTargetDatabase(config: Config, archive: ArchiveContent | null
 function open(config: Config, url: string, archive: ArchiveContent | null): Database {
   const database = new Database(url, config.database, null, archive)
   if (database.isUnverified)
-    console.error(`the database ${database.where} does not prove who it is: docs/databases.md, sslmode`)
+    console.error(
+      `the database ${database.where} does not prove who it is: docs/operate/postgres.md, sslmode`,
+    )
   return database
 }

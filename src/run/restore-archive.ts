@@ -155,7 +155,7 @@ function report(ledger: string, { report, lost, own }: Restored, apiKey: string 
   const missing = missingKeys(own)
   const canReopen =
     missing.length === 0
-      ? 'it can be reopened: docs/backup-and-restore.md'
+      ? 'it can be reopened: docs/operate/backup-and-archive.md'
       : `this deployment has no private ${missing.join(' and ')} key of it, so it cannot be reopened`
   const loss = lost === 0 ? '' : `, ${lost} known entries are lost`
   console.log(`${ledger} is restored, and closed: it is read, and takes no entries${loss}; ${canReopen}`)

@@ -11,7 +11,7 @@ import { runsToEnd } from './run-to-end.ts'
 export const main = runsToEnd(
   {
     name: 'rotate-master-key',
-    help: '  It takes no arguments: the environment has both keys (docs/secrets.md)',
+    help: '  It takes no arguments: the environment has both keys (docs/operate/secrets.md)',
   },
   async () => {
     const config = readConfig()

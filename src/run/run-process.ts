@@ -33,7 +33,7 @@ export async function runProcess(
 ): Promise<void> {
   if (isHelp(args)) {
     console.log(
-      `usage: ${name}\n\n  It takes no arguments: environment variables configure it (docs/configuration.md)`,
+      `usage: ${name}\n\n  It takes no arguments: environment variables configure it (docs/operate/settings.md)`,
     )
     return
   }

@@ -20,10 +20,10 @@ const LOOK = {
   server:
     'do servers run (their log says why not), and does TALLYSTICK_URL, or else TALLYSTICK_PUBLIC_URL, lead to them from here?',
   operator: 'is TALLYSTICK_OPERATOR_KEY the one that the servers have?',
-  record: "the servers' log has the request; docs/configuration.md: When something is wrong",
+  record: "the servers' log has the request; docs/operate/settings.md#when-something-is-wrong",
   checkpoint:
-    'workers publish them: does one run, and what does its log say? docs/runbooks/no-checkpoints.md',
-  ledger: 'docs/runbooks/ledger-fault.md',
+    'workers publish them: does one run, and what does its log say? docs/runbooks/verification.md#a-ledger-gets-no-checkpoints',
+  ledger: 'docs/runbooks/integrity.md#a-ledger-does-not-verify',
   key: `revoke the keys of the name ${KEY}: nobody has their secrets any more`,
 } as const
 
@@ -143,7 +143,7 @@ function makeStep(say: Say): Step {
 export const main = runsToEnd(
   {
     name: 'smoke',
-    help: '  It takes no arguments: TALLYSTICK_URL and TALLYSTICK_OPERATOR_KEY say where and as whom (docs/image.md)',
+    help: '  It takes no arguments: TALLYSTICK_URL and TALLYSTICK_OPERATOR_KEY say where and as whom (docs/operate/image.md)',
   },
   async () => {
     connectDirectly()

@@ -28,7 +28,7 @@ export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: Tre
 /** Entries behind the head have been verified like all others at this point. */
 const HEAD_BEHIND =
   'those behind the head are signed and continue the chain: they were written while a trigger was off, and are no forgery. ' +
-  '`operate mend-head` takes them in (docs/runbooks/ledger-fault.md)'
+  '`operate mend-head` takes them in (docs/runbooks/integrity.md#entries-behind-the-head)'
 
 /**
  * Verifies `closed`. The operator sets frozen, moving and moved without an entry. `restored` needs a closure that

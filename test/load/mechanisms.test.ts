@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '../..')
-const PAGE = 'docs/operate/load.md'
+const PAGE = 'docs/operate/capacity.md'
 
 /** Counts and queues by a key that is no owner of a share, or that follow another rule: the page or the reason says which. */
 const OTHERS: Readonly<Record<string, string>> = {
-  'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/load.md)',
-  'src/ledgers/rate-limits.ts': 'a rate that a ledger sets (docs/operate/load.md)',
-  'src/ledgers/known-keys.ts': 'a cache: the share decides who loses a place (docs/operate/load.md)',
+  'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/capacity.md)',
+  'src/ledgers/rate-limits.ts': 'a rate that a ledger sets (docs/operate/capacity.md)',
+  'src/ledgers/known-keys.ts': 'a cache: the share decides who loses a place (docs/operate/capacity.md)',
   'src/ledgers/types/type-cache.ts': 'a cache, as above',
   'src/records/otlp/known-groups.ts': 'a cache, as above',
   'src/outside/federation/inbox.ts':
@@ -54,13 +54,13 @@ test('shares and queues by owner are made of those of src/load', (t) => {
 })
 
 test('the page names the limits of each share, and no others', () => {
-  const page = textOf(PAGE)
+  const [, page] = /^## How a server is shared$([\s\S]*?)^## /m.exec(textOf(PAGE))!
   const limits = new Set(
     globSync('src/**/limits.ts', { cwd: ROOT }).flatMap((file) =>
       [...textOf(file).matchAll(/^export const (\w+)/gm)].map(([, name]) => name!),
     ),
   )
-  const named = [...page.matchAll(/`([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)`/g)].map(([, name]) => name!)
+  const named = [...page!.matchAll(/`([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)`/g)].map(([, name]) => name!)
   assert.deepEqual(
     named.filter((name) => !limits.has(name)),
     [],

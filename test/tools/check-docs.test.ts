@@ -52,7 +52,7 @@ test('names a link to a heading that is not there, on the same page or another o
 [here](#the-first-one-npm-start-and-more) [there](docs/page.md#its-parts) [not here](#second) [not there](docs/page.md#part)
 `
   const root = makeDocs(t, text)
-  writeFileSync(join(root, 'docs', 'README.md'), '[](page.md) [](configuration.md)')
+  writeFileSync(join(root, 'docs', 'README.md'), '[](page.md) [](operate/settings.md)')
   writeFileSync(join(root, 'docs', 'page.md'), '# Page\n\n## Its parts\n\n```sh\n# part\n```\n')
   assert.deepEqual(checkDocs(root), [
     'README.md: no heading is #second in README.md',
@@ -81,7 +81,7 @@ test('requires one lowest Node, npx before the command, and links to each page',
     'Node 20.12 or newer, Node 20.3, Node 22\n```sh\nls | tallystick list\nnpx tallystick list\n```\n',
   )
   writeFileSync(join(root, 'docs', 'far.md'), '[](README.md)')
-  writeFileSync(join(root, 'docs', 'README.md'), '[](configuration.md)\n```sh\n# [](far.md)\n```\n')
+  writeFileSync(join(root, 'docs', 'README.md'), '[](operate/settings.md)\n```sh\n# [](far.md)\n```\n')
   assert.deepEqual(checkDocs(root), [
     'README.md: Node 20.3 is not the lowest one, 20.12 (package.json)',
     'README.md:3: write npx tallystick',
@@ -91,19 +91,19 @@ test('requires one lowest Node, npx before the command, and links to each page',
 
 test('requires documentation of every variable of the configuration', (t) => {
   const root = makeDocs(t, '')
-  writeFileSync(join(root, 'docs', 'configuration.md'), CONFIGURATION.slice(1).join(' '))
-  assert.deepEqual(checkDocs(root), [`docs/configuration.md: does not say what ${CONFIGURATION[0]} is`])
+  writeFileSync(join(root, 'docs', 'operate', 'settings.md'), CONFIGURATION.slice(1).join(' '))
+  assert.deepEqual(checkDocs(root), [`docs/operate/settings.md: does not say what ${CONFIGURATION[0]} is`])
 })
 
 function makeDocs(t: { after(hook: () => void): void }, readme: string): string {
   const root = mkdtempSync(join(tmpdir(), 'tallystick-docs-'))
   t.after(() => rmSync(root, { recursive: true }))
   mkdirSync(join(root, 'src', 'run'), { recursive: true })
-  mkdirSync(join(root, 'docs'))
+  mkdirSync(join(root, 'docs', 'operate'), { recursive: true })
   writeFileSync(join(root, 'package.json'), JSON.stringify({ scripts: { start: 'true' } }))
   writeFileSync(join(root, 'src', 'run', 'config.ts'), '')
-  writeFileSync(join(root, 'docs', 'configuration.md'), CONFIGURATION.join(' '))
-  writeFileSync(join(root, 'docs', 'README.md'), '[](configuration.md)')
+  writeFileSync(join(root, 'docs', 'operate', 'settings.md'), CONFIGURATION.join(' '))
+  writeFileSync(join(root, 'docs', 'README.md'), '[](operate/settings.md)')
   writeFileSync(join(root, 'README.md'), readme)
   return root
 }

@@ -21,7 +21,7 @@ all faults at once.
 
 {{- define "tallystick.validate.required" -}}
 {{- if not .Values.image.repository }}
-- "image.repository is not set: push the image to your registry (docs/image.md), and name it"
+- "image.repository is not set: push the image to your registry (docs/operate/image.md), and name it"
 {{- end }}
 {{- if not .Values.publicUrl }}
 - "publicUrl is not set: the https:// address by which agents reach the servers. Ledgers keep it for good"
@@ -83,10 +83,10 @@ know the cluster, so there nothing is checked.
 {{- $claim := lookup "v1" "PersistentVolumeClaim" $namespace $name }}
 {{- if $claim }}
 {{- if not (has .accessMode $claim.spec.accessModes) }}
-- "worker.persistence.accessMode is {{ .accessMode }}, but the claim {{ $name }} is there with {{ join ", " $claim.spec.accessModes }}, and a claim can't be changed: docs/kubernetes.md says how to move to another (worker.persistence.existingClaim)"
+- "worker.persistence.accessMode is {{ .accessMode }}, but the claim {{ $name }} is there with {{ join ", " $claim.spec.accessModes }}, and a claim can't be changed: docs/operate/kubernetes.md says how to move to another (worker.persistence.existingClaim)"
 {{- end }}
 {{- if and .storageClass (ne .storageClass (default "" $claim.spec.storageClassName)) }}
-- "worker.persistence.storageClass is {{ .storageClass }}, but the claim {{ $name }} is there with {{ default "none" $claim.spec.storageClassName }}, and a claim can't be changed: docs/kubernetes.md says how to move to another (worker.persistence.existingClaim)"
+- "worker.persistence.storageClass is {{ .storageClass }}, but the claim {{ $name }} is there with {{ default "none" $claim.spec.storageClassName }}, and a claim can't be changed: docs/operate/kubernetes.md says how to move to another (worker.persistence.existingClaim)"
 {{- end }}
 {{- end }}
 {{- end }}

@@ -46,9 +46,10 @@ const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
       : CHECK_LOGIN,
   '3D000': 'make the database first',
   '42501':
-    'let the database’s owner run `npm run op -- migrate`, or `grant connect on database … to …` (docs/databases.md)',
-  '53300': 'there are more processes than max_connections has room for (docs/preflight.md)',
-  '08P01': 'if that is a pooler, see docs/databases.md',
+    'let the database’s owner run `npm run op -- migrate`, or `grant connect on database … to …` (docs/operate/postgres.md)',
+  '53300':
+    'there are more processes than max_connections has room for (docs/operate/settings.md#connections)',
+  '08P01': 'if that is a pooler, see docs/operate/postgres.md#poolers',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'name the host in the URL as its certificate does (of Aurora, the cluster’s endpoint, no alias). If that is the name, somebody ' +
     'else answers: something in between shows a certificate of its own',
@@ -69,7 +70,7 @@ const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
 
 function adviseOnAuthority({ caFile }: Tls): string {
   if (caFile === null)
-    return 'no authority that is trusted has signed its certificate: name theirs in TALLYSTICK_DATABASE_CA_FILE (docs/databases.md)'
+    return 'no authority that is trusted has signed its certificate: name theirs in TALLYSTICK_DATABASE_CA_FILE (docs/operate/postgres.md)'
   return `none of the authorities in ${caFile} has signed its certificate: get the right bundle`
 }
 
@@ -78,6 +79,6 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
     /does not support SSL/,
     'it takes no TLS: turn it on there (ssl = on), or say sslmode=disable in the URL, if the network in between is yours',
   ],
-  [/asks for a password/, 'docs/databases.md says where from'],
+  [/asks for a password/, 'docs/operate/postgres.md says where from'],
   [/timeout|Connection terminated/, 'is it reachable from here: address, firewall, security group?'],
 ]

@@ -134,7 +134,7 @@ async function requireSamePassword(
       `the login ${login} has another password, and is used in ${others.join(', ')} too: a change would lock that ` +
         'deployment out. Give this deployment logins of its own, in TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL ' +
         '(chart: database.api.user, database.worker.user), or the present password; or change it for all deployments with ' +
-        '`alter role` (docs/databases.md)',
+        '`alter role` (docs/operate/postgres.md)',
     )
   }
 }

@@ -164,7 +164,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     costs: 'a power cut may lose acknowledged records, or the whole database',
     advice:
       'set fsync = on and restart Postgres; do not keep a database that ran without it. If the storage flushes by itself: ' +
-      'TALLYSTICK_DATABASE_ACCEPT=fsync (docs/databases.md)',
+      'TALLYSTICK_DATABASE_ACCEPT=fsync (docs/operate/postgres.md)',
   },
   full_page_writes: {
     isMet: isOn,
@@ -172,7 +172,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     costs: 'a page that was half written at a power cut stays damaged',
     advice:
       'set full_page_writes = on and reload Postgres; if the file system writes whole pages (ZFS): ' +
-      'TALLYSTICK_DATABASE_ACCEPT=full_page_writes (docs/databases.md)',
+      'TALLYSTICK_DATABASE_ACCEPT=full_page_writes (docs/operate/postgres.md)',
   },
   data_sync_retry: {
     isMet: isOff,
@@ -214,7 +214,7 @@ export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> 
     const found = missing.flatMap((guard) => kind.exec(guard)?.[1] ?? [])
     return found.length === 0 ? [] : [advise(found.slice(0, GUARDS_SHOWN_MAX))]
   })
-  return { detail: shown + more, advice: `${advice.join('; ')} (docs/databases.md#guards)` }
+  return { detail: shown + more, advice: `${advice.join('; ')} (docs/operate/postgres.md#guards)` }
 }
 
 /**
@@ -247,4 +247,4 @@ function inSql(tables: readonly string[], action: string): string {
 
 export const HANDED_ON =
   'it is reached through a pooler that hands connections on after each transaction or statement: set its pool mode to session, or ' +
-  'name Postgres itself (docs/databases.md)'
+  'name Postgres itself (docs/operate/postgres.md)'

@@ -196,7 +196,7 @@ async function silenceTriggers(client: pg.ClientBase): Promise<void> {
     if ((error as pg.DatabaseError).code !== INSUFFICIENT_PRIVILEGE) throw error
     throw new Error(
       'this login may not set session_replication_role: as superuser, ' +
-        '`grant set on parameter session_replication_role to tallystick_owner` (docs/scale.md)',
+        '`grant set on parameter session_replication_role to tallystick_owner` (docs/operate/capacity.md#moving-a-ledger)',
     )
   }
 }

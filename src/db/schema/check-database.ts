@@ -27,7 +27,7 @@ export async function checkDatabase(
   waitMs: number,
 ): Promise<Pooler> {
   if (database.isUnverified)
-    log.warn({}, `the database ${database.where} does not prove who it is: docs/databases.md, sslmode`)
+    log.warn({}, `the database ${database.where} does not prove who it is: docs/operate/postgres.md, sslmode`)
   const look = async () => {
     await database.prepare()
     const pooler = await refusePooler(pool, database)

@@ -79,7 +79,7 @@ export async function migrate(options: {
     if (turnedOn > 0)
       tell(
         `triggers that were off are on again (${turnedOn}): audit each ledger, for what was written meanwhile was not checked ` +
-          '(docs/databases.md#guards)',
+          '(docs/operate/postgres.md#guards)',
       )
     await installJobQueues(client, logins.worker)
     return applied
@@ -231,13 +231,13 @@ async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migrat
     if (!migration) {
       throw new Error(
         `the database's schema (migration ${version}) is newer than this version of Tallystick, and does not serve it: ` +
-          'run the version that migrated it, or the one before that (docs/upgrading.md)',
+          'run the version that migrated it, or the one before that (docs/operate/operations.md#upgrading)',
       )
     }
     if (migration.sha256 !== sha256) {
       throw new Error(
         `migrations/${migration.name} is not the file that the database was migrated with: a database of a development version is ` +
-          'not upgraded (docs/upgrading.md)',
+          'not upgraded (docs/operate/operations.md#upgrading)',
       )
     }
   }

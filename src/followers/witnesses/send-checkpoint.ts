@@ -89,7 +89,7 @@ export async function sendCheckpoint(
     if (seen < cosignedSize)
       log.error(
         { witness: key?.name, ledger: formatId('led', ledgerId), cosigned: cosignedSize, seen },
-        'a witness has forgotten what it cosigned: do not count on it (docs/runbooks/witness-behind.md)',
+        'a witness has forgotten what it cosigned: do not count on it (docs/runbooks/verification.md#a-witness-does-not-cosign)',
       )
     oldSize = seen
   }

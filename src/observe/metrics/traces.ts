@@ -26,7 +26,10 @@ export function makeTraceObserver(
       part.lost[reason] += spans
       if (performance.now() < quietUntilMs) return
       quietUntilMs = performance.now() + TRACE_LOSS_LOG_EVERY_MS
-      log.warn({ ...(error && { err: error }), reason, spans }, 'spans were lost: see docs/tracing.md')
+      log.warn(
+        { ...(error && { err: error }), reason, spans },
+        'spans were lost: see docs/operate/observe.md#traces',
+      )
     },
   }
 }

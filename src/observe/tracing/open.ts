@@ -16,5 +16,6 @@ export async function openTracing(
 
 /** Logs ignored variables. They are usually set for all programs of a cluster, and not meant for this one. */
 export function warnOfIgnored(ignored: readonly Ignored[], log: Pick<Logger, 'warn'>): void {
-  for (const each of ignored) log.warn(each, 'a variable of OpenTelemetry is ignored: see docs/tracing.md')
+  for (const each of ignored)
+    log.warn(each, 'a variable of OpenTelemetry is ignored: see docs/operate/observe.md#traces')
 }

@@ -91,7 +91,11 @@ test('an operator’s command says it too, because the owner’s password goes t
   from('postgres://owner:hush@db.example/ledgers?sslmode=require')
   assert.deepEqual(
     error.mock.calls.map(({ arguments: said }) => said),
-    [['the database owner@db.example:5432/ledgers does not prove who it is: docs/databases.md, sslmode']],
+    [
+      [
+        'the database owner@db.example:5432/ledgers does not prove who it is: docs/operate/postgres.md, sslmode',
+      ],
+    ],
   )
 })
 

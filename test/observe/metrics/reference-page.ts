@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-const PAGE = resolve(import.meta.dirname, '../../../docs/metrics.md')
+const PAGE = resolve(import.meta.dirname, '../../../docs/operate/observe.md')
 
 export type Documented = {
   readonly name: string
@@ -18,7 +18,9 @@ export function readReferencePage(): Documented[] {
     .split(/^## /m)
     .slice(1)
     .flatMap((section) => {
-      const processes = /\(([a-z, ]+)\)/.exec(section.split('\n')[0]!)?.[1] ?? ''
+      const processes = /\(([a-z, ]+)\)/.exec(section.split('\n')[0]!)?.[1]
+      // The sections on traces are about no metric.
+      if (processes === undefined) return []
       const rows = section.split('\n').filter((line) => line.startsWith('| `'))
       return rows.map((row) => {
         const [, name, type, labels] = row.split('|').map((cell) => cell.trim())

@@ -6,9 +6,13 @@ import { EXIT } from '../../../cli/exit-codes.ts'
 
 const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8')
 const runbooks = globSync('docs/runbooks/*.md', { cwd: new URL('../../..', import.meta.url) })
-const pages = ['docs/cli.md', 'README.md', 'docs/gated-records.md', 'docs/operations.md', ...runbooks].map(
-  (path) => [path, readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')] as const,
-)
+const pages = [
+  'docs/cli.md',
+  'README.md',
+  'docs/gated-records.md',
+  'docs/operate/operations.md',
+  ...runbooks,
+].map((path) => [path, readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')] as const)
 
 function tableUnder(heading: string): string[] {
   const section = page.slice(page.indexOf(heading))

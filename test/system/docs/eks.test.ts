@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import { blockWith, markedBlocks } from './marked-blocks.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..')
-const blocks = markedBlocks('docs/eks.md')
+const blocks = markedBlocks('docs/operate/eks.md')
 
 test('every block of the way on EKS says how far it was tried', () => {
-  const text = readFileSync(join(PROJECT, 'docs/eks.md'), 'utf8')
+  const text = readFileSync(join(PROJECT, 'docs/operate/eks.md'), 'utf8')
   assert.equal(blocks.length, text.match(/^```\w+$/gm)!.length)
   const unmarked = blocks.filter(({ mark }) => mark === null).map(({ text }) => text.split('\n')[0])
   assert.deepEqual(unmarked, [])

@@ -25,7 +25,7 @@ const MASTER = `
   create role rds_iam;
   grant rds_iam to master with admin option`
 
-const blocks = markedBlocks('docs/eks.md')
+const blocks = markedBlocks('docs/operate/eks.md')
 const block = (language: string, part: string) => blockWith(blocks, language, part)
 
 /**

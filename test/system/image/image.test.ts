@@ -55,7 +55,7 @@ test('a builder gets the sources and nothing else: no secret, no data, no histor
     ],
     ...[
       'test/run.ts',
-      'docs/image.md',
+      'docs/operate/image.md',
       'sdk/README.md',
       'bench/results/x.json',
       'values.yaml',

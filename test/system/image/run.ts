@@ -1,7 +1,7 @@
 /*
  * npm run drill -- image
  *
- * Lints the Dockerfile, builds it where an engine runs and tries its commands, and walks docs/eks.md: each pod that the chart renders runs
+ * Lints the Dockerfile, builds it where an engine runs and tries its commands, and walks docs/operate/eks.md: each pod that the chart renders runs
  * as a process of this checkout. Without an engine, or without Helm, it says what it left out.
  */
 import { spawnSync } from 'node:child_process'
@@ -26,11 +26,12 @@ const engine = ENGINES.find((name) => spawnSync(name, ['info']).status === 0)
 if (engine === undefined) console.log('skip the image is not built: no container engine runs here')
 else await step(`build and run, by ${engine}`, async () => buildAndRun(engine))
 const helm = findGoTool('helm4')
-if (helm === null) console.log('skip docs/eks.md: there is no Helm; npm run drill -- chart builds one')
+if (helm === null)
+  console.log('skip docs/operate/eks.md: there is no Helm; npm run drill -- chart builds one')
 else {
   mkdirSync(dir, { recursive: true })
-  await step('docs/eks.md', () => walkEks(helm, join(dir, 'eks')))
-  await step('docs/eks.md, without passwords', () => migrateForIam(helm, join(dir, 'iam')))
+  await step('docs/operate/eks.md', () => walkEks(helm, join(dir, 'eks')))
+  await step('docs/operate/eks.md, without passwords', () => migrateForIam(helm, join(dir, 'iam')))
 }
 process.exit(failures === 0 ? 0 : 1)
 

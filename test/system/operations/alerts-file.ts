@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
+import { headingId } from '../../../tools/site/heading-id.ts'
 
 const PROJECT_DIR = resolve(import.meta.dirname, '../../..')
 export const ALERTS_FILE = join(PROJECT_DIR, 'helm/tallystick/files/alerts.yaml')
@@ -25,8 +26,14 @@ export function readAlerts(): Alert[] {
   return readRules().filter((rule): rule is Alert => rule.alert !== undefined)
 }
 
-/** TallystickNoWorker → no-worker.md */
-export function pageOf(alert: string): string {
-  const words = alert.replace(/^Tallystick/, '').match(/[A-Z][a-z]*/g) ?? []
-  return `${words.join('-').toLowerCase()}.md`
+/** The section of `runbook`, such as worker.md#jobs-were-given-up: from its heading to the next one of its level. Null: there is none. */
+export function runbookSection(runbook: string): { readonly title: string; readonly text: string } | null {
+  const [, page, anchor] = /^([a-z-]+\.md)#([a-z-]+)$/.exec(runbook) ?? []
+  if (page === undefined || !existsSync(join(RUNBOOKS_DIR, page))) return null
+  const sections = readFileSync(join(RUNBOOKS_DIR, page), 'utf8').split(/^## /m).slice(1)
+  for (const section of sections) {
+    const [title, ...lines] = section.split('\n')
+    if (headingId(title!) === anchor) return { title: title!, text: lines.join('\n') }
+  }
+  return null
 }

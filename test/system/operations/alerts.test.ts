@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CASES } from './alert-cases.ts'
-import { pageOf, RUNBOOKS_DIR, readAlerts, readRules } from './alerts-file.ts'
+import { RUNBOOKS_DIR, readAlerts, readRules, runbookSection } from './alerts-file.ts'
 import { findStrangers } from './promql.ts'
 import { expand, nameOf, SITUATIONS } from './real-life.ts'
 import { ruleTests } from './rule-tests.ts'
@@ -39,39 +39,46 @@ test('what no process has is found', () => {
   ])
 })
 
-test('every alert says how bad it is, what was found, and which page is its own', () => {
+test('every alert says how bad it is, what was found, and which section of the runbooks is its own', () => {
   for (const { alert, labels, annotations } of ALERTS) {
     assert.match(alert, /^Tallystick([A-Z][a-z]+)+$/)
     assert.match(labels['severity']!, /^(page|ticket)$/, alert)
     assert.match(annotations['summary']!, /^[A-Z][^.{]+$/, alert)
     assert.match(annotations['description']!, /\$value/, alert)
-    assert.equal(annotations['runbook'], pageOf(alert))
+    assert.ok(runbookSection(annotations['runbook']!), `${alert}: there is no ${annotations['runbook']}`)
   }
 })
 
-test('every alert has a page with what one looks for at night, and every page an alert', () => {
-  const pages = readdirSync(RUNBOOKS_DIR).filter((name) => name !== 'README.md')
-  assert.deepEqual(pages.sort(), NAMES.map(pageOf).sort())
+test('every alert has one section with what one looks for at night, and no section is of two alerts', () => {
+  const runbooks = NAMES.map((name) => [...runbooksOf(name)])
+  assert.ok(runbooks.every(({ length }) => length === 1))
+  assert.equal(new Set(runbooks.flat()).size, NAMES.length)
   for (const name of NAMES) {
-    const text = readFileSync(join(RUNBOOKS_DIR, pageOf(name)), 'utf8')
+    const { text } = runbookSection(runbooksOf(name)[0]!)!
     assert.deepEqual(
-      [...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title),
-      ['Look first', 'Causes and remedies', 'It is over when', 'Losses'],
+      [...text.matchAll(/^\*\*(Check first|Causes|Over when|Lost)\*\*/gm)].map(([, label]) => label),
+      ['Check first', 'Causes', 'Over when', 'Lost'],
       name,
     )
-    const [, alert, severity] = /^# .+\n\n`(\w+)`(?:, |: )(page|ticket)/.exec(text) ?? []
-    assert.deepEqual([alert, severity], [name, severitiesOf(name)[0]])
+    const [, alert, severity] = /^\n`(\w+)`(?:, |[:.] )(page|ticket)/i.exec(text) ?? []
+    assert.deepEqual([alert, severity?.toLowerCase()], [name, severitiesOf(name)[0]])
   }
 })
 
-test('the index has every page with its title, how bad it is, and its alert, pages first', () => {
+test('every page of the runbooks has a section of an alert', () => {
+  const pages = readdirSync(RUNBOOKS_DIR).filter((name) => name !== 'README.md')
+  const led = NAMES.flatMap(runbooksOf).map((runbook) => runbook.split('#')[0])
+  assert.deepEqual(pages.sort(), [...new Set(led)].sort())
+})
+
+test('the index has every section with its title, how bad it is, and its alert, pages first', () => {
   const index = readFileSync(join(RUNBOOKS_DIR, 'README.md'), 'utf8')
   const rows = [...index.matchAll(/^\| \[(.+)\]\((.+)\) \| (.+) \| `(.+)` \|$/gm)].map((match) =>
     match.slice(1),
   )
   const expected = NAMES.map((name) => {
-    const title = /^# (.+)$/m.exec(readFileSync(join(RUNBOOKS_DIR, pageOf(name)), 'utf8'))![1]!
-    return [title, pageOf(name), severitiesOf(name).join(', '), name]
+    const [runbook] = runbooksOf(name)
+    return [runbookSection(runbook!)!.title, runbook!, severitiesOf(name).join(', '), name]
   })
   assert.deepEqual(rows.toSorted(byAlert), expected.toSorted(byAlert))
   const firstTicket = rows.findIndex(([, , severity]) => severity === 'ticket')
@@ -102,6 +109,11 @@ test("series are read in promtool's notation", () => {
 
 function severitiesOf(name: string): string[] {
   return [...new Set(ALERTS.filter(({ alert }) => alert === name).map(({ labels }) => labels['severity']!))]
+}
+
+function runbooksOf(name: string): string[] {
+  const own = ALERTS.filter(({ alert }) => alert === name)
+  return [...new Set(own.map(({ annotations }) => annotations['runbook']!))]
 }
 
 function byAlert(one: readonly string[], other: readonly string[]): number {

@@ -9,7 +9,7 @@ export type DashboardPanel = {
   readonly title: string
   readonly description?: string
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
-  readonly links?: readonly { readonly url: string }[]
+  readonly links?: readonly { readonly url: string; readonly title: string }[]
   readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[]
 }
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { RUNBOOKS_DIR } from './alerts-file.ts'
+import { runbookSection } from './alerts-file.ts'
 import { readDashboard } from './dashboard-file.ts'
 import { findStrangers } from './promql.ts'
 
@@ -20,12 +18,13 @@ test('every panel asks for what processes answer, by labels that they have', () 
   }
 })
 
-test('every panel says what is normal or what it shows, and its links lead to pages', () => {
+test('every panel says what is normal or what it shows, and its links lead to sections of the runbooks, by their titles', () => {
   for (const { title, description = '', links = [] } of PANELS) {
     assert.match(description, /^.{15,}\.$/, title)
-    for (const { url } of links) {
-      const [, page] = /^\$\{runbooks\}\/([a-z-]+\.md)$/.exec(url) ?? []
-      assert.ok(page && existsSync(join(RUNBOOKS_DIR, page)), url)
+    for (const { url, title: linkTitle } of links) {
+      const [, runbook] = /^\$\{runbooks\}\/(.+)$/.exec(url) ?? []
+      const section = runbookSection(runbook ?? '')
+      assert.equal(linkTitle, `Runbook: ${section?.title}`, url)
     }
   }
 })

@@ -28,11 +28,11 @@ test('what the operator is given to paste into psql shows who writes most, who h
   )
 
   const queries = new Map(globSync('*.md', { cwd: RUNBOOKS_DIR }).map((page) => [page, sqlOf(page)] as const))
-  const [busiest] = queries.get('requests-refused.md')!
+  const [busiest] = queries.get('requests.md')!
   const [most] = await app.sql(busiest!)
   assert.equal(most!['name'], 'tests')
   assert.ok(Number(most!['entries_per_second']) > 0)
-  const [endpoints, attempts] = queries.get('webhook-deliveries-dead.md')!
+  const [endpoints, attempts] = queries.get('webhooks.md')!
   const found = await app.sql(endpoints!)
   assert.deepEqual(
     found.map(({ url, state, reason, behind, failures }) => [url, state, reason, behind, failures]),
@@ -49,9 +49,9 @@ test('what the operator is given to paste into psql shows who writes most, who h
       ['503', '1'],
     ],
   )
-  await assertFailingPeer(app, queries.get('peer-fails.md')![0]!)
-  await assertWaiting(app, queries.get('no-database.md')![0]!)
-  await assertArchivedAnew(app, queries.get('archive-fails.md')![0]!)
+  await assertFailingPeer(app, queries.get('peers.md')![0]!)
+  await assertWaiting(app, queries.get('database.md')![0]!)
+  await assertArchivedAnew(app, queries.get('documents.md')![0]!)
   assert.equal([...queries.values()].flat().length, 6)
 })
 
