@@ -40,9 +40,9 @@ type Route = { readonly name: string } & Operation
 if (import.meta.main) {
   const openApi = await readOpenApi()
   const files = {
-    'docs/access.md': accessPage(listRoutes(openApi)),
-    'docs/errors.md': errorsPage(),
-    'docs/lifecycle.md': page('Lifecycle', lifecyclePage()),
+    'docs/reference/access.md': accessPage(listRoutes(openApi)),
+    'docs/reference/errors.md': errorsPage(),
+    'docs/reference/lifecycle.md': page('Lifecycle', lifecyclePage()),
     'docs/reference/kinds.json': kindsFile(),
     [RULES]: withTables(readFileSync(join(ROOT, RULES), 'utf8')),
     'helm/tallystick/README.md': chartPage(),
@@ -108,7 +108,7 @@ function accessPage(routes: Route[]): string {
     const orNone = route.security.some((one) => Object.keys(one).length === 0)
     return [
       ...scopesOf(route).map((scope) => `\`${scope}\`${scope === own ? ' ¹' : ''}`),
-      ...(orNone ? ['none if the ledger is [public](formats/tiles.md#who-may-read)'] : []),
+      ...(orNone ? ['none if the ledger is [public](../formats/tiles.md#who-may-read)'] : []),
     ].join(', ')
   }
   const byScope = SCOPES.map((scope) => {
@@ -162,7 +162,7 @@ function errorsPage(): string {
 \`application/problem+json\` (RFC 9457). Programs look at \`code\`, which is stable; \`type\` is a name, with nothing to fetch
 behind it. The list goes a request's way: the request
 itself, its caller, its body, what that names, the state of things, the server. Where several apply, one is answered; which one is no promise.
-[A request was refused](operations.md#a-request-was-refused) says who decides what, and where an operator sees it.
+[A request was refused](../operations.md#a-request-was-refused) says who decides what, and where an operator sees it.
 
 | Code | Status | Meaning | Retry | What to do |
 |---|---|---|---|---|

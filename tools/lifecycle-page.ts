@@ -5,7 +5,7 @@ type Transition = (typeof LIFECYCLE)[number]
 /** docs/lifecycle.md below its title, from the table by which steps are decided, stored and verified. */
 export function lifecyclePage(): string {
   return `Look up every state and step of a record: anything else is refused. The same rows decide in the server (\`src/proof/statement/kinds.ts\`) and in
-the database (\`record_transitions\`), and a verifier rebuilds every state by them. [gated-records.md](gated-records.md) tells the story.
+the database (\`record_transitions\`), and a verifier rebuilds every state by them. [gated-records.md](../guides/gated-records.md) tells the story.
 
 \`\`\`mermaid
 stateDiagram-v2
@@ -22,7 +22,7 @@ ${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}
 - The agent under **Who** is the one of the API key, or the one that it names in \`onBehalfOf\`. The worker signs as \`system\`, and only the worker's login
   may write its events.
 - The performer may be an agent of another ledger that the record is shared with. It takes its steps at its own server, and they are steps
-  of the record once this ledger's chain has taken them ([federation](formats/federation.md#steps-of-a-remote-performer)).
+  of the record once this ledger's chain has taken them ([federation](../formats/federation.md#steps-of-a-remote-performer)).
 - \`record-activated\` and \`completion-submitted\` come before the record's deadline, \`record-expired\` after it, by the database's clock.
 - \`revision-requested\` comes at most \`maxRevisions\` times, and not where the gate is \`auto\`.
 - A record's state and terms allow every event that its \`nextEvents\` names, for those whose step it is; the clock then says whether it is in time.`

@@ -34,8 +34,8 @@ const VERSIONED: Readonly<Record<string, readonly [before: string, after: string
   'README.md': ['tallystick-sdk-', '.tgz'],
   'sdk/README.md': ['tallystick-sdk-', '.tgz'],
   'cli/README.md': ['tallystick-', '.tgz'],
-  'docs/guide.md': ['-', '.tgz'],
-  'docs/cli.md': ['tallystick-', '.tgz'],
+  'docs/start/guide.md': ['-', '.tgz'],
+  'docs/reference/cli.md': ['tallystick-', '.tgz'],
   'docs/image.md': ['tallystick:', ' .'],
 }
 const UNRELEASED = '## [Unreleased]\n'

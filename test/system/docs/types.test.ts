@@ -9,7 +9,7 @@ import { FORMATS } from '../../../src/ledgers/types/schema/formats.ts'
 import { KEYWORDS } from '../../../src/ledgers/types/schema/schema-keywords.ts'
 import { limits } from '../../helpers/limits.ts'
 
-const page = readFileSync(new URL('../../../docs/types.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/guides/types.md', import.meta.url), 'utf8')
 
 test('the page lists every keyword that is taken, and no other', () => {
   const table = page.split('## Schema keywords')[1]!.split('\n- ')[0]!
