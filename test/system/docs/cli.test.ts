@@ -6,9 +6,14 @@ import { EXIT } from '../../../cli/exit-codes.ts'
 
 const page = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8')
 const runbooks = globSync('docs/runbooks/*.md', { cwd: new URL('../../..', import.meta.url) })
-const pages = ['docs/reference/cli.md', 'README.md', 'docs/guides/gated-records.md', 'docs/operations.md', ...runbooks].map(
-  (path) => [path, readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')] as const,
-)
+const pages = [
+  'docs/reference/cli.md',
+  'README.md',
+  'docs/start/tour.md',
+  'docs/guides/gated-records.md',
+  'docs/operations.md',
+  ...runbooks,
+].map((path) => [path, readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')] as const)
 
 function tableUnder(heading: string): string[] {
   const section = page.slice(page.indexOf(heading))
