@@ -60,8 +60,7 @@ function whoseStep({ from, kind, outcome }: Transition): string {
   if (kind === 'record-notarized') return 'any writer'
   if (kind === 'record-created') return 'the creator, who is the principal'
   const whose = WHOSE[STEP_PARTIES[kind as StepKind]]
-  if (kind === 'record-activated')
-    return `${whose}; if none is named, any agent except the principal`
+  if (kind === 'record-activated') return `${whose}; if none is named, any agent except the principal`
   const isRules = (from === 'VERIFIED') === (outcome === 'accept')
   if (kind === 'verdict-rendered' && isRules) return `${whose}; the worker if the gate is \`auto\``
   return whose

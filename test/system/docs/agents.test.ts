@@ -34,5 +34,8 @@ test('the configurations of MCP clients start the proxy, with a command or the U
 })
 
 test('the settings of the coding agent are those that the hook prints', () => {
-  assert.equal(blocksOf(pageOf('integrations/hooks.md'))[0], settingsOf("tallystick hook --framework 'claude-code'"))
+  assert.equal(
+    blocksOf(pageOf('integrations/hooks.md'))[0],
+    settingsOf("tallystick hook --framework 'claude-code'"),
+  )
 })
