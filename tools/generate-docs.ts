@@ -1,7 +1,7 @@
 /*
  * npm run docs [-- --check]
  *
- * Writes what the application itself knows best: docs/{access,errors,lifecycle}.md, docs/reference/kinds.json and the database's copy of it,
+ * Writes what the application itself knows best: docs/reference/{access,errors,lifecycle}.md and kinds.json and the database's copy of it,
  * sdk/generated, knowledge of the server for the client in Python and samples of every member for its tests, and the chart's README, of its
  * values. With --check it writes nothing and fails where a file differs.
  */
