@@ -29,7 +29,7 @@ function help(): string {
 
 ${lines.join('\n')}
 
-\`tallystick COMMAND --help\` explains a command, with examples. Full reference: docs/cli.md
+\`tallystick COMMAND --help\` explains a command, with examples. Full reference: docs/reference/cli.md
 
 ${HELP_EXIT_CODES}`
 }

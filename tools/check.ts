@@ -39,7 +39,7 @@ const steps: Step[] = [
     run: () => command(process.execPath, ['tools/dump-schema.ts', '--check']),
   },
   {
-    name: 'docs/access.md, docs/errors.md, docs/lifecycle.md, docs/reference/kinds.json, the rules in migrations/0001, sdk/generated, the chart’s README',
+    name: 'docs/reference/access.md, docs/reference/errors.md, docs/reference/lifecycle.md, docs/reference/kinds.json, the rules in migrations/0001, sdk/generated, the chart’s README',
     run: () => command(process.execPath, ['tools/generate-docs.ts', '--check']),
   },
   { name: 'README and docs', run: async () => checkDocs(ROOT).join('\n') || null },

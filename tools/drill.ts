@@ -7,7 +7,7 @@ import { type NamedScripts, runNamed } from './named-scripts.ts'
 export const DRILLS: NamedScripts = {
   adapters: {
     summary:
-      'installs the frameworks that the adapters are for, and tries the adapters and docs/guide.md with them',
+      'installs the frameworks that the adapters are for, and tries the adapters and docs/start/guide.md with them',
     scripts: [['test/system/adapters/run.ts']],
   },
   alerts: {

@@ -3,7 +3,7 @@
  *
  * Writes files derived from the code:
  *
- * - docs/{access,errors,lifecycle}.md
+ * - docs/reference/{access,errors,lifecycle}.md
  * - docs/reference/kinds.json, and the database's copy of it
  * - sdk/generated
  * - tables for the Python client, and samples of every member for its tests
@@ -46,9 +46,9 @@ type Route = { readonly name: string } & Operation
 if (import.meta.main) {
   const openApi = await readOpenApi()
   const files = {
-    'docs/access.md': accessPage(listRoutes(openApi)),
-    'docs/errors.md': errorsPage(),
-    'docs/lifecycle.md': page('Lifecycle', lifecyclePage()),
+    'docs/reference/access.md': accessPage(listRoutes(openApi)),
+    'docs/reference/errors.md': errorsPage(),
+    'docs/reference/lifecycle.md': page('Lifecycle', lifecyclePage()),
     'docs/reference/kinds.json': kindsFile(),
     [RULES]: withTables(readFileSync(join(ROOT, RULES), 'utf8')),
     'helm/tallystick/README.md': chartPage(),
@@ -114,7 +114,7 @@ function accessPage(routes: Route[]): string {
     const orNone = route.security.some((one) => Object.keys(one).length === 0)
     return [
       ...scopesOf(route).map((scope) => `\`${scope}\`${scope === own ? ' ¹' : ''}`),
-      ...(orNone ? ['none if the ledger is [public](formats/tiles.md#who-may-read)'] : []),
+      ...(orNone ? ['none if the ledger is [public](../formats/tiles.md#who-may-read)'] : []),
     ].join(', ')
   }
   const byScope = SCOPES.map((scope) => {
@@ -123,18 +123,18 @@ function accessPage(routes: Route[]): string {
   })
   return page(
     'Access',
-    `Look up here which key a route needs, and what a scope lets a key do. Any of the scopes named is enough. A route that does not say
-who may call it is refused when it is registered; \`test/http/access.test.ts\` tries every key on every route.
+    `Look up which key a route needs, and what a scope lets a key do. Any one of the scopes in a row is enough. A route
+cannot be registered without saying who may call it, and \`test/http/access.test.ts\` tries every key on every route.
 
 | Route | | Key with |
 |---|---|---|
 ${routes.map((route) => `| ${route.name} | ${route.summary} | ${keyOf(route)} |`).join('\n')}
 
-¹ With this scope alone, only records in which the key's agent is named: others are not there (404).
+¹ With only this scope, the key sees the records that name its agent. Others do not exist for it (404).
 
 ## By scope
 
-A key grants only scopes that it holds. The first key of a ledger has them all.
+A key can give another key only scopes that it has itself. The first key of a ledger has all scopes.
 
 | Scope | Routes |
 |---|---|
@@ -144,16 +144,19 @@ ${byScope.join('\n')}
 
 ## Keys that make keys
 
-A key with \`keys:manage\` makes other keys, which go on when it is gone. So:
+A key with \`keys:manage\` makes other keys, and these stay valid when it is gone. So:
 
-- **No key ends after the secret that made it** (403 \`expiry_not_held\`). Without an \`expiresAt\` it ends with that secret, or never if that has no end. The same
-  goes for a new secret by \`rotate\`: a secret that ends before the key, as those before a rotation do, gets no other. This holds for every key, whoever's agent it is.
-- **Each key says which key made it**: \`madeBy\`, as the chain says; null for those that the operator made.
-- **A key can be revoked with all that came of it**: \`POST /v1/keys/{id}/revoke\` with \`{"alsoMade":true}\`, \`client.keys.revoke(id, { alsoMade: true })\`, or
-  \`tallystick keys revoke KEY --also-made --yes\`. Revoked are those that it has made, those that they have made, and so on: each revocation is an entry of its own, up to
-  100 a request besides the key's; send it again while \`hasMore\` is true (the command does). The key may be revoked already. Other servers know a revocation within 5 s,
-  and the key could make another one meanwhile: so send it once more after that.
-- **Without \`alsoMade\` they stay valid**: an agent that leaves is not always one that is not trusted.`,
+- **No key ends after the secret that made it** (403 \`expiry_not_held\`). Without an \`expiresAt\` the new key ends with
+  that secret, or never if the secret has no end. The same holds for a new secret by \`rotate\`: a secret that ends
+  before its key (as earlier secrets do after a rotation) makes no other secret. This holds for keys of every agent.
+- **Each key names the key that made it**: \`madeBy\`, as the chain has it; null for keys that the operator made.
+- **A key can be revoked with all keys that came from it**: \`POST /v1/keys/{id}/revoke\` with \`{"alsoMade":true}\`,
+  \`client.keys.revoke(id, { alsoMade: true })\`, or \`tallystick keys revoke KEY --also-made --yes\`. This revokes the
+  keys that it made, the keys that those made, and so on. The key itself may be revoked already.
+- **Repeat such a request** while \`hasMore\` is true (the command does), because each revocation is an entry of its own,
+  at most 100 a request besides the key's. Repeat it once more after 5 s: other servers learn of a revocation within
+  5 s, and the key could make another one meanwhile.
+- **Without \`alsoMade\` the other keys stay valid**: an agent that leaves is not always distrusted.`,
   )
 }
 
@@ -164,17 +167,19 @@ function errorsPage(): string {
   )
   return page(
     'Errors',
-    `Look up the \`code\` of an error here: its meaning, whether to send the request again, and the remedy.
-\`application/problem+json\` (RFC 9457). Programs look at \`code\`, which is stable; \`type\` is a name, with nothing to fetch
-behind it. The list goes a request's way: the request
-itself, its caller, its body, what that names, the state of things, the server. Where several apply, one is answered; which one is no promise.
-[A request was refused](operations.md#a-request-was-refused) says who decides what, and where an operator sees it.
+    `Look up the \`code\` of an error: its meaning, whether to send the request again, and what to do. Errors are
+\`application/problem+json\` (RFC 9457). Programs read \`code\`, which is stable. \`type\` is only a name; there is nothing
+to fetch at it.
+
+The list follows the way of a request: the request itself, its caller, its body, what the body names, the state, the
+server. If several errors apply, one is answered, and which one may change. [A request was
+refused](../operations.md#a-request-was-refused) says which part refuses, and where an operator sees it.
 
 | Code | Status | Meaning | Retry | What to do |
 |---|---|---|---|---|
 ${rows.join('\n')}
 
-*Retry*: whether the same request may succeed later; \`retryable\` in the answer. *maybe*: the answer says.`,
+*Retry*: whether the same request may succeed later. With *maybe*, \`retryable\` of the answer says.`,
   )
 }
 

@@ -109,7 +109,7 @@ function adviceTable(): string {
 ADVICE = {
 ${rows.join('\n')}
 }
-"""Advice for each error of the server (docs/errors.md)."""
+"""Advice for each error of the server (docs/reference/errors.md)."""
 `
 }
 

@@ -33,11 +33,11 @@ const VERSIONED: Readonly<Record<string, readonly [before: string, after: string
   'cli/package.json': ['"version": "', '"'],
   'python/pyproject.toml': ['version = "', '"'],
   'python/src/tallystick/__init__.py': ["__version__ = '", "'"],
-  'README.md': ['tallystick-sdk-', '.tgz'],
+  'docs/start/tour.md': ['tallystick-sdk-', '.tgz'],
   'sdk/README.md': ['tallystick-sdk-', '.tgz'],
   'cli/README.md': ['tallystick-', '.tgz'],
-  'docs/guide.md': ['-', '.tgz'],
-  'docs/cli.md': ['tallystick-', '.tgz'],
+  'docs/start/guide.md': ['-', '.tgz'],
+  'docs/reference/cli.md': ['tallystick-', '.tgz'],
   'docs/operate/image.md': ['tallystick:', ' .'],
 }
 const UNRELEASED = '## [Unreleased]\n'

@@ -12,7 +12,7 @@ export async function sdkSources(openApi: OpenApi): Promise<Record<string, strin
     'sdk/generated/operations.ts': operationTable(openApi),
     'sdk/generated/errors.ts': errorTable(),
     'sdk/generated/built-in-types.ts': `${MADE_BY}
-/** Types that every ledger has (docs/types.md). */
+/** Types that every ledger has (docs/guides/types.md). */
 export type BuiltInTypes = ${builtInTypes([...BUILT_IN_TYPES.values()])}
 `,
   }
@@ -71,7 +71,7 @@ function errorTable(): string {
     ([code, [, , , advice]]) => `  ${code}: ${JSON.stringify(advice)},`,
   )
   return `${MADE_BY}
-/** Advice for each error of the server (docs/errors.md). */
+/** Advice for each error of the server (docs/reference/errors.md). */
 export const ADVICE = {
 ${rows.join('\n')}
 } as const

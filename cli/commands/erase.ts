@@ -12,7 +12,7 @@ const USAGE = 'erase RECORD payload|evidence|values|reason --code CODE --yes'
 const HELP = `tallystick ${USAGE}
 
 Erases a document of a record, with its salt: nobody can bring it back. The chain keeps its digest, and says when it was
-erased, by whom and why, so that the ledger verifies as before (docs/erasure.md). The answer names what else of the
+erased, by whom and why, so that the ledger verifies as before (docs/guides/erasure-and-retention.md). The answer names what else of the
 record could hold the same data.
 
   --code CODE            why, as a word for programs (a-z, 0-9, _): signed, and there forever

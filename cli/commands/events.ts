@@ -11,7 +11,7 @@ import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.
 
 const HELP = `tallystick events [--events NAMES] [--types TYPES] [--after CURSOR] [--limit N]
 
-What happened in the ledger, oldest first, up to now, as webhooks and \`tallystick tail\` tell it (docs/events.md). Says on standard error
+What happened in the ledger, oldest first, up to now, as webhooks and \`tallystick tail\` tell it (docs/reference/events.md). Says on standard error
 behind which cursor to go on. Needs the scope records:read or audit:read; with records:read:own it is of the agent's own records.
 
 ${EVENT_FILTER_HELP}

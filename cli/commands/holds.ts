@@ -8,7 +8,7 @@ import { NARROW_HELP, NARROW_OPTIONS, narrowOf } from './retention.ts'
 export const holdsSet = showItem({
   usage: 'holds set CASE',
   flags: '[--type TYPE] [--agent AGENT] [--record RECORD]… | --all',
-  about: `Holds records: no document of theirs is erased, by a rule or by a request, until the hold is lifted (docs/retention.md). Records must match all
+  about: `Holds records: no document of theirs is erased, by a rule or by a request, until the hold is lifted (docs/guides/erasure-and-retention.md). Records must match all
 that is said; several holds on one add up. CASE is signed, so it must name no person. Needs a key with the scope retention:manage.`,
   options: { record: { type: 'string', multiple: true }, all: { type: 'boolean' }, ...NARROW_OPTIONS },
   optionsHelp: `${NARROW_HELP}

@@ -11,7 +11,7 @@ const HELP = `tallystick keys create NAME --scopes SCOPE,… [--agent AGENT] [--
 Makes an API key. Without --agent it belongs to the agent of its name, which is registered if there is none. Its secret is
 printed once, and never again. A key can be given only scopes that your own has. Needs a key with the scope keys:manage.
 
-  --scopes S,…     what it may do, for example records:write,records:read:own (docs/access.md has all)
+  --scopes S,…     what it may do, for example records:write,records:read:own (docs/reference/access.md has all)
   --agent AGENT    whose it is (agt_…, or its name)
   --expires-at T   refused from then on: RFC 3339, UTC
 ${SECRET_HELP}

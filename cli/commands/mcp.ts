@@ -19,7 +19,7 @@ const KEY_LOOK_MS_MAX = 5_000
 const HELP = `tallystick mcp
 
 Serves the ledger to a client of the Model Context Protocol, on standard input and output: an assistant or agent writes records, finds them,
-verifies them on this machine, and does gated work, as far as the API key may. The client starts it; docs/mcp.md has its line of configuration
+verifies them on this machine, and does gated work, as far as the API key may. The client starts it; docs/integrations/mcp.md has its line of configuration
 for the common ones. It ends when its input does.
 
   --key KID        verify_record: one of these keys (64 hex digits) must have signed the entry. Repeatable

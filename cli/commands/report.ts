@@ -19,7 +19,7 @@ const FORMATS = ['html', 'csv', 'json'] as const
 
 const HELP = `tallystick report FILE [--format html|csv|json] [--controls MAP] [--note-key VKEY | --key KID] [-o FILE]
 
-Verifies a bundle, offline, and writes a report of it: what happened, grouped by the controls of a map that you own (docs/reports.md), with plots of
+Verifies a bundle, offline, and writes a report of it: what happened, grouped by the controls of a map that you own (docs/guides/search-and-reports.md), with plots of
 volume, outcomes and denials, and the verifier's last line as its footer. A bundle that does not verify gets no report.
 
   --format html    one file to print, without scripts: by default

@@ -22,7 +22,7 @@ export function narrowOf({ type, agent }: Narrow) {
 const SET_HELP = `tallystick retention set --days N|none --basis CODE [--type TYPE] [--agent AGENT] [--yes]
 
 Sets for how long the documents of records are kept after their end. The worker then erases them, by entries that name the rule; the
-entries stay, and everything still verifies (docs/retention.md). Without --yes it shows what the rule would erase now, and sets nothing. Of all
+entries stay, and everything still verifies (docs/guides/erasure-and-retention.md). Without --yes it shows what the rule would erase now, and sets nothing. Of all
 rules about a record the longest counts. A rule lengthens the time of all records, and shortens it for those to come alone. Needs a key
 with the scope retention:manage.
 

@@ -23,7 +23,7 @@ payloads:erase, records:read.`,
 const ERASE_HELP = `tallystick subjects erase LABEL --code CODE --yes
 
 Erases all documents of a person, by the label (\`subject\`) with which its records were made: nobody can bring them back. Prints a receipt for each
-thousand documents: the entry that says what was erased, and the documents that a hold has kept (docs/erasure.md). Needs a key with the
+thousand documents: the entry that says what was erased, and the documents that a hold has kept (docs/guides/erasure-and-retention.md). Needs a key with the
 scope payloads:erase.
 
   --code CODE      why, as a word for programs (a-z, 0-9, _): signed, and there forever

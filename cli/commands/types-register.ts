@@ -8,7 +8,7 @@ import { UsageError } from '../run.ts'
 
 const HELP = `tallystick types register FILE…
 
-Registers types of records (docs/types.md), one definition in each FILE; - is standard input. A type is there for good, and never
+Registers types of records (docs/guides/types.md), one definition in each FILE; - is standard input. A type is there for good, and never
 changes: what is registered already is found to be the same, or refused. Needs a key with the scope types:write.
 
 ${OUTPUT_HELP}

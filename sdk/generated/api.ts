@@ -891,7 +891,7 @@ export interface RpcStatus {
    */
   code: number
   /**
-   * `code: detail`, as a problem document has them (docs/errors.md)
+   * `code: detail`, as a problem document has them (docs/reference/errors.md)
    */
   message: string
 }
@@ -1090,7 +1090,7 @@ export interface ApiKey {
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: as by default (docs/otlp.md)
+   * null: as by default (docs/integrations/otlp.md)
    */
   otlp: OtlpSettings | null
   /**
@@ -3138,7 +3138,7 @@ export interface PostTypesBody {
   name: string
   version: number
   /**
-   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+   * a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
    */
   payloadSchema:
     | {
@@ -3228,7 +3228,7 @@ export interface PostTypesPreviewBody {
   name: string
   version: number
   /**
-   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+   * a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
    */
   payloadSchema:
     | {
@@ -3343,7 +3343,7 @@ export interface PostKeysAnswer {
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: as by default (docs/otlp.md)
+   * null: as by default (docs/integrations/otlp.md)
    */
   otlp: OtlpSettings | null
   /**
@@ -3404,7 +3404,7 @@ export interface PostKeysByIdRevokeAnswer {
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: as by default (docs/otlp.md)
+   * null: as by default (docs/integrations/otlp.md)
    */
   otlp: OtlpSettings | null
   /**

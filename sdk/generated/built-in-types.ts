@@ -1,6 +1,6 @@
 // Made by `npm run docs` from /openapi.json; not to be edited.
 
-/** Types that every ledger has (docs/types.md). */
+/** Types that every ledger has (docs/guides/types.md). */
 export type BuiltInTypes = {
   /** digest b38b493a3bccc1a4768ae7b3e9536a71082365462aa2c7d4eefcc6ec4ced7b95 */
   "agent-action/1": {

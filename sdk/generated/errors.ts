@@ -1,6 +1,6 @@
 // Made by `npm run docs` from /openapi.json; not to be edited.
 
-/** Advice for each error of the server (docs/errors.md). */
+/** Advice for each error of the server (docs/reference/errors.md). */
 export const ADVICE = {
   not_found: "check the address, and that the id is one of the key’s ledger",
   method_not_allowed: "use one of the methods in `Allow`",

@@ -56,7 +56,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   verify: { summary: 'verify an export, a server or a database', load: () => tallystick('verify') },
   preflight: { summary: 'measure the database', load: () => tallystick('preflight') },
-  tallystick: { summary: 'the whole command line: docs/cli.md', load: () => tallystick() },
+  tallystick: { summary: 'the whole command line: docs/reference/cli.md', load: () => tallystick() },
 }
 
 /** Shells use this code for wrong usage. */

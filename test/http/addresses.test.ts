@@ -30,8 +30,8 @@ test('an address', async (t) => {
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
 
-  await t.test('is one of those that docs/access.md lists', () => {
-    const page = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8')
+  await t.test('is one of those that docs/reference/access.md lists', () => {
+    const page = readFileSync(new URL('../../docs/reference/access.md', import.meta.url), 'utf8')
     const listed = [...page.matchAll(/^\| `([A-Z]+) (\S+)` \|/gm)].map(
       ([, method, url]) => `${method} ${url}`,
     )

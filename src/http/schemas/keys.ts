@@ -55,7 +55,7 @@ const key = {
   expiresAt: instant.nullable(),
   revokedAt: instant.nullable(),
   rateLimit: rateLimit.nullable(),
-  otlp: otlpSettings.nullable().describe('null: as by default (docs/otlp.md)'),
+  otlp: otlpSettings.nullable().describe('null: as by default (docs/integrations/otlp.md)'),
   secrets: z
     .array(z.strictObject({ expiresAt: instant.nullable() }))
     .describe('one, or more while the key is rotated; none once it is revoked'),

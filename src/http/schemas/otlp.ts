@@ -21,7 +21,7 @@ export const exportRequest = z.looseObject({}).describe('an Export…ServiceRequ
 export const rpcStatus = z
   .strictObject({
     code: z.int().describe('of google.rpc.Code'),
-    message: z.string().describe('`code: detail`, as a problem document has them (docs/errors.md)'),
+    message: z.string().describe('`code: detail`, as a problem document has them (docs/reference/errors.md)'),
   })
   .meta({ id: 'RpcStatus' })
 

@@ -7,7 +7,7 @@ import { entryView, hash, instant, typeName } from './common.ts'
 const shortName = z.string().regex(/^[a-z][a-z0-9.-]{0,62}$/)
 const schema = z
   .union([z.looseObject({}), z.boolean()])
-  .describe('a JSON Schema, 2020-12, of the keywords that docs/types.md lists')
+  .describe('a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists')
 const document = z.looseObject({})
 
 /** src/ledgers/types/rules/rules.ts checks rules, and reports faults more precisely. */

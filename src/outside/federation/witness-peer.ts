@@ -87,7 +87,8 @@ async function judge(
   const note = signed && `${signed.note.text}\n${linesOf(signed.note.signatures, logKey)}`
   const forks = signed !== null && isFork(seen, signed.tree)
   const named = { ledger: request.ledger, peer: request.peer }
-  if (forks) log.warn(named, 'a peer has signed two trees of one size: both are kept (docs/federation.md)')
+  if (forks)
+    log.warn(named, 'a peer has signed two trees of one size: both are kept (docs/guides/federation.md)')
   else if (refusal?.status === 422) log.warn(named, `a peer's checkpoint was not cosigned: ${refusal.reason}`)
   await keepPeerWitness(client, request, {
     remote: witness === null || witness === remoteKey ? null : remoteOf(witness, origin),

@@ -48,7 +48,7 @@ export function requireAgentSigned(
   if (!agentSigned || isSigned) return
   throw new ApiError(
     'agent_signature_required',
-    `${name} takes only what agents have signed themselves: register a signing key of the agent, and have the SDK sign with it (docs/api.md)`,
+    `${name} takes only what agents have signed themselves: register a signing key of the agent, and have the SDK sign with it (docs/reference/api.md)`,
     { members: { ...members, recordType: name } },
   )
 }

@@ -9,11 +9,13 @@ import { shellBlocks } from '../../system/docs/shell-blocks.ts'
 
 const run = promisify(execFile)
 
-test('who pastes what docs/erasure.md gives erases all of a record', async (t) => {
+test('who pastes what docs/guides/erasure-and-retention.md gives erases all of a record', async (t) => {
   const app = await lendGatedApp(t)
   const { id } = await makePersonalGated(app)
   const url = await app.app.listen({ host: '127.0.0.1', port: 0 })
-  const text = shellBlocks('docs/erasure.md').join('').replaceAll('http://localhost:3000', url)
+  const text = shellBlocks('docs/guides/erasure-and-retention.md')
+    .join('')
+    .replaceAll('http://localhost:3000', url)
   const env = { PATH: process.env['PATH'], TALLYSTICK_API_KEY: app.ledger.key.key, RECORD: id }
   const lines = (await run('bash', ['-ec', text], { env })).stdout.trimEnd().split('\n')
   const [problem, ...answers] = lines.map((line) => JSON.parse(line)).reverse()

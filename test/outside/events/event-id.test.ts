@@ -39,7 +39,7 @@ test('events that differ in anything have other ids', () => {
   )
 })
 
-test('an event’s id is the one that docs/events.md says', () => {
+test('an event’s id is the one that docs/reference/events.md says', () => {
   const ledgerId = Buffer.alloc(16, 1)
   const seq = Buffer.alloc(8)
   seq.writeBigUInt64BE(41n)

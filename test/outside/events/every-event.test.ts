@@ -8,10 +8,10 @@ import type { LedgerEvent } from '../../../sdk/generated/api.ts'
 import { webhookEvent } from '../../../src/http/schemas/events.ts'
 import { EVENT_TYPES, NOTICE_TYPES } from '../../../src/outside/events/event-types.ts'
 
-const PAGE = join(resolve(import.meta.dirname, '..', '..', '..'), 'docs', 'webhooks.md')
+const PAGE = join(resolve(import.meta.dirname, '..', '..', '..'), 'docs', 'guides', 'webhooks.md')
 const TYPES = [...EVENT_TYPES, ...NOTICE_TYPES]
 
-test('every event has its row in docs/webhooks.md, and the page names no other one', () => {
+test('every event has its row in docs/guides/webhooks.md, and the page names no other one', () => {
   const [, list] = /^## Events$([\s\S]*?)^(?=```|## )/m.exec(readFileSync(PAGE, 'utf8'))!
   const rows = list!.split('\n').flatMap((line) => /^\| (`[^|]*)\|/.exec(line)?.[1] ?? [])
   const named = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name!))

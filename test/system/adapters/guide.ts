@@ -16,7 +16,7 @@ type Peers = { readonly peerDependencies: Readonly<Record<string, string>> }
 
 /** Blocks of docs/guide.md: install lines, and programs with the line that runs each. */
 export function readGuide(): { readonly installs: readonly string[]; readonly programs: readonly string[] } {
-  const blocks = shellBlocks('docs/guide.md')
+  const blocks = shellBlocks('docs/start/guide.md')
   return {
     installs: blocks.filter((block) => block.startsWith('npm install ')),
     programs: blocks.filter((block) => block.startsWith('cat > ')),

@@ -26,7 +26,7 @@ await step('npm run pack -- --adapters, in a clean clone', async () => {
   await makeCleanClone(clone)
   await node(['tools/pack.ts', '--adapters'], clone)
 })
-await step('docs/guide.md, with the packages as they are installed', useGuide)
+await step('docs/start/guide.md, with the packages as they are installed', useGuide)
 await step('the SDK is built', async () => void (await buildSdk()))
 await step('types (tsc)', () => node(['node_modules/typescript/bin/tsc', '-p', 'adapters']))
 await step('tests', () => node(['test/run.ts', ...globSync('adapters/test/*.test.ts', { cwd: ROOT }).sort()]))

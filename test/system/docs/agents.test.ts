@@ -15,7 +15,7 @@ type Configuration = {
 }
 
 test('the configurations of MCP clients start the proxy, with a command or the URL of a server', () => {
-  const servers = blocksOf(pageOf('mcp-proxy.md')).flatMap((block) => {
+  const servers = blocksOf(pageOf('integrations/mcp-proxy.md')).flatMap((block) => {
     const { mcpServers, servers } = JSON.parse(block) as Configuration
     return Object.values({ ...mcpServers, ...servers })
   })
@@ -34,5 +34,8 @@ test('the configurations of MCP clients start the proxy, with a command or the U
 })
 
 test('the settings of the coding agent are those that the hook prints', () => {
-  assert.equal(blocksOf(pageOf('hooks.md'))[0], settingsOf("tallystick hook --framework 'claude-code'"))
+  assert.equal(
+    blocksOf(pageOf('integrations/hooks.md'))[0],
+    settingsOf("tallystick hook --framework 'claude-code'"),
+  )
 })

@@ -5,7 +5,7 @@ import { readOpenApi } from '../../../tools/generate-docs.ts'
 import type { OpenApi, Schema } from '../../../tools/open-api.ts'
 import { limits } from '../../helpers/limits.ts'
 
-const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8')
 
 test('the limits on the page are the limits in the code', () => {
   const kib = (bytes: number) => (bytes >= 1 << 20 ? `${bytes >> 20} MiB` : `${bytes >> 10} KiB`)
@@ -23,7 +23,7 @@ test('the limits on the page are the limits in the code', () => {
     `| Tolerances of a gated record, in canonical form | ${kib(limits.TOLERANCES_BYTES_MAX)} |`,
     `| Reason, in characters | ${limits.REASON_CHARS_MAX.toLocaleString('en')} |`,
   ]) {
-    assert.ok(page.includes(row), `docs/api.md lacks ${row}`)
+    assert.ok(page.includes(row), `docs/reference/api.md lacks ${row}`)
   }
 })
 

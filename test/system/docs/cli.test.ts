@@ -4,12 +4,13 @@ import { test } from 'node:test'
 import { COMMANDS, findCommand } from '../../../cli/commands.ts'
 import { EXIT } from '../../../cli/exit-codes.ts'
 
-const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8')
 const runbooks = globSync('docs/runbooks/*.md', { cwd: new URL('../../..', import.meta.url) })
 const pages = [
-  'docs/cli.md',
+  'docs/reference/cli.md',
   'README.md',
-  'docs/gated-records.md',
+  'docs/start/tour.md',
+  'docs/guides/gated-records.md',
   'docs/operate/operations.md',
   ...runbooks,
 ].map((path) => [path, readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')] as const)

@@ -14,7 +14,7 @@ const BETWEEN_BLOCKS = '\u001e'
 test('who pastes the guide to federation shares a record, and proves it', async (t) => {
   const [acme, bolt] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const dir = temporaryDir()
-  const script = shellBlocks('docs/federation.md')
+  const script = shellBlocks('docs/guides/federation.md')
     .map((text) =>
       text
         .replaceAll('http://localhost:3000', acme.url)

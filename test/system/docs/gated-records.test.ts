@@ -18,7 +18,7 @@ test('who pastes the guide to gated records sees what it says', async () => {
   })
   try {
     const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-    const outputs = await pasteAll(shellBlocks('docs/gated-records.md'), (text) =>
+    const outputs = await pasteAll(shellBlocks('docs/guides/gated-records.md'), (text) =>
       text
         .replaceAll('http://localhost:3000', started.url)
         .replaceAll('tly_…', key)
@@ -79,7 +79,7 @@ const lastLine = (output: string | undefined) => output!.split('\n').at(-1)!
 
 /** The text on the page that begins so; the page says it in one line. */
 function isOnPage(start: string, wanted: string | undefined): string {
-  const page = readFileSync(join(PROJECT_DIR, 'docs', 'gated-records.md'), 'utf8')
+  const page = readFileSync(join(PROJECT_DIR, 'docs', 'guides', 'gated-records.md'), 'utf8')
   const found = page.split('`').find((text) => text.startsWith(start) && text === wanted)
   return found ?? `no \`${start}…\` on the page is ${wanted}`
 }

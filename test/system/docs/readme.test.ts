@@ -13,7 +13,7 @@ const run = promisify(execFile)
 /** From `npm start` to the last line; a newcomer reads in between. */
 const NEWCOMER_MS_MAX = 10 * 60_000
 
-test('a newcomer who pastes the README block by block gets from npm start to a verified record', async (t) => {
+test('a newcomer who pastes the README and the tour block by block gets from npm start to a verified record', async (t) => {
   const startedAt = Date.now()
   const dataDir = temporaryDir()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
@@ -21,11 +21,13 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
   tell(t, startedAt, 'npm start')
   try {
     const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-    const [start, notarize, verify, proof, project, agent, curl, gated, restart, receiver, ...others] =
-      shellBlocks('README.md')
+    const [start, notarize, verify, ...others] = shellBlocks('README.md')
     assert.equal(start, 'npm start\n')
+    assert.deepEqual(others, [])
+    const [proof, project, agent, curl, gated, restart, receiver, ...examples] =
+      shellBlocks('docs/start/tour.md')
     // The example has servers of its own: test/system/examples/federation runs it.
-    assert.deepEqual(others, ['npm run example -- federation\n', 'npm test\n'])
+    assert.deepEqual(examples, ['npm run example -- federation\n'])
 
     const shell = openShell(t, { dataDir, url: started.url, key })
     const [record, ...listed] = lines(await shell.paste(notarize))

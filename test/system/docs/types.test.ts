@@ -9,7 +9,9 @@ import { FORMATS } from '../../../src/ledgers/types/schema/formats.ts'
 import { KEYWORDS } from '../../../src/ledgers/types/schema/schema-keywords.ts'
 import { limits } from '../../helpers/limits.ts'
 
-const page = readFileSync(new URL('../../../docs/types.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/guides/types.md', import.meta.url), 'utf8')
+/** The page without its line breaks. */
+const text = page.replaceAll(/\s+/g, ' ')
 
 test('the page lists every keyword that is taken, and no other', () => {
   const table = page.split('## Schema keywords')[1]!.split('\n- ')[0]!
@@ -20,10 +22,10 @@ test('the page lists every keyword that is taken, and no other', () => {
 })
 
 test('the page lists every format', () => {
-  const [, line] = /^- `format` is asserted: (.*)\.$/m.exec(page)!
+  const [, list] = /^- `format` is asserted: ([^.]*)\.$/m.exec(page)!
   assert.deepEqual(
-    line!
-      .split(', ')
+    list!
+      .split(/,\s+/)
       .map((name) => name.slice(1, -1))
       .sort(),
     Object.keys(FORMATS).sort(),
@@ -36,7 +38,7 @@ test('the page explains every operator, and every code of a rule that fails, in 
     [...row[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
   )
   assert.deepEqual(codes, [...RULE_CODES])
-  const operators = page.split('| Operator | Passes where')[1]!.split('\n\n')[0]!
+  const operators = page.split('| Operator | Passes if')[1]!.split('\n\n')[0]!
   for (const operator of Object.keys(COMPARISONS)) assert.ok(operators.includes(`\`${operator}\``), operator)
 })
 
@@ -57,12 +59,12 @@ test('the limits on the page are the limits in the code', () => {
   assert.ok(
     page.includes(`| Tolerances of a record, in canonical form | ${limits.TOLERANCES_BYTES_MAX >> 10} KiB |`),
   )
-  assert.ok(page.includes(`more than ${limits.RULE_VALUE_BYTES_MAX.toLocaleString('en')} bytes`))
-  assert.ok(page.includes(`of more than ${limits.JSON_DEPTH_MAX - 2} levels`))
-  assert.ok(page.includes(`at\nmost ${limits.BATCH_TYPES_MAX} registered types`))
+  assert.ok(text.includes(`more than ${limits.RULE_VALUE_BYTES_MAX.toLocaleString('en')} bytes`))
+  assert.ok(text.includes(`of more than ${limits.JSON_DEPTH_MAX - 2} levels`))
+  assert.ok(text.includes(`at most ${limits.BATCH_TYPES_MAX} registered types`))
   const base = limits.VALIDATION_STEPS_BASE.toLocaleString('en')
   assert.ok(
-    page.includes(`may take ${base} steps, and ${limits.VALIDATION_STEPS_PER_BYTE} more for each byte`),
+    text.includes(`may take ${base} steps, and ${limits.VALIDATION_STEPS_PER_BYTE} more for each byte`),
   )
 })
 

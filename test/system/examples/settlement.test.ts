@@ -75,7 +75,7 @@ test('the receiver of settlement signals', async (t) => {
   })
 
   await t.test('what the page about receiving shows compiles strictly, and runs', async () => {
-    const page = 'docs/receiving-webhooks.md'
+    const page = 'docs/guides/receiving-webhooks.md'
     const blocks = writeCodeBlocks([page])
     await compile(blocks)
     await runAll(blocks.folder, blocks.files[page]!, bareEnvironment())

@@ -13,7 +13,7 @@ const KUBERNETES = new Map([
 ])
 
 const METRICS = new Map(readReferencePage().map((metric) => [metric.name, metric]))
-const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/access.md'), 'utf8')
+const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/reference/access.md'), 'utf8')
 
 /**
  * Parts of an expression that no process has: metrics, labels, values of labels. Held to docs/metrics.md, which

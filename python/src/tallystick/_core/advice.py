@@ -101,4 +101,4 @@ ADVICE = {
     'integrity_fault': 'tell the operator the `requestId`: nothing was written, and do not rely on the record until the operator has looked',
     'internal_error': 'tell the operator the `requestId`',
 }
-"""Advice for each error of the server (docs/errors.md)."""
+"""Advice for each error of the server (docs/reference/errors.md)."""

@@ -2438,7 +2438,7 @@ class ApiKey(Model):
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: as by default (docs/otlp.md)
+    null: as by default (docs/integrations/otlp.md)
     """
     secrets: list[ApiKeySecrets]
     """
@@ -2694,7 +2694,7 @@ class KeyRevocation(Model):
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: as by default (docs/otlp.md)
+    null: as by default (docs/integrations/otlp.md)
     """
     secrets: list[KeyRevocationSecrets]
     """
@@ -2747,7 +2747,7 @@ class KeyWithSecret(Model):
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: as by default (docs/otlp.md)
+    null: as by default (docs/integrations/otlp.md)
     """
     secrets: list[KeyWithSecretSecrets]
     """

@@ -219,7 +219,7 @@ class SharedWithParam(TypedDict):
 
 TypeDefinitionParamPayloadSchema: TypeAlias = dict[str, Any]
 """
-a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
 """
 
 
@@ -234,7 +234,7 @@ class TypeDefinitionParam(TypedDict):
     version: int
     payloadSchema: TypeDefinitionParamPayloadSchema | bool
     """
-    a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+    a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
     """
     evidenceSchema: NotRequired[TypeDefinitionParamEvidenceSchema | bool]
     """

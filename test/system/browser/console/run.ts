@@ -338,8 +338,8 @@ test('one box finds records, entries, traces, references and agents', async () =
   })
 })
 
-test('the console answers the questions of docs/console.md, on the pages that are named there', async () => {
-  const told = readFileSync(join(ROOT, 'docs', 'console.md'), 'utf8')
+test('the console answers the questions of docs/guides/console.md, on the pages that are named there', async () => {
+  const told = readFileSync(join(ROOT, 'docs', 'guides', 'console.md'), 'utf8')
   await inTab({}, async (page) => {
     for (const { question, go, answer } of QUESTIONS) {
       assert.ok(told.includes(question), question)
