@@ -1,4 +1,4 @@
-# Tallystick's image: server, worker, migration and command line (docs/image.md). One base image of an exact version;
+# Tallystick's image: server, worker, migration and command line (docs/operate/image.md). One base image of an exact version;
 # to pin its bytes too: --build-arg BASE=node:24.21.0-trixie-slim@sha256:…
 ARG BASE=node:24.21.0-trixie-slim
 

@@ -6,7 +6,7 @@ import { withClient } from '../src/db/connect/client.ts'
 import type { Database } from './database.ts'
 import { type FsyncLatencies, measureFsync } from './fsync.ts'
 
-/** Latencies in nanoseconds; those of commits as `tallystick preflight` measures them (docs/preflight.md). */
+/** Latencies in nanoseconds; those of commits as `tallystick preflight` measures them (docs/operate/settings.md#preflight). */
 export type Preflight = {
   readonly machine: {
     readonly cpu: string

@@ -1,4 +1,4 @@
-/** Exit codes. Those from 64 on follow BSD's sysexits. Documented in docs/cli.md. */
+/** Exit codes. Those from 64 on follow BSD's sysexits. Documented in docs/reference/cli.md. */
 export const EXIT = {
   ok: 0,
   refused: 1,

@@ -163,7 +163,7 @@ create table schema_serves (
   serves_from int4 not null check (serves_from <= version)
 );
 comment on table schema_serves is
-  'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/upgrading.md). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
+  'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/operate/operations.md#upgrading). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
 
 create table guards (
   relation text not null,

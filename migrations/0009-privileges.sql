@@ -33,7 +33,7 @@ begin
   end loop;
 end $$;
 
--- A ledger's rows stay unchanged while it is moved to another database (docs/scale.md).
+-- A ledger's rows stay unchanged while it is moved to another database (docs/operate/capacity.md#several-deployments-behind-one-address).
 --
 -- The excluded tables are written by append_entries, which checks the head; by erase_documents, which also writes
 -- into erasures; and by the worker, which takes no work of such a ledger. A migration that creates a table creates

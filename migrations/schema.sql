@@ -4489,7 +4489,7 @@ comment on table tallystick.retention_rules is 'Rules of retention, from retenti
 
 comment on table tallystick.retention_sweeps is 'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. No evidence.';
 
-comment on table tallystick.schema_serves is 'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/upgrading.md). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
+comment on table tallystick.schema_serves is 'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/operate/operations.md#upgrading). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
 
 comment on table tallystick.server_keys is 'The deployment''s own keys: several envelope keys, one current note key. A reference table where the database is distributed, because it belongs to no ledger.';
 

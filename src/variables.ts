@@ -65,7 +65,7 @@ const COMPOSE = ['TALLYSTICK_IMAGE'] as const
 export type ServerVariable = (typeof SERVER)[number]
 export type DatabaseVariable = (typeof DATABASE)[number]
 
-/** Variables that docs/configuration.md explains. */
+/** Variables that docs/operate/settings.md explains. */
 export const CONFIGURATION = [...SERVER, ...KEY_FILE_VARIABLES, ...DATABASE] as const
 /** All variables of Tallystick. Programs share an environment, so each must know the variables of the others. */
 export const VARIABLES: readonly string[] = [...CONFIGURATION, ...CLIENT, ...COMPOSE]

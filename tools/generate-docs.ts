@@ -173,7 +173,7 @@ to fetch at it.
 
 The list follows the way of a request: the request itself, its caller, its body, what the body names, the state, the
 server. If several errors apply, one is answered, and which one may change. [A request was
-refused](../operations.md#a-request-was-refused) says which part refuses, and where an operator sees it.
+refused](../operate/operations.md#a-request-was-refused) says which part refuses, and where an operator sees it.
 
 | Code | Status | Meaning | Retry | What to do |
 |---|---|---|---|---|

@@ -56,7 +56,7 @@ function batchBytes({ seconds, profile }: K6Options): number {
   return (seconds ?? BATCH_SECONDS[profile]) * BATCH_SIZES * BATCH_RECORDS_PER_SECOND * BYTES_PER_RECORD
 }
 
-/** A setting of one script's own, from the caller's environment (docs/k6.md). */
+/** A setting of one script's own, from the caller's environment (docs/BENCHMARKS.md#with-k6). */
 function passOn(name: string): () => Readonly<Record<string, string>> {
   const value = process.env[name]
   return () => (value === undefined ? {} : { [name]: value })

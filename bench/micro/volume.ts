@@ -2,7 +2,7 @@
  * npm run bench -- volume [--records 10000] [--gated 1000] [--embedded]
  *
  * Measures the bytes of a record, by kind: in tables and indexes, in the log, on the way to clients and to Postgres.
- * None of it depends on how fast the machine is. docs/capacity.md calculates with it.
+ * None of it depends on how fast the machine is. docs/operate/capacity.md calculates with it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

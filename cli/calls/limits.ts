@@ -1,4 +1,4 @@
-// Limits of tallystick hook and mcp-proxy (docs/hooks.md, docs/mcp-proxy.md)
+// Limits of tallystick hook and mcp-proxy (docs/integrations/hooks.md, docs/integrations/mcp-proxy.md)
 /** A longer message is recorded by the digest of its bytes, because exact parsing takes 1.5 times JSON.parse. */
 export const MESSAGE_EXACT_CHARS_MAX = 4 * 1024 * 1024
 /** A deeper message is recorded by the digest of its bytes. */

@@ -1,4 +1,4 @@
-// Limits of tallystick mcp-proxy (docs/mcp-proxy.md)
+// Limits of tallystick mcp-proxy (docs/integrations/mcp-proxy.md)
 /** A longer message is forwarded unread, and a record says so. With --fail-closed it is refused. */
 export const PROXY_MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 /** Time that a cancelled call still has for an answer. */

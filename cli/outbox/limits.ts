@@ -1,4 +1,4 @@
-// Limits of tallystick flush, hook and mcp-proxy (docs/hooks.md, docs/mcp-proxy.md)
+// Limits of tallystick flush, hook and mcp-proxy (docs/integrations/hooks.md, docs/integrations/mcp-proxy.md)
 /** Interval of polls for records of other processes, where the file system reports no changes. */
 export const OUTBOX_POLL_MS = 500
 /** Interval of checks whether accepted records are sent. */

@@ -1,4 +1,4 @@
-// Limits of preflight (docs/preflight.md)
+// Limits of preflight (docs/operate/settings.md#preflight)
 /** Clock difference above which append_entries refuses entries. */
 export const CLOCK_SKEW_MS_MAX = 30_000
 export const PREFLIGHT_CLOCK_WARN_MS = 1_000

@@ -52,7 +52,7 @@ export function* rowsOf(entry: VerifiedBundleEntry, types: Map<string, string>):
 
 /**
  * Returns the outcome: of a step its verdict, outcome or state, of an agent's own record its status or decision
- * (docs/types.md).
+ * (docs/guides/types.md).
  */
 function outcomeOf(predicate: JsonObject, document: JsonValue): Pick<ReportRow, 'outcome' | 'denied'> {
   const shown = isObject(document) ? document : {}

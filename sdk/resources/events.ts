@@ -43,7 +43,7 @@ const RETRY_MS_DEFAULT = 1_000
 const RETRY_MS_MAX = 60_000
 const ASKED: Asked = { name: 'GET /v1/events', idempotencyKey: null, repeatable: true }
 
-/** Events of the ledger (docs/events.md). */
+/** Events of the ledger (docs/reference/events.md). */
 export class Events {
   readonly #http: Transport
 

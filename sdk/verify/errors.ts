@@ -5,7 +5,7 @@ import { TallystickError } from '../errors.ts'
 export type VerificationErrorCode =
   | ProofErrorCode
   // codes of events
-  /** The event does not have the form of docs/receiving-webhooks.md. */
+  /** The event does not have the form of docs/guides/receiving-webhooks.md. */
   | 'event_syntax'
   /** Members of an event contradict its envelope. */
   | 'event_contradicts_envelope'

@@ -104,7 +104,7 @@ export const READ_STATEMENT_TIMEOUT_MS = 30_000
  */
 export const STATEMENT_END_MS_MAX = 5_000
 
-// Preflight (docs/preflight.md)
+// Preflight (docs/operate/settings.md#preflight)
 export const PREFLIGHT_STATEMENT_TIMEOUT_MS = 5_000
 /** The statement waits for a flush or for standbys. Longer than this is an error. */
 export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
@@ -163,7 +163,7 @@ export const CLOCK_ERROR_MS_MAX = 500
 /** Beyond this difference the log warns about this machine's clock. */
 export const CLOCK_SKEW_WARN_MS = 2_000
 
-// Webhooks: delivery to endpoints (docs/webhooks.md)
+// Webhooks: delivery to endpoints (docs/guides/webhooks.md)
 /** Longer than all tries of one delivery. After such a gap without attempts the count of failures starts again. */
 export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
 /** Notices about other endpoints that wait for one endpoint. */

@@ -147,7 +147,7 @@ export const AUDIT_PROGRESS_EVERY_MS = 1_000
 export const AUDIT_SCHEDULE_CRON = '*/10 * * * *'
 export const AUDITS_PER_SCHEDULE_MAX = 500
 
-// Traces (docs/tracing.md)
+// Traces (docs/operate/observe.md#traces)
 /** Ledgers whose newest verified note a server caches, at most 4 KiB each. */
 export const SIGNED_CHECKPOINTS_MAX = 1_000
 
@@ -160,7 +160,7 @@ export const RETENTION_EVERY_MS = 5_000
 /** Share of time. Work that people wait for comes first. */
 export const RETENTION_TIME_SHARE_MAX = 0.5
 
-// Archive (docs/archive.md)
+// Archive (docs/operate/backup-and-archive.md#the-archive)
 export const ARCHIVE_EVERY_MS = 5_000
 /** Share of a core. Work that people wait for comes first. */
 export const ARCHIVE_TIME_SHARE_MAX = 0.5

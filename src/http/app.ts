@@ -61,7 +61,7 @@ const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength
 
 /**
  * Builds the HTTP application: plugins, then routes. Plugins are in the order of a request's phases. Those that
- * observe the whole request come first. docs/operations.md lists what each phase can refuse.
+ * observe the whole request come first. docs/operate/operations.md lists what each phase can refuse.
  */
 export function buildApp(deps: Deps): FastifyInstance {
   const app = Fastify({

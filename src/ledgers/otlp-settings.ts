@@ -1,4 +1,4 @@
-/** Which spans and logs an API key accepts, and what is stored of them (docs/otlp.md). */
+/** Which spans and logs an API key accepts, and what is stored of them (docs/integrations/otlp.md). */
 export type OtlpSettings = {
   /** Only spans and logs of agents, or all. */
   readonly take: 'agents' | 'all'

@@ -1,7 +1,7 @@
 import { UNPROVEN } from './unproven.ts'
 
 /**
- * How owners share a resource (docs/operate/load.md).
+ * How owners share a resource (docs/operate/capacity.md#how-a-server-is-shared).
  *
  * - `equal`: an owner may take while anything is left. When nothing is left, an owner below an equal share may still
  *   take, so the total is exceeded a little. For work whose amount is bounded elsewhere too, such as requests.

@@ -12,7 +12,7 @@ const STEP = { readOnlyHint: false, destructiveHint: false, idempotentHint: true
 /** The step is final. */
 const FINAL = { ...STEP, destructiveHint: true }
 
-/** Lists of work, by the searches of docs/search.md. */
+/** Lists of work, by the searches of docs/guides/search-and-reports.md. */
 const LISTS = {
   offered: (agent) => [{ performer: agent, state: 'CREATED' }],
   active: (agent) => [{ performer: agent, state: 'ACTIVE' }],

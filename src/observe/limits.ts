@@ -10,7 +10,7 @@ export const LOG_FLUSH_MS_MAX = 1_000
 export const SAY_MS_MAX = 200
 export const SAY_RETRY_MS = 10
 
-// Traces (docs/tracing.md)
+// Traces (docs/operate/observe.md#traces)
 /**
  * Ended spans that the collector does not have yet, about 2 KB each. Further ones are dropped: a traced request never
  * waits.

@@ -89,7 +89,7 @@ function help(): string {
   return `usage: COMMAND [ARGUMENTS…]\n\n${lines.join('\n')}`
 }
 
-/** Runs a command of the command line tool (docs/cli.md). */
+/** Runs a command of the command line tool (docs/reference/cli.md). */
 async function tallystick(...before: readonly string[]): Promise<Main> {
   const { runAsProcess } = await import('../../cli/process.ts')
   return (args) => runAsProcess([...before, ...args])

@@ -104,7 +104,7 @@ const allowances = z
     }
   })
 
-/** Schema of the environment (docs/configuration.md). */
+/** Schema of the environment (docs/operate/settings.md). */
 const environment = z.object({
   TALLYSTICK_HOST: z.string().min(1).default('127.0.0.1'),
   TALLYSTICK_PORT: port.default(3000),
@@ -124,7 +124,7 @@ const environment = z.object({
   TALLYSTICK_TARGET_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
-  /** A standby, with the API's login: reads go there (docs/replicas.md). */
+  /** A standby, with the API's login: reads go there (docs/operate/postgres.md#replicas). */
   TALLYSTICK_REPLICA_URL: postgresUrl.optional(),
   TALLYSTICK_REPLICA_LAG_MS_MAX: replicaLagMs.default(REPLICA_LAG_MS_DEFAULT),
   /** Time that server and worker wait for `migrate`. */
@@ -146,7 +146,7 @@ const environment = z.object({
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(true),
-  /** Web pages for people, at /console (docs/console.md). */
+  /** Web pages for people, at /console (docs/guides/console.md). */
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /**
    * Smallest number of days that a retention rule may have. Default: six months, as Articles 19 and 26 of the EU AI
@@ -154,7 +154,7 @@ const environment = z.object({
    */
   TALLYSTICK_RETENTION_DAYS_MIN: retentionDays.default(RETENTION_DAYS_MIN_DEFAULT),
   /**
-   * Where the worker archives ledgers, and servers read content that has left Postgres (docs/archive.md):
+   * Where the worker archives ledgers, and servers read content that has left Postgres (docs/operate/backup-and-archive.md#the-archive):
    * s3://bucket/prefix or file:///directory.
    */
   TALLYSTICK_ARCHIVE: z.string().optional(),

@@ -35,7 +35,7 @@ export const WORKER_STEADY_MS = 60_000
 /** Metrics that query the database take at most 2 s. Prometheus gives up after 10 s by default. */
 export const WORKER_METRICS_MS_MAX = 5_000
 
-// `smoke` (docs/image.md)
+// `smoke` (docs/operate/image.md)
 /** The whole run except the revocation of its key. `helm test` waits 5 min. */
 export const SMOKE_MS_MAX = 60_000
 /** A worker publishes once a second; one that has just started needs some seconds. */

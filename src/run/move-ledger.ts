@@ -47,7 +47,7 @@ type Move = {
 }
 
 /**
- * `move-ledger`: as the owner of both databases, moves a ledger between running deployments (docs/scale.md). The two
+ * `move-ledger`: as the owner of both databases, moves a ledger between running deployments (docs/operate/capacity.md#several-deployments-behind-one-address). The two
  * chain heads alone contain the progress, so after a crash run it again.
  */
 export const main = runsToEnd(

@@ -30,7 +30,7 @@ const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or an addre
 
 /**
  * `restore-archive`: as the owner, restores a ledger from its archive into a migrated database without it
- * (docs/archive.md). One transaction: a killed run leaves nothing behind; run it again.
+ * (docs/operate/backup-and-archive.md#the-archive). One transaction: a killed run leaves nothing behind; run it again.
  */
 export const main = runsToEnd(
   {

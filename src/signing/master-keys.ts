@@ -1,7 +1,7 @@
 import { type MasterKey, makeMasterKey } from './master-key.ts'
 
 /**
- * Returns the master key, with the previous one while it is being replaced (docs/secrets.md). Both open, and one of
+ * Returns the master key, with the previous one while it is being replaced (docs/operate/secrets.md). Both open, and one of
  * them seals.
  *
  * Processes receive the new key one after another, and a process without it must be able to open what the others

@@ -21,7 +21,7 @@ type ProofInput = {
   readonly witnesses?: WitnessPolicy | undefined
 }
 
-/** Findings about a proof, and the evidence for them (docs/cli.md). */
+/** Findings about a proof, and the evidence for them (docs/reference/cli.md). */
 export type ProofReport = ({ readonly ok: true } & ProofFindings) | ProofFailure
 
 type ProofFailure = {
@@ -75,7 +75,7 @@ export function strictly(report: ProofReport, witnesses?: WitnessPolicy): ProofR
   return report
 }
 
-/** Formats the last line (docs/cli.md). Stable, because scripts parse it. */
+/** Formats the last line (docs/reference/cli.md). Stable, because scripts parse it. */
 export function formatProofReport(report: ProofReport): string {
   if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { ledger, seq, kind, subject, recordedAt, keys, noteKey, checkpoint, covered, treeSize } = report

@@ -189,7 +189,7 @@ function weaker(ledgers: readonly VerifyReport[]): KeyTrust {
   return TRUST.find((trust) => ledgers.some(({ keys }) => keys === trust))!
 }
 
-/** Formats the last line (docs/cli.md). Stable, because scripts parse it. */
+/** Formats the last line (docs/reference/cli.md). Stable, because scripts parse it. */
 export function formatReconciliation({ counts, failure, keys }: ReconcileReport): string {
   if (failure) {
     const { ledger, seq, code, reason } = failure

@@ -1,7 +1,7 @@
 import type { LedgerFindings } from '../proof/ledger/findings.ts'
 import { quoted } from '../proof/quoted.ts'
 
-/** Findings of a verification, and the evidence for them (docs/cli.md). */
+/** Findings of a verification, and the evidence for them (docs/reference/cli.md). */
 export type VerifyReport = Findings & Outcome
 
 type Outcome =
@@ -17,7 +17,7 @@ type Findings = LedgerFindings & { readonly source: string; readonly notices: re
 /** `seq`: null if the finding concerns the whole ledger. */
 export type VerifyFailure = { readonly seq: number | null; readonly code: string; readonly reason: string }
 
-/** Formats the last line (docs/cli.md). Stable, because scripts parse it. */
+/** Formats the last line (docs/reference/cli.md). Stable, because scripts parse it. */
 export function formatReport(report: VerifyReport): string {
   const { failure } = report
   if (failure) {

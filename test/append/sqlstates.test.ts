@@ -24,7 +24,7 @@ function readErrorCodes(): State[] {
   return found
 }
 
-/** The promise of docs/databases.md, in the words of the page and not of the code. */
+/** The promise of docs/operate/postgres.md, in the words of the page and not of the code. */
 function expectedKind({ code }: State, severity: string): string {
   const sqlClass = code.slice(0, 2)
   if (['57014', '57P03'].includes(code)) return 'unavailable'

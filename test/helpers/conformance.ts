@@ -56,7 +56,7 @@ export async function assertDocumented(
   request: Request,
   response: Response,
 ): Promise<void> {
-  // Only servers call the one (docs/formats/federation.md), the other speaks a protocol of its own (docs/mcp.md), and the third is files.
+  // Only servers call the one (docs/formats/federation.md), the other speaks a protocol of its own (docs/integrations/mcp.md), and the third is files.
   if (request.url.startsWith('/v1/federation/') || request.url === '/mcp') return
   if (/^\/console(\/|$)/.test(request.url)) return
   document ??= readDocument(app)

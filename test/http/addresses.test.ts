@@ -23,9 +23,9 @@ test('an address', async (t) => {
     assert.ok(config?.access)
     // Requests between servers of peers are signed with their address, and refused before that is looked at.
     if (config.access === 'peer' || config.access === 'introduction') continue
-    // A protocol of its own, with tests of its own: docs/mcp.md.
+    // A protocol of its own, with tests of its own: docs/integrations/mcp.md.
     if (config.mcp) continue
-    // Files of pages, with tests of their own: docs/console.md.
+    // Files of pages, with tests of their own: docs/guides/console.md.
     if (url.startsWith('/console')) continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
@@ -156,7 +156,7 @@ test('an address', async (t) => {
           key,
           ...sent,
         })
-        // Exporters of OpenTelemetry understand a status of gRPC alone (docs/otlp.md).
+        // Exporters of OpenTelemetry understand a status of gRPC alone (docs/integrations/otlp.md).
         if (url === '/v1/traces' || url === '/v1/logs') {
           assert.equal(response.statusCode, 400)
           assert.match(response.json<{ message: string }>().message, /^invalid_request: /)

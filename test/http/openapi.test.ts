@@ -55,9 +55,9 @@ test('GET /openapi.json', async (t) => {
     const registered = app.routes
       // Requests between servers of peers: docs/formats/federation.md.
       .filter(({ config }) => !['peer', 'introduction'].includes(config?.access as string))
-      // A protocol of its own, which describes itself: docs/mcp.md.
+      // A protocol of its own, which describes itself: docs/integrations/mcp.md.
       .filter(({ url }) => url !== '/mcp')
-      // Files for people: docs/console.md.
+      // Files for people: docs/guides/console.md.
       .filter(({ url }) => !/^\/console(\/|$)/.test(url))
       .map((route) =>
         `${route.method} ${route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')}`.toLowerCase(),

@@ -45,7 +45,7 @@ class ApiError(TallystickError):
 
     status: int
     code: str
-    """One of docs/errors.md; a newer server has others besides."""
+    """One of docs/reference/errors.md; a newer server has others besides."""
     request_id: str
     """Names the request in the server's log: tell the operator."""
     problem: dict[str, Any]

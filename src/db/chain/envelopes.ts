@@ -7,7 +7,7 @@ import type { Db } from '../connect/client.ts'
 
 /*
  * Reads envelopes of entries from Postgres, or from the archive once they have left Postgres
- * (docs/archive.md#content-that-leaves-postgres). All readers of envelopes use this file.
+ * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). All readers of envelopes use this file.
  */
 
 type EntryColumns = { readonly seq: number; readonly leaf: Buffer; envelope: Buffer | null }

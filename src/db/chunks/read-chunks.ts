@@ -12,7 +12,7 @@ import { payloadDigest, referencesDigest } from './item.ts'
 
 /*
  * Reads records of batches; no other file does. The content of a chunk is in its row, or in the archive once it has
- * left Postgres (docs/archive.md#content-that-leaves-postgres). readContent finds it in either.
+ * left Postgres (docs/operate/backup-and-archive.md#content-that-leaves-postgres). readContent finds it in either.
  */
 
 /** SQL: erasures of records of chunk `c`, as `[[record, seq], …]`. */

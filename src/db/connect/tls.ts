@@ -5,7 +5,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { CA_FILE_BYTES_MAX } from '../limits.ts'
 
 /**
- * Modes of `sslmode` (docs/databases.md), with Postgres' meanings:
+ * Modes of `sslmode` (docs/operate/postgres.md), with Postgres' meanings:
  *
  * - `disable`: no TLS.
  * - `require`: TLS without a check of the certificate. If a CA is named, the same as `verify-ca`.

@@ -13,7 +13,7 @@ import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from 
  * - src/http/schemas/webhooks.ts: a member of `settings`
  * - the delivering worker, which reads it from Endpoint
  * - the clients: cli/webhook-options.ts and python/src/tallystick/_async/resources/webhooks.py
- * - docs/webhooks.md
+ * - docs/guides/webhooks.md
  */
 export type WebhookSettings = {
   readonly url: string

@@ -10,7 +10,7 @@ import { isId } from '../../proof/ids.ts'
 
 /**
  * Queue of given-up jobs. Nothing works on it; an operator reads them and retries them
- * (docs/runbooks/dead-letters.md).
+ * (docs/runbooks/worker.md#jobs-were-given-up).
  */
 export const DEAD_LETTER_QUEUE = 'dead-letters'
 export const DEAD_LETTER_SECONDS = 30 * 86_400

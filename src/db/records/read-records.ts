@@ -140,7 +140,7 @@ export const RECORD_TABLES = `tallystick.records r
 /** null: no such record. An error: the record's chunk cannot be read (`chunk_syntax`). */
 export type FoundRecord = RecordRowRead | LeftRecord | ProofError | null
 
-/** A record in a chunk whose content has left Postgres (docs/archive.md#content-that-leaves-postgres). */
+/** A record in a chunk whose content has left Postgres (docs/operate/backup-and-archive.md#content-that-leaves-postgres). */
 type LeftRecord = { readonly recordId: Uuid; readonly leftWith: BatchRow }
 
 /**

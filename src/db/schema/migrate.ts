@@ -108,7 +108,7 @@ export function listMigrations(): Migration[] {
     })
 }
 
-/** Parses `-- serves: 0007` in a migration's first line (docs/upgrading.md). */
+/** Parses `-- serves: 0007` in a migration's first line (docs/operate/operations.md#upgrading). */
 function parseServes(sql: string): number | null {
   const found = /^-- serves: (\d{4})\n/.exec(sql)
   return found && Number(found[1])

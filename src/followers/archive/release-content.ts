@@ -49,7 +49,7 @@ type PieceTime = {
 }
 
 /**
- * Removes content of archived pieces from Postgres, of all ledgers (docs/archive.md#content-that-leaves-postgres).
+ * Removes content of archived pieces from Postgres, of all ledgers (docs/operate/backup-and-archive.md#content-that-leaves-postgres).
  * Returns whether to call again at once.
  *
  * A fault of a ledger is logged and does not stop the others. *Crash at any time: what has left stays out, and the

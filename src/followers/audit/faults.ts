@@ -10,7 +10,7 @@ export type FaultDeps = {
 
 /**
  * Stores and logs a fault. The ledger gets no more checkpoints until an operator has acted
- * (docs/runbooks/ledger-fault.md).
+ * (docs/runbooks/integrity.md#a-ledger-does-not-verify).
  */
 export async function raiseFault(deps: FaultDeps, ledgerId: Uuid, fault: LedgerFault): Promise<void> {
   // The reason quotes text of an attacker.

@@ -37,7 +37,7 @@ export type EnqueueCompletionsDeps = {
  * more than the workers verify, another one waits for COMPLETIONS_QUEUED_MAX jobs and not for that whole backlog.
  *
  * There is no cursor. An index holds waiting completions only, so an idle round costs one index read, and no
- * completion is ever skipped (docs/decisions/0009-completions-are-found-in-an-index.md).
+ * completion is ever skipped (docs/decisions/0014-a-completion-needs-no-job.md).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)

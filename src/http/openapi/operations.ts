@@ -25,7 +25,7 @@ export type Operation = {
   readonly answers: readonly Answer[]
   /** Where a GET reads from; null: the operation writes. */
   readonly reads: ReadFrom | null
-  /** Every error that the operation can answer, in the order of docs/errors.md. */
+  /** Every error that the operation can answer, in the order of docs/reference/errors.md. */
   readonly problems: readonly ErrorCode[]
 }
 

@@ -44,7 +44,7 @@ const WRITE: readonly ErrorCode[] = [
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**
- * Returns every error that an operation can answer, in the order of docs/errors.md: the errors of its kind, and those
+ * Returns every error that an operation can answer, in the order of docs/reference/errors.md: the errors of its kind, and those
  * that its route declares. A route that declares `idempotency_key_reused` accepts an Idempotency-Key. (405 belongs to
  * an address, not to an operation.)
  */

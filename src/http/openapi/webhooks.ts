@@ -5,7 +5,7 @@ import type { SchemaComponents } from './schema-components.ts'
 type Json = Record<string, unknown>
 
 /**
- * Describes the requests to endpoints, by event. Receivers generate types from them. docs/webhooks.md describes
+ * Describes the requests to endpoints, by event. Receivers generate types from them. docs/guides/webhooks.md describes
  * delivery and signatures.
  */
 export function describeWebhooks(schemas: SchemaComponents): Record<string, Json> {

@@ -23,7 +23,7 @@ const HASHED = /-[A-Z0-9]{8}\.\w+$/
 /** A single page for saved files. It is sent as a download, because its script is inline. */
 const SAVED = 'verify.html'
 
-/** Serves the console (docs/console.md): public static files. Its data comes from the API, with the reader's key. */
+/** Serves the console (docs/guides/console.md): public static files. Its data comes from the API, with the reader's key. */
 export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, 'consoleDir'>): void {
   if (consoleDir === null) return
   const files = new Set(existsSync(consoleDir) ? readdirSync(consoleDir) : [])

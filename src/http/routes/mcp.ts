@@ -10,7 +10,7 @@ import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../
 import { traceparentOf } from '../traceparent.ts'
 
 /**
- * Serves the ledger to clients of MCP (docs/mcp.md): the same tools as `tallystick mcp`, over streamable HTTP without
+ * Serves the ledger to clients of MCP (docs/integrations/mcp.md): the same tools as `tallystick mcp`, over streamable HTTP without
  * sessions. It decides nothing itself. A tool calls this server's own routes with the caller's key, so scopes, rate
  * limits and ledgers are checked there. Those requests are injected and come by no connection. No tool calls `/mcp`.
  */

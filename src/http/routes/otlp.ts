@@ -15,7 +15,7 @@ import { idParams } from '../schemas/common.ts'
 import { exportAnswer, exportRequest, otlpAnswer, otlpBody } from '../schemas/otlp.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** OTLP over HTTP (docs/otlp.md): spans and logs become records. */
+/** OTLP over HTTP (docs/integrations/otlp.md): spans and logs become records. */
 export function otlpRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const takes = (signal: OtlpSignal, summary: string) =>

@@ -67,7 +67,7 @@ export const signedBy = z
 
 export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta({ id: 'RecordEntry' })
 
-/** Envelope of an agent that signs for itself (docs/api.md). At most 32,768 bytes. */
+/** Envelope of an agent that signs for itself (docs/reference/api.md). At most 32,768 bytes. */
 export const ownEnvelope = base64
   .max(43_692)
   .describe(

@@ -34,7 +34,7 @@ const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 /** Position behind an event: the next entry, how many of its events were returned, and the last checkpoint. */
 export const eventsCursor = z.tuple([place, z.int().min(0).max(1), place])
 
-/* Bodies of events (docs/webhooks.md), as `src/outside/events/event.ts` writes them. */
+/* Bodies of events (docs/guides/webhooks.md), as `src/outside/events/event.ts` writes them. */
 
 const record = z
   .strictObject({

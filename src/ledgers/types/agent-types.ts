@@ -1,7 +1,7 @@
 import type { TypeDefinition } from './definition.ts'
 
 /*
- * Actions of agents, as OTLP, the MCP proxy, hooks and adapters record them (docs/types.md). Each schema is closed,
+ * Actions of agents, as OTLP, the MCP proxy, hooks and adapters record them (docs/guides/types.md). Each schema is closed,
  * so that a misspelt member causes an error. `attributes` takes everything else. Everything in a payload is a claim
  * of its writer.
  */

@@ -1,4 +1,4 @@
-// Types: size of a definition, and cost of compiling and validating (docs/types.md)
+// Types: size of a definition, and cost of compiling and validating (docs/guides/types.md)
 export const TYPE_DEFINITION_BYTES_MAX = 64 * 1024
 export const TYPE_RULES_MAX = 256
 export const RULE_VALUES_MAX = 256

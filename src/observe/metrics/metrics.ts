@@ -12,7 +12,7 @@ const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((what) => [
 
 /**
  * Metrics of a process for Prometheus; modules add their own to `registry`. A label MUST have few values, known in
- * advance: never an id, and nothing that a client sends. docs/metrics.md lists each metric, and test/observe/metrics
+ * advance: never an id, and nothing that a client sends. docs/operate/observe.md lists each metric, and test/observe/metrics
  * compares both.
  */
 export class Metrics {

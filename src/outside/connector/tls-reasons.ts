@@ -1,5 +1,5 @@
 /**
- * Why a TLS handshake failed: codes of Node and OpenSSL that name a cause. docs/webhooks.md says what to do.
+ * Why a TLS handshake failed: codes of Node and OpenSSL that name a cause. docs/guides/webhooks.md says what to do.
  *
  * The list is closed because tenants read it: the peer chooses no text in it, and a new version of OpenSSL adds none.
  */

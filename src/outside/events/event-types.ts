@@ -11,7 +11,7 @@ import { columnOf } from '../../proof/statement/kinds.ts'
  * - the members of its data, if an event of a record does not have them: `entryMembers` (event.ts)
  * - its record, if it has one and its entry has no version: ABOUT (src/db/events/read-events.ts)
  * - its text on the command line: `whatOf` (cli/event-text.ts)
- * - its row in docs/webhooks.md, under "Events"
+ * - its row in docs/guides/webhooks.md, under "Events"
  * - `npm run docs`, which generates the SDK's types again
  * - for the tests, a way to make it happen: `letEventsHappen` (test/helpers/event-ledger.ts)
  *

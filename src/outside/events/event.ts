@@ -182,7 +182,7 @@ export function checkpointEvent(ledgerId: Uuid, row: CheckpointRow): LedgerEvent
 }
 
 /**
- * Renders an event as JSON (docs/webhooks.md). `extras`: further members of `data` as JSON, each with a leading
+ * Renders an event as JSON (docs/guides/webhooks.md). `extras`: further members of `data` as JSON, each with a leading
  * comma. `id`: set if the event contains its own id.
  */
 export function renderEvent(event: LedgerEvent, extras: string, id: string | null = null): string {

@@ -1,5 +1,5 @@
 const MINUTE_MS = 60_000
-// Webhooks: delivery to endpoints (docs/webhooks.md)
+// Webhooks: delivery to endpoints (docs/guides/webhooks.md)
 /** Delay after each failed attempt. After the last one the delivery is given up. */
 export const WEBHOOK_RETRY_DELAYS_MS: readonly number[] = [
   5_000,

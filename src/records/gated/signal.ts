@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../proof/json/json-value.ts'
 
 /*
- * The settlement signal: what a verdict means for the outside (docs/gated-records.md). It is part of the signed
+ * The settlement signal: what a verdict means for the outside (docs/guides/gated-records.md). It is part of the signed
  * verdict, so a payer needs only that envelope and the public key.
  */
 

@@ -24,7 +24,7 @@ import { Budget, type JsonObject, type Written, writtenOf } from './record-docum
 import { Bad, DOUBLED, INEXACT, isId, isNoId } from './values.ts'
 
 /*
- * Makes records of a request's spans and logs (docs/otlp.md). Decides which are accepted, what is stored of each, and
+ * Makes records of a request's spans and logs (docs/integrations/otlp.md). Decides which are accepted, what is stored of each, and
  * how a repeated one is recognised.
  */
 

@@ -1,4 +1,4 @@
-// OTLP (docs/otlp.md)
+// OTLP (docs/integrations/otlp.md)
 /** Nesting of arrays and maps in an attribute or a body. */
 export const OTLP_VALUE_DEPTH_MAX = 16
 /** Nesting depth of groups in skipped members of protobuf. */

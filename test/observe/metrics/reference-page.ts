@@ -12,7 +12,7 @@ export type Documented = {
   readonly processes: string
 }
 
-/** docs/metrics.md, which reference.test.ts holds to what processes answer. */
+/** docs/operate/observe.md, which reference.test.ts holds to what processes answer. */
 export function readReferencePage(): Documented[] {
   return readFileSync(PAGE, 'utf8')
     .split(/^## /m)

@@ -14,7 +14,7 @@ const BLOCK_MS_MAX = 60_000
 
 type Peers = { readonly peerDependencies: Readonly<Record<string, string>> }
 
-/** Blocks of docs/guide.md: install lines, and programs with the line that runs each. */
+/** Blocks of docs/start/guide.md: install lines, and programs with the line that runs each. */
 export function readGuide(): { readonly installs: readonly string[]; readonly programs: readonly string[] } {
   const blocks = shellBlocks('docs/start/guide.md')
   return {

@@ -12,7 +12,7 @@ import { askWitness, startWitness } from '../../helpers/witness.ts'
 /*
  * An operator who has all of the server: envelope key, note key, master key, database. It makes another history of a ledger, signs all of
  * it anew, and shows that. Each test first sees the false history verify for somebody who knows nothing but the keys, and then who
- * catches it, by which command; the same command takes the honest history. docs/trust-model.md has the table.
+ * catches it, by which command; the same command takes the honest history. docs/start/trust-model.md has the table.
  */
 
 const SIZE = 12

@@ -61,7 +61,7 @@ async function listRoutes(): Promise<Route[]> {
   return [...described, ...others, { method: 'POST', path: '/mcp' }]
 }
 
-/** The table of docs/scale.md. A route that fits no line fails the test. */
+/** The table of docs/operate/capacity.md#several-deployments-behind-one-address. A route that fits no line fails the test. */
 function wayOf({ path }: Route): Way {
   if (path.startsWith('/tlog/{ledger}/') || /^\/v1\/ledgers\/\{id\}/.test(path)) return 'path'
   if (path.startsWith('/v1/federation/')) return 'peer'

@@ -8,7 +8,7 @@ export type Replication = 'quorum' | 'asynchronous'
 type Ports = { readonly postgres: number; readonly rest: number }
 export type MemberPlace = Ports & { readonly name: string; readonly dir: string }
 
-/** Configuration of one member, as docs/databases.md#patroni recommends it, with shorter times and a log that waits for no disk. */
+/** Configuration of one member, as docs/operate/postgres.md#patroni recommends it, with shorter times and a log that waits for no disk. */
 export function patroniConfig(
   { name, dir, postgres, rest }: MemberPlace,
   /** Addresses at which this member finds etcd, and others find it. */

@@ -17,7 +17,7 @@ const [FIRST, SECOND, OTHER] = [
 const keyOf = (ledger: string) => ({ authorization: `Bearer tly_${ledger}0123456789abcdefABCDEF` })
 const OPERATOR = { authorization: `Bearer tlo_${'e'.repeat(40)}` }
 
-/** Deployment `a` is the one of new ledgers; `b` has the first two. The table of docs/scale.md. */
+/** Deployment `a` is the one of new ledgers; `b` has the first two. The table of docs/operate/capacity.md#several-deployments-behind-one-address. */
 const REQUESTS: readonly (readonly [deployment: 'a' | 'b', request: Request])[] = [
   ...[
     '/v1/records',

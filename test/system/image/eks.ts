@@ -29,7 +29,7 @@ const blocks = markedBlocks('docs/operate/eks.md')
 const block = (language: string, part: string) => blockWith(blocks, language, part)
 
 /**
- * docs/eks.md from its secrets to the verified record: its SQL on a Postgres whose master user can no more than Amazon's, its values by
+ * docs/operate/eks.md from its secrets to the verified record: its SQL on a Postgres whose master user can no more than Amazon's, its values by
  * Helm, and each pod that comes of them as a process, with the arguments, environment and files that the manifest gives it.
  * Other than there are addresses and ports: all pods share one loopback.
  */

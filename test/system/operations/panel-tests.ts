@@ -3,7 +3,7 @@ import { type Documented, readReferencePage } from '../../observe/metrics/refere
 import { listExpressions } from './dashboard-file.ts'
 
 const AT_MINUTE = 10
-/** Values of labels that docs/metrics.md does not list. */
+/** Values of labels that docs/operate/observe.md does not list. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   code: Object.keys(ERROR_CODES),
   route: ['/v1/records', '/v1/records/batch'],
@@ -12,7 +12,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Labels that do not match are found only when there is something to match: so every metric of docs/metrics.md, with all of its
+ * Labels that do not match are found only when there is something to match: so every metric of docs/operate/observe.md, with all of its
  * labels, and each expression must find one sample at least. `rulesFile`: one is needed.
  */
 export function panelTests(rulesFile: string): unknown {

@@ -16,7 +16,7 @@ const METRICS = new Map(readReferencePage().map((metric) => [metric.name, metric
 const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/reference/access.md'), 'utf8')
 
 /**
- * Parts of an expression that no process has: metrics, labels, values of labels. Held to docs/metrics.md, which
+ * Parts of an expression that no process has: metrics, labels, values of labels. Held to docs/operate/observe.md, which
  * test/observe/metrics/reference.test.ts holds to what processes answer. `made`: labels that label_replace makes.
  */
 export function findStrangers(expr: string, made: readonly string[] = []): string[] {

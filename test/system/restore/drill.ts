@@ -1,6 +1,6 @@
 /*
  * npm run drill -- restore: a deployment under load is backed up, lost, and restored to another server, twice: to the end of its
- * archived log, and to a time before it. The statements of docs/backup-and-restore.md about both must hold. Ends with
+ * archived log, and to a time before it. The statements of docs/operate/backup-and-archive.md about both must hold. Ends with
  * exit code 1 if they do not.
  */
 import assert from 'node:assert/strict'

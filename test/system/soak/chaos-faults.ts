@@ -198,7 +198,7 @@ async function burst({ dir, home, ledgers, burstAttempts }: ChaosScene): Promise
     burstAttempts[label] = (burstAttempts[label] ?? 0) + count
 }
 
-/** The steps of docs/secrets.md. */
+/** The steps of docs/operate/secrets.md. */
 async function replaceMasterKey({ home }: ChaosScene): Promise<void> {
   const previous = home.masterKeys[0]!
   const current = Uint8Array.from(previous, (byte) => (byte + 1) % 256)

@@ -27,7 +27,7 @@ const LIVE_GROWTH_MIB_MAX = 24
 /** A Postgres: what its backends have for themselves. */
 const RESIDENT_GROWTH_PERCENT_MAX = 10
 const GROWTH_JUDGED_FROM_MINUTES = 10
-/** In any run: the container for whose heap `HEAP_MIB_MAX` is (docs/image.md). */
+/** In any run: the container for whose heap `HEAP_MIB_MAX` is (docs/operate/image.md). */
 const RESIDENT_MIB_MAX = 1_024
 /** Payloads that are there after so long a time in which none was erased stay. */
 const ERASED_QUIET_MS_MAX = 60_000

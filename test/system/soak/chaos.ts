@@ -33,7 +33,7 @@ const PEER_FAULTS = { share: 0.1, msMax: 1_000 }
 /** Senders wait up to five minutes after failures, and where a machine has much else to do one fault follows the other. */
 const HURRY_EVERY_MS = 15_000
 const PAUSE_MS = { min: 500, max: 4_000 }
-/** MiB: the heap that Node takes in a container of 1 GiB (docs/image.md). On a larger machine it would let gigabytes of garbage lie. */
+/** MiB: the heap that Node takes in a container of 1 GiB (docs/operate/image.md). On a larger machine it would let gigabytes of garbage lie. */
 const HEAP_MIB_MAX = 560
 const NODE_OPTIONS = `--max-old-space-size=${HEAP_MIB_MAX} ${INSPECTABLE}`
 /**

@@ -66,7 +66,7 @@ const FEDERATION_FAULTS: FederationPlan = {
 const FEDERATION_LIFECYCLE: LifecyclePlan = { organisations: 3, clients: 8, records: 1_000 }
 const RESTARTS = { rounds: 10, clients: 64, loadMs: 2_000, drainSeconds: 5 }
 const POWER_CUTS = 2
-/** From the moment when the database is back; twice what docs/databases.md says. */
+/** From the moment when the database is back; twice what docs/operate/postgres.md says. */
 const OUTAGE_MS_MAX = 10_000
 
 const { values, positionals: names } = parseArgs({

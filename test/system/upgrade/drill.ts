@@ -1,6 +1,6 @@
 /*
  * npm run drill -- upgrade: the version before this one under load is migrated, joined and replaced by this one, and gone back to, as
- * docs/upgrading.md says. No request may fail. Where the schema serves no older code the one before is stopped first, and may not
+ * docs/operate/operations.md#upgrading says. No request may fail. Where the schema serves no older code the one before is stopped first, and may not
  * start again. Ends with exit code 1 where something is otherwise.
  */
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-"""The command `tallystick-verify`: the result lines, codes and exit codes of `tallystick verify` (docs/cli.md)."""
+"""The command `tallystick-verify`: the result lines, codes and exit codes of `tallystick verify` (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

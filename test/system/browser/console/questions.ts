@@ -19,7 +19,7 @@ const find = async (page: Page, text: string) => {
   await page.keyboard.press('Enter')
 }
 
-/** docs/console.md tells each of these ways. */
+/** docs/guides/console.md tells each of these ways. */
 export const QUESTIONS: readonly Question[] = [
   {
     question: 'Which agents did anything today, and how did it end?',

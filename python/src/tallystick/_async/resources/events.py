@@ -1,4 +1,4 @@
-"""Events of the ledger, as others hear them (docs/events.md)."""
+"""Events of the ledger, as others hear them (docs/reference/events.md)."""
 
 from __future__ import annotations
 

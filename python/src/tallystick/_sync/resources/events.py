@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Events of the ledger, as others hear them (docs/events.md)."""
+"""Events of the ledger, as others hear them (docs/reference/events.md)."""
 
 from __future__ import annotations
 
