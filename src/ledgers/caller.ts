@@ -23,12 +23,12 @@ import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 import { UnknownKeys } from './unknown-keys.ts'
 
-export type Caller = KnownCaller & {
+export type Caller = CachedCaller & {
   readonly authenticatedAtMs: number
   readonly written: NonNullable<SignedLedger['written']>
 }
 
-type KnownCaller = {
+type CachedCaller = {
   readonly ledger: string
   readonly ledgerId: Uuid
   readonly issuer: string
@@ -51,21 +51,21 @@ type KnownCaller = {
  * A key that was valid when it was found. The object changes in place, so that a request that has it sees later
  * changes.
  */
-export type KnownKey = { readonly caller: KnownCaller | null }
+export type KnownKey = { readonly caller: CachedCaller | null }
 
 type Known = {
   readonly hash: string
   readonly ledgerId: Uuid
   /** null: the key has ended since. */
-  caller: KnownCaller | null
+  caller: CachedCaller | null
   /** Time when the query that found `caller` began. */
   readAtMs: number
   /** Number of `forget` calls for its ledger. */
   forgotten: number
-  reading: Promise<KnownCaller | null> | null
+  reading: Promise<CachedCaller | null> | null
 }
 
-type Read = { readonly readAtMs: number; readonly caller: KnownCaller | null }
+type Read = { readonly readAtMs: number; readonly caller: CachedCaller | null }
 
 type CallerLog = { error(details: object, message: string): void }
 
@@ -129,7 +129,7 @@ export class CallerCache {
   }
 
   /** Returns the current caller of a key that was found before. null: the key has ended since. */
-  callerOf(key: KnownKey): KnownCaller | null | Promise<KnownCaller | null> {
+  callerOf(key: KnownKey): CachedCaller | null | Promise<CachedCaller | null> {
     const known = key as Known
     return this.#isBelieved(known) ? known.caller : this.#refresh(known)
   }
@@ -166,7 +166,7 @@ export class CallerCache {
     return true
   }
 
-  #refresh(known: Known): Promise<KnownCaller | null> {
+  #refresh(known: Known): Promise<CachedCaller | null> {
     if (known.reading) return known.reading
     const reading = this.#readAnew(known).finally(() => {
       if (known.reading === reading) known.reading = null
@@ -175,7 +175,7 @@ export class CallerCache {
     return reading
   }
 
-  async #readAnew(known: Known): Promise<KnownCaller | null> {
+  async #readAnew(known: Known): Promise<CachedCaller | null> {
     for (;;) {
       const { forgotten } = known
       const read = await this.#refreshes.find(known)
@@ -232,7 +232,7 @@ export class CallerCache {
   #callerOfRow(
     { ledgerId, secretHash }: { readonly ledgerId: Uuid; readonly secretHash: Buffer },
     row: NonNullable<Awaited<ReturnType<typeof findApiKeys>>[number]>,
-  ): KnownCaller | null {
+  ): CachedCaller | null {
     const caller = {
       ledger: formatId('led', ledgerId),
       ledgerId,

@@ -57,7 +57,7 @@ export function alone(bytes: Uint8Array): Uint8Array {
 }
 
 /** Returns copies of arrays that are stored together, in one buffer of their own. */
-export function aloneTogether(parts: readonly Uint8Array[]): Uint8Array[] {
+export function ownCopies(parts: readonly Uint8Array[]): Uint8Array[] {
   const joined = concat(parts)
   let at = 0
   return parts.map(({ length }) => {
@@ -70,7 +70,7 @@ export function aloneTogether(parts: readonly Uint8Array[]): Uint8Array[] {
  * Returns a copy of `text` that owns its memory. A substring of 13 characters or more (`slice`, `split`, a regular
  * expression's group) keeps the whole string alive. Lone surrogates become U+FFFD.
  */
-export function aloneText(text: string): string {
+export function ownText(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 

@@ -17,7 +17,7 @@ const NODE_BYTES = 1 + 4 + DOCUMENT_KEY_BYTES
 type Node = { readonly depth: number; readonly first: number; readonly secret: Uint8Array }
 
 /** Returns a document's position in its piece. Throws RangeError if no piece has such a position. */
-export function documentPlace(entryOffset: number, item: number): number {
+export function documentPosition(entryOffset: number, item: number): number {
   if (
     entryOffset < 0 ||
     entryOffset >= ARCHIVE_PIECE_ENTRIES_MAX ||
@@ -54,7 +54,7 @@ export class DocumentKeys {
       const node = bytes.subarray(i * NODE_BYTES, (i + 1) * NODE_BYTES)
       return { depth: node[0]!, first: node.readUInt32BE(1), secret: node.subarray(5) }
     })
-    if (nodes.some(({ depth, first }) => depth > KEY_TREE_DEPTH || first % placesBelow(depth) !== 0))
+    if (nodes.some(({ depth, first }) => depth > KEY_TREE_DEPTH || first % positionsBelow(depth) !== 0))
       throw new RangeError('a secret stands where the tree has none')
     return new DocumentKeys(nodes)
   }
@@ -99,22 +99,22 @@ export class DocumentKeys {
     if (at < 0) return false
     const beside: Node[] = []
     for (let node = this.#nodes[at]!; node.depth < KEY_TREE_DEPTH; node = childTowards(node, place))
-      beside.push(childTowards(node, place ^ (placesBelow(node.depth) / 2)))
+      beside.push(childTowards(node, place ^ (positionsBelow(node.depth) / 2)))
     this.#nodes = this.#nodes.toSpliced(at, 1, ...beside)
     this.#way = []
     return true
   }
 }
 
-const placesBelow = (depth: number) => 2 ** (KEY_TREE_DEPTH - depth)
+const positionsBelow = (depth: number) => 2 ** (KEY_TREE_DEPTH - depth)
 
 function holds({ depth, first }: Node, place: number): boolean {
-  return place >= first && place < first + placesBelow(depth)
+  return place >= first && place < first + positionsBelow(depth)
 }
 
 /** Derives a child: HMAC-SHA256 of one byte under the parent's secret, 0 for the left child and 1 for the right. */
 function childTowards({ depth, first, secret }: Node, place: number): Node {
-  const half = placesBelow(depth) / 2
+  const half = positionsBelow(depth) / 2
   const side = place >= first + half ? 1 : 0
   return { depth: depth + 1, first: first + side * half, secret: hmacOfByte(secret, side) }
 }

@@ -16,7 +16,7 @@ import { listStrayTables } from '../db/evidence/stray-tables.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
-import type { PeeringStanding } from '../proof/ledger/peers.ts'
+import type { PeeringState } from '../proof/ledger/peers.ts'
 import { verifyHead, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
 import { LedgerReader } from './ledger-reader.ts'
 import { translated, translatedRows } from './postgres-errors.ts'
@@ -82,7 +82,7 @@ async function openLedger(
     total: row.size ?? 0,
     isSmall: await isSmall(client, ledgerId, row.size ?? 0),
     notices,
-    portions: () => translatedRows(name, reader.portions()),
+    ranges: () => translatedRows(name, reader.ranges()),
     hasRows: true,
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
@@ -117,7 +117,7 @@ async function isSmall(client: LedgerSnapshot['client'], ledgerId: Uuid, size: n
 async function verifyPeerRows(
   reader: LedgerReader,
   { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uuid; sha256: Sha256 },
-  peerings: Iterable<PeeringStanding>,
+  peerings: Iterable<PeeringState>,
 ): Promise<void> {
   reader.peerStandings.finish()
   const peers = await listAuditedPeers(client, ledgerId)

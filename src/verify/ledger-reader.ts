@@ -21,11 +21,11 @@ import type { Sha256 } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { entryLine } from '../records/read/export.ts'
-import { GatedStandings } from './gated-standings.ts'
+import { GatedStates } from './gated-states.ts'
 import { type LedgerTables, openTables } from './ledger-tables.ts'
-import { PeerStandings } from './peer-standings.ts'
-import { PortionBuilder } from './portion-builder.ts'
-import { type EntryPortion, SourceError } from './source.ts'
+import { PeerStates } from './peer-states.ts'
+import { RangeBuilder } from './range-builder.ts'
+import { type EntryRange, SourceError } from './source.ts'
 
 /** Rows that belong to an entry. */
 type Beside = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
@@ -44,8 +44,8 @@ export class LedgerReader {
   readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
   /** Rows of gated records, for a whole ledger. Code that rebuilds the records MUST compare them. */
-  readonly standings: GatedStandings
-  readonly peerStandings = new PeerStandings()
+  readonly standings: GatedStates
+  readonly peerStandings = new PeerStates()
 
   constructor(
     { client }: Pick<LedgerSnapshot, 'client'>,
@@ -69,27 +69,27 @@ export class LedgerReader {
     this.#isWhole = range === null
     this.#row = row
     this.#sha256 = sha256
-    this.standings = new GatedStandings(sha256)
+    this.standings = new GatedStates(sha256)
     this.#tables = openTables({ client }, ledgerId, { range, mayReadKeys })
   }
 
-  async *portions(): AsyncGenerator<EntryPortion> {
-    const portion = new PortionBuilder()
+  async *ranges(): AsyncGenerator<EntryRange> {
+    const range = new RangeBuilder()
     try {
       for await (const entry of this.#tables.entries) {
-        await this.#read(entry, portion)
-        if (portion.isFull) yield portion.build()
+        await this.#read(entry, range)
+        if (range.isFull) yield range.build()
       }
     } catch (error) {
       // Entries before a faulty one are verified first, and then the fault is reported.
-      yield portion.build()
+      yield range.build()
       throw error
     }
-    yield portion.build()
+    yield range.build()
     await this.#finish()
   }
 
-  async #read(entry: AuditedEntry, portion: PortionBuilder): Promise<void> {
+  async #read(entry: AuditedEntry, range: RangeBuilder): Promise<void> {
     const { seq } = entry
     const beside = await this.#rowsAt(seq)
     const { records, chunks, received: receivedRows } = beside
@@ -106,8 +106,8 @@ export class LedgerReader {
       'all',
     )
     const contents = chunks.map(({ content }) => content)
-    portion.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
-    // Called only for entries that are in a portion and so will be verified.
+    range.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
+    // Called only for entries that are in a range and so will be verified.
     this.#onEntry(entry)
   }
 

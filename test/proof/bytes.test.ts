@@ -3,14 +3,14 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
   alone,
-  aloneText,
-  aloneTogether,
   concat,
   equalBytes,
   fromBase64,
   fromBase64Url,
   fromHex,
   isLonger,
+  ownCopies,
+  ownText,
   toBase64,
   toBase64Url,
   toHex,
@@ -130,7 +130,7 @@ test('bytes that are kept lie alone, and are not copied if they do', () => {
 
 test('many that are kept lie together in one piece of memory', () => {
   const parts = ['01', '', '0203'].map((hex) => Buffer.from(hex, 'hex'))
-  const kept = aloneTogether(parts)
+  const kept = ownCopies(parts)
   assert.deepEqual(kept.map(toHex), ['01', '', '0203'])
   assert.deepEqual(
     kept.map(({ buffer }) => buffer.byteLength),
@@ -149,8 +149,7 @@ test('a text is longer than a number of bytes as its encoding is', () => {
 })
 
 test('a copy of a text is the same text', () => {
-  for (const text of ['', 'ä💶\ufeff', 'a text of more than 13 characters'])
-    assert.equal(aloneText(text), text)
+  for (const text of ['', 'ä💶\ufeff', 'a text of more than 13 characters']) assert.equal(ownText(text), text)
 })
 
 test('one byte order mark is taken from the beginning, in bytes and in text', () => {

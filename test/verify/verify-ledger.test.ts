@@ -95,7 +95,7 @@ test('names the first bad entry, its code and reason, whichever thread found it'
   }
 })
 
-test('reads portions in order on several threads, with progress to the end', async (t) => {
+test('reads ranges in order on several threads, with progress to the end', async (t) => {
   const chain = makeChain()
   for (let i = 0; i < 900; i++) chain.notarize({}, undefined, { text: 'x'.repeat(1000), i })
   const seen: { entries: number; done: number; total: number }[] = []

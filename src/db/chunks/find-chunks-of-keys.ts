@@ -71,7 +71,7 @@ export async function findChunksOfKeys(
  * Returns a map for each chunk, from a record's index in the chunk to the keyed hash of its data subject. Erased
  * records have none.
  */
-export async function readPersonsOfChunks(
+export async function readSubjectsOfChunks(
   pool: pg.Pool,
   chunks: readonly { readonly ledgerId: Uuid; readonly seq: number; readonly chunk: number }[],
 ): Promise<Map<number, Uint8Array>[]> {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { HALF_OPEN_AFTER_MS, HALF_OPEN_GRACE_MS, HALF_OPEN_LOOK_EVERY_MS } from '../limits.ts'
+import { HALF_OPEN_AFTER_MS, HALF_OPEN_CHECK_EVERY_MS, HALF_OPEN_GRACE_MS } from '../limits.ts'
 import { openClient } from './client.ts'
 import type { Database } from './connection.ts'
 import type { Pooler } from './pooler.ts'
@@ -48,7 +48,7 @@ export function watchHalfOpen(database: Database, pooler: Pooler, log: WatchLog)
       .finally(() => {
         looking = false
       })
-  }, HALF_OPEN_LOOK_EVERY_MS)
+  }, HALF_OPEN_CHECK_EVERY_MS)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -1,4 +1,4 @@
-import { PRIMARY_LOG_BACK_MS, PRIMARY_LOG_LOOKS_MAX, PRIMARY_LOG_SPACING_MS } from '../limits.ts'
+import { PRIMARY_LOG_BACK_MS, PRIMARY_LOG_SAMPLES_MAX, PRIMARY_LOG_SPACING_MS } from '../limits.ts'
 
 type Look = { readonly walBytes: number; readonly atMs: number }
 
@@ -27,7 +27,7 @@ export class PrimaryLog {
     this.#newest = { walBytes, atMs }
     if (!isApart || !isMore) return
     this.#looks.push(this.#newest)
-    if (this.#looks.length > PRIMARY_LOG_LOOKS_MAX) this.#looks.shift()
+    if (this.#looks.length > PRIMARY_LOG_SAMPLES_MAX) this.#looks.shift()
   }
 
   /** Returns the lag of a standby that has replayed `walBytes` of the log. */

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import { REPLICA_LOOK_MS_MAX, REPLICA_PROBE_EVERY_MS, REPLICA_WAIT_MS_MAX } from '../limits.ts'
+import { REPLICA_CHECK_MS_MAX, REPLICA_PROBE_EVERY_MS, REPLICA_WAIT_MS_MAX } from '../limits.ts'
 import { type Db, inTurn } from './client.ts'
 import { ConnectError } from './connect-error.ts'
 import type { Database } from './connection.ts'
@@ -212,7 +212,7 @@ export class Replica {
   /** Takes or makes a connection, waiting only briefly. Other reads may occupy all connections for long. */
   async #connectSoon(pool: DatabasePool): Promise<pg.PoolClient> {
     const hasRoom = pool.idleCount > 0 || pool.totalCount < pool.options.max
-    const msMax = hasRoom ? REPLICA_LOOK_MS_MAX : REPLICA_WAIT_MS_MAX
+    const msMax = hasRoom ? REPLICA_CHECK_MS_MAX : REPLICA_WAIT_MS_MAX
     const connecting = this.#connect(pool)
     let timer: NodeJS.Timeout | undefined
     const waiting = new Promise<null>((resolve) => {
@@ -247,7 +247,7 @@ export class Replica {
     await this.#identify(client)
     const { rows } = await queryWithin<LedgerShown & { isStandby: boolean; walBytes: number | null }>(
       client,
-      REPLICA_LOOK_MS_MAX,
+      REPLICA_CHECK_MS_MAX,
       {
         name: 'look_at_replica',
         text: `select pg_is_in_recovery() as is_standby,
@@ -289,7 +289,7 @@ export class Replica {
 
 /** Returns the identifier that all servers of one cluster share since initdb. */
 async function readSystem(db: Db): Promise<string> {
-  const { rows } = await queryWithin<{ system: string }>(db, REPLICA_LOOK_MS_MAX, {
+  const { rows } = await queryWithin<{ system: string }>(db, REPLICA_CHECK_MS_MAX, {
     text: 'select system_identifier::text as system from pg_control_system()',
   })
   return rows[0]!.system

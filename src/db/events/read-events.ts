@@ -3,13 +3,18 @@ import { formatId, type Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { fillEnvelopes, limitBundles, type Unfilled } from '../chain/envelopes.ts'
-import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
+import {
+  joinVerifiedSize,
+  VERIFIED_SIZE_COLUMNS,
+  type VerifiedSizeColumns,
+  verifiedSizeOf,
+} from '../chain/verified-size.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import { isUnreadable } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
-import { notePieces } from './archive-questions.ts'
+import { recordPieces } from './archive-limits.ts'
 
 /** An entry that makes events, and the record that it is about. */
 export type EventRow = {
@@ -161,7 +166,7 @@ async function takeWanted(
 ): Promise<{ readonly rows: Unfilled<EventRow>[]; readonly upTo: number | null }> {
   const wanted: Unfilled<EventRow>[] = []
   const isWithin = limitBundles(EVENT_OBJECTS_PER_PAGE)
-  const { noting, pieces } = notePieces(db)
+  const { noting, pieces } = recordPieces(db)
   for (const row of rows) {
     try {
       await lookIntoBatch(noting, ledgerId, row, ownAgent)
@@ -290,10 +295,10 @@ export async function findCheckpointRows(
 /** A ledger's number of entries, the size of its newest checkpoint, and its floor; 0 if missing. */
 export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly floor: number }
 
-export type EndColumns = FloorColumns & { size: number | null; checkpoint: number | null }
+export type EndColumns = VerifiedSizeColumns & { size: number | null; checkpoint: number | null }
 
 export function endsOf(cursorMac: CursorMac, ledgerId: Uuid, row: EndColumns): LedgerEnds {
-  const floor = floorOf(cursorMac, ledgerId, row)
+  const floor = verifiedSizeOf(cursorMac, ledgerId, row)
   return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, floor }
 }
 
@@ -305,7 +310,7 @@ export async function readEnds(
 ): Promise<LedgerEnds[]> {
   const { rows } = await db.query<EndColumns>({
     name: 'read_ends',
-    text: `select h.size, c.size as checkpoint, ${FLOOR_COLUMNS}
+    text: `select h.size, c.size as checkpoint, ${VERIFIED_SIZE_COLUMNS}
       from unnest($1::uuid[]) with ordinality l (ledger_id, ix)
       left join lateral (
         select n.size from tallystick.chain_heads n where n.ledger_id = l.ledger_id offset 0
@@ -313,7 +318,7 @@ export async function readEnds(
       left join lateral (
         select n.size from tallystick.checkpoints n where n.ledger_id = l.ledger_id order by n.size desc limit 1
       ) c on true
-      ${joinFloor('l.ledger_id')}
+      ${joinVerifiedSize('l.ledger_id')}
       order by l.ix`,
     values: [ledgerIds],
   })

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { firstUuidv7 } from '../connect/uuid.ts'
 import { WEBHOOK_DELIVERIES_SCANNED_MAX, WEBHOOK_REDELIVERED_MAX, WEBHOOK_TESTS_OPEN_MAX } from '../limits.ts'
-import { listStretch } from '../records/search-stretch.ts'
+import { findSeqRange } from '../records/search-range.ts'
 import type { Attempt, DeliveryState } from './webhook-work.ts'
 
 export type DeliveryRow = {
@@ -158,7 +158,7 @@ export async function redeliverDead(
 /**
  * Delivers the events that were recorded in a period. With `delivered`, also those that were delivered before.
  *
- * Extends the period by up to 90 s on both sides, because clocks may differ by so much (search-stretch.ts). `untilMs`
+ * Extends the period by up to 90 s on both sides, because clocks may differ by so much (search-range.ts). `untilMs`
  * null: up to the endpoint's position. `busy`: another recovery is running.
  */
 export async function recoverWebhook(
@@ -168,7 +168,7 @@ export async function recoverWebhook(
   what: { readonly sinceMs: number; readonly untilMs: number | null; readonly delivered: boolean },
 ): Promise<'recovering' | 'busy' | 'missing'> {
   const recorded = { fromMs: what.sinceMs, beforeMs: what.untilMs }
-  const stretch = await listStretch(searchPool, ledgerId, {
+  const stretch = await findSeqRange(searchPool, ledgerId, {
     filters: { recorded },
     order: 'asc',
     after: null,

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX, WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
-import type { WebhookLease, WebhookName } from './webhook-leases.ts'
+import type { WebhookKey, WebhookLease } from './webhook-leases.ts'
 
 /* Queries of the delivering worker. src/db/events/webhooks.ts has those of the API. */
 
@@ -38,7 +38,7 @@ export type StoredDelivery = {
  */
 export async function listDueDeliveries(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   {
     inHand,
     floor,
@@ -90,7 +90,7 @@ export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 /** Returns the stored states of these events by id, and which of the records have an open delivery. */
 export async function readStored(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   eventIds: readonly Uuid[],
   recordIds: readonly Uuid[],
 ): Promise<{
@@ -121,7 +121,7 @@ export async function readStored(
 }
 
 /** Counts open deliveries, up to `most`. */
-export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, most: number): Promise<number> {
+export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookKey, most: number): Promise<number> {
   const { rows } = await db.query<{ open: number }>({
     name: 'count_open_deliveries',
     text: `select count(*) as open from (
@@ -228,9 +228,9 @@ function toSeconds(ms: number | null): number | null {
 /**
  * Makes each record's first waiting delivery due, unless another delivery of the record is pending. Returns how many.
  */
-export async function releaseHeld(
+export async function releaseWaiting(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   recordIds: readonly Uuid[],
 ): Promise<number> {
   const { rowCount } = await db.query({
@@ -259,7 +259,7 @@ export async function releaseHeld(
  */
 export async function reopenDeliveries(
   client: pg.ClientBase,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   eventIds: readonly Uuid[],
 ): Promise<void> {
   await client.query({
@@ -275,7 +275,7 @@ export async function reopenDeliveries(
 /** Stops deliveries to the endpoint until somebody resumes it. Returns false if it was not active. */
 export async function stopWebhook(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   stop: { readonly state: 'paused' | 'disabled'; readonly reason: 'failing' | 'gone' },
 ): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -289,7 +289,7 @@ export async function stopWebhook(
 /** Returns the ledger's other active endpoints that subscribe to `event`. */
 export async function listListeners(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   event: string,
 ): Promise<Uuid[]> {
   const { rows } = await db.query<{ webhookId: Uuid }>(

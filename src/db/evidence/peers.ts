@@ -4,7 +4,7 @@ import type { Sha256 } from '../../proof/crypto.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
-import type { PeeringStanding } from '../../proof/ledger/peers.ts'
+import type { PeeringState } from '../../proof/ledger/peers.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 
@@ -54,7 +54,7 @@ export const RECEIVED_TYPES = `
 const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
 /** Verifies that each added peering has its row in the right state, and that no other row claims to be added. */
-export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringStanding>): void {
+export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringState>): void {
   const byId = new Map(rows.map((row) => [row.peerId, row]))
   for (const standing of standings) {
     const row = byId.get(parseId('peer', standing.peer))
@@ -85,7 +85,7 @@ function peerColumns(row: AuditedPeer) {
   }
 }
 
-function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
+function peerRow(standing: PeeringState): ReturnType<typeof peerColumns> {
   const { ledger, predicate } = standing.added
   const { inviter, invited } = predicate as Record<string, JsonValue>
   return {
@@ -104,7 +104,7 @@ function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
 }
 
 /** Returns the key rows. Each key is valid up to the entry that names its successor. */
-function keyRows({ keys }: PeeringStanding) {
+function keyRows({ keys }: PeeringState) {
   return keys.map(({ kid, alg, spki }, i) => ({
     kid,
     alg: alg as string,

@@ -14,11 +14,11 @@ const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at
   left join tallystick.entries d on d.ledger_id = a.ledger_id and d.seq = a.disabled_seq`
 
 export type AgentKey = { readonly ledgerId: Uuid; readonly agentId: Uuid }
-export type AgentStanding = 'active' | 'disabled' | 'unknown'
+export type AgentState = 'active' | 'disabled' | 'unknown'
 
 /** Returns the agents' states in the order of `keys`. */
-export async function findAgentStandings(pool: Db, keys: readonly AgentKey[]): Promise<AgentStanding[]> {
-  const { rows } = await pool.query<{ standing: AgentStanding }>({
+export async function findAgentStates(pool: Db, keys: readonly AgentKey[]): Promise<AgentState[]> {
+  const { rows } = await pool.query<{ standing: AgentState }>({
     name: 'find_agent_standings',
     text: `select case when a.agent_id is null then 'unknown' when a.disabled_seq is null then 'active' else 'disabled' end
         as standing

@@ -6,7 +6,7 @@ import { endText, type Lease, type LeaseTable, renewText } from '../jobs/leases.
 import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../limits.ts'
 import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
 
-/* Leases and positions of peerings. src/db/peers/peer-work.ts has the shared entries. */
+/* Leases and positions of peerings. src/db/peers/shared-entries.ts has the shared entries. */
 
 type PeerName = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 export type PeerLease = Lease & PeerName
@@ -71,7 +71,7 @@ export type DrainedPeer = PeerName & {
 /**
  * Reads the peering and renews its lease. Returns null if another job has the lease, or the other ledger is unknown.
  */
-export async function lookAtPeer(db: Db, lease: PeerLease, leaseMs: number): Promise<DrainedPeer | null> {
+export async function readPeer(db: Db, lease: PeerLease, leaseMs: number): Promise<DrainedPeer | null> {
   const { rows } = await db.query<{
     role: 'inviter' | 'invited'
     state: PeerState
@@ -199,13 +199,13 @@ export async function settleSent(
     ],
   })
   if (rowCount === 0) return false
-  if (sent.receipts.length > 0) await keepReceipts(client, lease, sent.receipts)
-  if (sent.dead.length > 0) await keepDeadLetters(client, lease, sent.dead)
+  if (sent.receipts.length > 0) await storeReceipts(client, lease, sent.receipts)
+  if (sent.dead.length > 0) await storeDeadLetters(client, lease, sent.dead)
   for (const change of sent.backlog) await changeBacklog(client, lease, change)
   return true
 }
 
-async function keepReceipts(
+async function storeReceipts(
   client: pg.ClientBase,
   { ledgerId, peerId }: PeerLease,
   receipts: Sent['receipts'],
@@ -224,7 +224,7 @@ async function keepReceipts(
   })
 }
 
-async function keepDeadLetters(
+async function storeDeadLetters(
   client: pg.ClientBase,
   { ledgerId, peerId }: PeerLease,
   dead: Sent['dead'],
@@ -302,7 +302,7 @@ export type HeldByPeer = {
  *
  * That is: our records of which the peer has an older version or none, and offers that it has not answered.
  */
-export async function keepSummary(client: pg.ClientBase, lease: PeerLease, held: HeldByPeer): Promise<void> {
+export async function storeSummary(client: pg.ClientBase, lease: PeerLease, held: HeldByPeer): Promise<void> {
   const of = [lease.ledgerId, lease.peerId]
   const { rows } = await client.query<{ nextSeq: number }>({
     name: 'keep_peer_summary',

@@ -124,7 +124,7 @@ export async function wantPeerSummary(db: Db, of: Of): Promise<void> {
 }
 
 /** State of a shared record here. `isOwn`: this ledger is its home. */
-export type HeldRecord = {
+export type SharedRecordState = {
   readonly recordId: Uuid
   readonly isOwn: boolean
   readonly version: number
@@ -132,11 +132,11 @@ export type HeldRecord = {
 }
 
 /** Lists shared records ordered by id, after `after`. */
-export async function listHeldRecords(
+export async function listSharedRecordStates(
   db: Db,
   of: Of,
   page: { readonly after: Uuid | null; readonly limit: number },
-): Promise<HeldRecord[]> {
+): Promise<SharedRecordState[]> {
   const { rows } = await db.query<{ recordId: Uuid; own: boolean; version: number; leaf: Buffer }>({
     name: 'list_peer_held_records',
     text: `select * from (

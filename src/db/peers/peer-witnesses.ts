@@ -43,7 +43,7 @@ export async function findWitnessedPeer(
 }
 
 /** New facts from a peer's request for a cosignature. A member is null if nothing changed. */
-export type HeardOfPeer = {
+export type WitnessFacts = {
   readonly remote: { readonly key: string; readonly kid: Uint8Array } | null
   readonly seen: { readonly size: number; readonly root: Uint8Array; readonly note: string } | null
   /** Note of a different tree with the size that was seen. */
@@ -51,10 +51,10 @@ export type HeardOfPeer = {
 }
 
 /** Stores the facts under the peering's lock. */
-export async function keepPeerWitness(
+export async function storePeerWitness(
   db: Db,
   { ledgerId, peerId }: PeerName,
-  { remote, seen, fork }: HeardOfPeer,
+  { remote, seen, fork }: WitnessFacts,
 ): Promise<void> {
   await db.query('select tallystick.keep_peer_witness($1, $2, $3, $4, $5, $6, $7, $8)', [
     ledgerId,

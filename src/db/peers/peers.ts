@@ -9,7 +9,7 @@ import {
 } from './peer-budgets.ts'
 
 /**
- * Peerings, with their ledgers and states. Shared entries are in src/db/peers/peer-work.ts, received ones in
+ * Peerings, with their ledgers and states. Shared entries are in src/db/peers/shared-entries.ts, received ones in
  * received.ts.
  */
 

@@ -23,7 +23,7 @@ export async function beginPeerRequest(client: pg.ClientBase, of: Of, nonce: Uin
 }
 
 /** A stored entry of the peer. `leaf`: lower-case hex. `receipt`: envelope of our entry that received it. */
-export type HeldEntry = {
+export type StoredEntry = {
   readonly remoteSeq: number
   readonly leaf: string
   readonly seq: number
@@ -32,12 +32,12 @@ export type HeldEntry = {
   readonly envelope: Uint8Array | null
 }
 
-export async function listHeldEntries(
+export async function listStoredEntries(
   client: pg.ClientBase,
   of: Of,
   remoteSeqs: readonly number[],
   withEnvelopes: readonly number[],
-): Promise<HeldEntry[]> {
+): Promise<StoredEntry[]> {
   const { rows } = await client.query<{
     remoteSeq: number
     leaf: Buffer
@@ -154,7 +154,7 @@ export async function listKnownRecords(
 }
 
 /** Returns the stored leaf (hex) of each event, by `recordId version`. */
-export async function findHeldVersions(
+export async function findStoredLeaves(
   client: pg.ClientBase,
   of: Of,
   events: readonly { readonly recordId: Uuid; readonly version: number }[],

@@ -1,10 +1,10 @@
 import { NIL_UUID } from '../../proof/ids.ts'
-import { hasOpenFault } from '../chain/floors.ts'
+import { hasOpenFault } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
-import type { GatedName } from './gated-cases.ts'
+import type { GatedRecordKey } from './gated-cases.ts'
 
 /** A record whose deadline passed without a delivery. `stands`: its ledger takes no entries, or has an open fault. */
-export type OverdueRecord = GatedName & { readonly deadline: string; readonly stands: boolean }
+export type OverdueRecord = GatedRecordKey & { readonly deadline: string; readonly stands: boolean }
 
 /**
  * Lists overdue records of all ledgers after `after`, by the database's clock and the index open_deadlines_due.

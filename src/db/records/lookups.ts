@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 import { Coalescer } from '../connect/coalescer.ts'
-import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
+import { type AgentKey, type AgentState, findAgentStates } from '../ledgers/agents.ts'
 import {
   BATCH_ITEMS_MAX,
   CONTACT_QUERIES_MAX,
@@ -27,7 +27,7 @@ export class Lookups {
   readonly #steps: Coalescer<RecordVersion, StepRow[]>
   readonly #creations: Coalescer<RecordKey, SignedLine | null>
   readonly #remoteClaims: Coalescer<RemoteClaimKey, RemoteRecordRow | null>
-  readonly #agents: Coalescer<AgentKey, AgentStanding>
+  readonly #agents: Coalescer<AgentKey, AgentState>
   readonly #contacts: Coalescer<ContactKey, PeerContact | null>
 
   constructor(pool: Db) {
@@ -38,7 +38,7 @@ export class Lookups {
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
     this.#remoteClaims = new Coalescer((keys) => findRemoteClaims(pool, keys), limits)
     // A batch may name one agent for each of its items.
-    this.#agents = new Coalescer((keys) => findAgentStandings(pool, keys), {
+    this.#agents = new Coalescer((keys) => findAgentStates(pool, keys), {
       ...limits,
       keysMax: BATCH_ITEMS_MAX,
     })
@@ -72,7 +72,7 @@ export class Lookups {
     return this.#contacts.find(key)
   }
 
-  findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {
+  findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentState> {
     return this.#agents.find({ ledgerId, agentId })
   }
 

@@ -13,7 +13,7 @@ import {
   chunkIdOf,
   copyOf,
   digestOf,
-  holdsRecord,
+  hasRecord,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
 import { isUnreadable, NO_ARCHIVE } from '../connect/archive.ts'
@@ -232,7 +232,7 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
     )
     for (const [i, row] of rows.entries()) {
       if (row === 'later' || row === null) continue
-      const held = chunks[i]!.filter(({ recordId }) => holdsRecord(row, recordId))
+      const held = chunks[i]!.filter(({ recordId }) => hasRecord(row, recordId))
       const records = await tryRecordsOf(row)
       for (const { i: place, recordId } of held) {
         if (records === null) found[place] = { recordId, leftWith: row }

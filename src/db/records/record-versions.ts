@@ -3,10 +3,10 @@ import type { RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
 /** A record of the ledger; with `peerId`, another ledger's record as that peer has sent it. */
-export type RecordPlace = RecordKey & { readonly peerId: Uuid | null }
+export type RecordOrigin = RecordKey & { readonly peerId: Uuid | null }
 
 /** Returns each record's version, in order; null for records without steps. */
-export async function listVersions(db: Db, places: readonly RecordPlace[]): Promise<(number | null)[]> {
+export async function listVersions(db: Db, places: readonly RecordOrigin[]): Promise<(number | null)[]> {
   const { rows } = await db.query<{ version: number | null }>({
     name: 'list_versions',
     text: `select coalesce(g.version, r.version) as version

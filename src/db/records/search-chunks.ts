@@ -6,8 +6,8 @@ import type { BatchRow } from './read-records.ts'
 import {
   isBeyond,
   type Order,
-  PLACE_INDEX_MAX,
   type Place,
+  POSITION_INDEX_MAX,
   type RecordSearch,
   type Stretch,
 } from './search.ts'
@@ -23,7 +23,7 @@ export type ChunkWalk = {
 }
 
 /** A chunk with possible matches. `before`: minimum number of the page's records that come before it. */
-export type ChunkPlace = { readonly seq: number; readonly chunk: number; readonly before: number }
+export type ChunkCandidate = { readonly seq: number; readonly chunk: number; readonly before: number }
 
 /** A batch record that matches all filters. `bytes`: size of its documents in a page. */
 export type ChunkMatch = {
@@ -122,12 +122,12 @@ function bytesOf({ payload, metadata, references }: Bytes): number {
 type Bytes = { readonly [Name in 'payload' | 'metadata' | 'references']: Uint8Array | null }
 
 /** Returns the position reached by a search that reads this chunk next. */
-export function placeBefore({ seq, chunk }: ChunkPlace, order: Order): Place {
+export function positionBefore({ seq, chunk }: ChunkCandidate, order: Order): Place {
   if (order === 'desc') return { seq, index: (chunk + 1) * CHUNK_RECORDS }
-  return chunk === 0 ? { seq: seq - 1, index: PLACE_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
+  return chunk === 0 ? { seq: seq - 1, index: POSITION_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
 }
 
 /** Returns the position reached by a search that has read this chunk. */
-export function placeAfter(seq: number, chunk: number, order: Order): Place {
+export function positionAfter(seq: number, chunk: number, order: Order): Place {
   return { seq, index: order === 'asc' ? (chunk + 1) * CHUNK_RECORDS - 1 : chunk * CHUNK_RECORDS }
 }

@@ -118,7 +118,7 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
     },
     // Its walks are by day, and the existing days must be found first (search-choice.ts).
     occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
-    // Almost in chain order: search-stretch.ts narrows every walk to a range of entries.
+    // Almost in chain order: search-range.ts narrows every walk to a range of entries.
     recorded: {
       condition: (range, bind) => `exists (select from tallystick.entries x
       where x.ledger_id = q.ledger_id and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}

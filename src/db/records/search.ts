@@ -6,7 +6,7 @@ import type { RecordFilters } from './search-streams.ts'
 export type Place = { readonly seq: number; readonly index: number }
 
 /** Larger than any index in a batch (src/proof/statement/batch-ids.ts). */
-export const PLACE_INDEX_MAX = 2_048
+export const POSITION_INDEX_MAX = 2_048
 
 export type Order = 'asc' | 'desc'
 

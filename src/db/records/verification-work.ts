@@ -2,17 +2,17 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import {
-  FLOOR_COLUMNS,
-  type FloorColumns,
-  floorOf,
   hasOpenFault,
   IS_HERE,
-  joinFloor,
-} from '../chain/floors.ts'
+  joinVerifiedSize,
+  VERIFIED_SIZE_COLUMNS,
+  type VerifiedSizeColumns,
+  verifiedSizeOf,
+} from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
-import type { GatedName } from './gated-cases.ts'
+import type { GatedRecordKey } from './gated-cases.ts'
 
 /* Finds completions that wait for the worker: the rows of waiting_completions, which has no others. */
 
@@ -20,7 +20,7 @@ import type { GatedName } from './gated-cases.ts'
  * Job id that no pg-boss job has. Completions get it while their ledger is closed or has an open fault, so that polls
  * skip them.
  */
-const HELD_JOB = '00000000-0000-0000-0000-000000000000'
+const PUT_ASIDE_JOB = '00000000-0000-0000-0000-000000000000'
 
 const QUEUE: QueueName = 'verify-completion'
 
@@ -42,7 +42,9 @@ export type WaitingLedger = {
  * wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
-  const { rows } = await db.query<FloorColumns & { ledgerId: Uuid; firstSeq: number; stands: boolean }>({
+  const { rows } = await db.query<
+    VerifiedSizeColumns & { ledgerId: Uuid; firstSeq: number; stands: boolean }
+  >({
     name: 'list_waiting_ledgers',
     text: `with recursive ledgers as (
         (select w.ledger_id, w.seq from tallystick.waiting_completions w where w.verification_job is null
@@ -55,17 +57,17 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
           order by w.ledger_id, w.seq limit 1
         ) n
       )
-      select l.ledger_id, l.seq as first_seq, h.closed is not null or ${hasOpenFault('l.ledger_id')} as stands, ${FLOOR_COLUMNS}
+      select l.ledger_id, l.seq as first_seq, h.closed is not null or ${hasOpenFault('l.ledger_id')} as stands, ${VERIFIED_SIZE_COLUMNS}
       from ledgers l
       cross join lateral (
         select h.closed from tallystick.chain_heads h where h.ledger_id = l.ledger_id offset 0
       ) h
-      ${joinFloor('l.ledger_id')}
+      ${joinVerifiedSize('l.ledger_id')}
       where ${IS_HERE}`,
   })
   return rows.map((row) => {
     const ledgerId = row.ledgerId
-    const floor = floorOf(cursorMac, ledgerId, row)
+    const floor = verifiedSizeOf(cursorMac, ledgerId, row)
     return { ledgerId, firstSeq: row.firstSeq, floor, stands: row.stands }
   })
 }
@@ -89,7 +91,7 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
 }
 
 /** A completion without a job. `stands`: see WaitingLedger. */
-type WaitingCompletion = GatedName & { readonly stands: boolean }
+type WaitingCompletion = GatedRecordKey & { readonly stands: boolean }
 
 /**
  * Locks each ledger's oldest waiting completions below its floor, in equal shares, so that a flood delays only its
@@ -138,7 +140,7 @@ function asColumns(ledgers: readonly WaitingLedger[]): unknown[] {
 
 type NameColumns = { ledgerId: Uuid; recordId: Uuid }
 
-function toName({ ledgerId, recordId }: NameColumns): GatedName {
+function toName({ ledgerId, recordId }: NameColumns): GatedRecordKey {
   return { ledgerId, recordId }
 }
 
@@ -154,7 +156,7 @@ export async function claimWaitingCompletions(
   client: pg.ClientBase,
   ledgers: readonly WaitingLedger[],
   options: { readonly limit: number; readonly claimMsMax: number },
-): Promise<GatedName[]> {
+): Promise<GatedRecordKey[]> {
   await client.query(`set local idle_in_transaction_session_timeout = ${Math.trunc(options.claimMsMax)}`)
   const { rows } = await client.query<NameColumns>({
     name: 'claim_waiting_completions',
@@ -180,7 +182,7 @@ export async function claimWaitingCompletions(
  */
 export async function setVerificationJobs(
   db: Db,
-  jobs: readonly (GatedName & { readonly jobId: string })[],
+  jobs: readonly (GatedRecordKey & { readonly jobId: string })[],
 ): Promise<void> {
   await db.query({
     name: 'set_verification_jobs',
@@ -196,10 +198,10 @@ export async function setVerificationJobs(
 }
 
 /** Puts completions aside until `releaseLostCompletions` finds their ledger open and without a fault. */
-export function holdCompletions(db: Db, names: readonly GatedName[]): Promise<void> {
+export function putAsideCompletions(db: Db, names: readonly GatedRecordKey[]): Promise<void> {
   return setVerificationJobs(
     db,
-    names.map((name) => ({ ...name, jobId: HELD_JOB })),
+    names.map((name) => ({ ...name, jobId: PUT_ASIDE_JOB })),
   )
 }
 

@@ -13,7 +13,7 @@ import {
   type LoginPasswords,
   revokeTemporary,
 } from '../connect/logins.ts'
-import { addMacKeys, keepMacKeys } from '../connect/mac-keys.ts'
+import { addMacKeys, removeOtherMacKeys } from '../connect/mac-keys.ts'
 import { refuseTransactionPooler } from '../connect/pooler.ts'
 import { withTransaction } from '../connect/transaction.ts'
 import { installJobQueues } from '../jobs/job-queues.ts'
@@ -71,7 +71,7 @@ export async function migrate(options: {
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
-      await keepMacKeys(client, macKeys)
+      await removeOtherMacKeys(client, macKeys)
       return { ...done, turnedOn }
     })
     if (former.length > 0)

@@ -11,7 +11,7 @@ import {
   forgetLabels,
   isLate,
   isOfItem,
-  type LabelPlace,
+  type LabelPosition,
   listPendingErasures,
   listWaitingForArchive,
   type PendingErasure,
@@ -55,7 +55,7 @@ export type ErasureDeps = {
  */
 export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   let last: PendingErasure | null = null
-  let lastLabel: LabelPlace | null = null
+  let lastLabel: LabelPosition | null = null
   return async () => {
     const pending = await listPendingErasures(deps.pool, last, ERASURES_PER_ROUND)
     last = pending.length < ERASURES_PER_ROUND ? null : pending.at(-1)!

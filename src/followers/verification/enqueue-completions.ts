@@ -4,13 +4,13 @@ import type { PgBoss } from 'pg-boss'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { asJobsDatabase } from '../../db/jobs/job-queues.ts'
 import type { Payload } from '../../db/jobs/queues.ts'
-import type { GatedName } from '../../db/records/gated-cases.ts'
+import type { GatedRecordKey } from '../../db/records/gated-cases.ts'
 import {
   countReadyJobs,
-  holdCompletions,
   isReady,
   listWaitingLedgers,
   lockWaitingCompletions,
+  putAsideCompletions,
   releaseLostCompletions,
   setVerificationJobs,
   type WaitingLedger,
@@ -68,7 +68,7 @@ async function takeWaiting(
   if (room === 0) return 0
   const waiting = await lockWaitingCompletions(client, ledgers, room)
   const held = waiting.filter(({ stands }) => stands)
-  if (held.length > 0) await holdCompletions(client, held)
+  if (held.length > 0) await putAsideCompletions(client, held)
   await insertJobs(
     boss,
     client,
@@ -81,7 +81,7 @@ async function takeWaiting(
 export async function insertJobs(
   boss: PgBoss,
   client: pg.ClientBase,
-  completions: readonly GatedName[],
+  completions: readonly GatedRecordKey[],
 ): Promise<void> {
   if (completions.length === 0) return
   const jobs = completions.map((name) => ({ ...name, jobId: randomUUID() }))

@@ -5,15 +5,15 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import {
-  type ClaimedStanding,
+  type ClaimedState,
   requireOf,
   verifySigned,
   verifyStanding,
-} from '../../records/gated/verify-standing.ts'
+} from '../../records/gated/verify-state.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 
 /** A gated record with its signed statements. */
-export type SignedCase = ClaimedStanding & {
+export type SignedCase = ClaimedState & {
   readonly issuer: string
   readonly created: ParsedStatement
   readonly newest: ParsedStatement

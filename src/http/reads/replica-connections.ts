@@ -1,5 +1,5 @@
 import type { LedgerEnd, LedgerState } from '../../db/chain/ledger-ends.ts'
-import { aroundArchive } from '../../db/connect/archive.ts'
+import { wrapArchiveReads } from '../../db/connect/archive.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { Coalescer } from '../../db/connect/coalescer.ts'
 import {
@@ -175,7 +175,7 @@ class Lease {
     this.#readers = readers
     this.#holdAnother = holdAnother
     const query = this.#query as unknown as Db['query']
-    this.db = aroundArchive({ query, archive: held.db.archive ?? null }, (read) => this.#whileIdle(read))
+    this.db = wrapArchiveReads({ query, archive: held.db.archive ?? null }, (read) => this.#whileIdle(read))
   }
 
   /** MUST be called once for each reader. */

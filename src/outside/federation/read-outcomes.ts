@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect/client.ts'
 import { type DrainedPeer, findSeqOfVersion, type Sent } from '../../db/peers/peer-leases.ts'
-import type { SharedEntry } from '../../db/peers/peer-work.ts'
+import type { SharedEntry } from '../../db/peers/shared-entries.ts'
 import { Slice } from '../../load/slice.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'

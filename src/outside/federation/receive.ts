@@ -3,12 +3,12 @@ import { type Author, sealEntry } from '../../append/entry.ts'
 import { appendEntries, type EntryRow } from '../../db/chain/append-entries.ts'
 import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
 import {
-  findHeldVersions,
+  findStoredLeaves,
   keepFork,
-  listHeldEntries,
   listKnownRecords,
   listOwnOffers,
   listReceivedTypes,
+  listStoredEntries,
 } from '../../db/peers/received.ts'
 import { findRecords, type RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
@@ -157,14 +157,14 @@ async function readKnown(
     return offer === undefined ? [] : [(offer as { seq: number }).seq]
   })
   const seqs = [...entries.map(({ seq }) => seq), ...erased]
-  const held = await listHeldEntries(client, ids, seqs, erased)
+  const held = await listStoredEntries(client, ids, seqs, erased)
   const known = await listKnownRecords(client, ids, [...records.values()], PEER_OFFERS_MAX)
   return {
     ids,
     contact,
     state: contact.state,
     held: new Map(held.map((entry) => [entry.remoteSeq, entry])),
-    versions: await findHeldVersions(client, ids, events),
+    versions: await findStoredLeaves(client, ids, events),
     records: new Map(known.map((record) => [record.recordId, record])),
     offers: new Map((await listOwnOffers(client, ids, offers)).map((offer) => [offer.seq, offer])),
     types,

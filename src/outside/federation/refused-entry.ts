@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect/client.ts'
 import type { DrainedPeer, Sent } from '../../db/peers/peer-leases.ts'
-import { findReceivedBefore } from '../../db/peers/peer-work.ts'
+import { findReceivedBefore } from '../../db/peers/shared-entries.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { PEER_ENTRIES_SENT_MAX, PEER_REQUEST_ENTRY_BYTES_MAX } from './limits.ts'
 import { type Outgoing, readOutgoing } from './outbox.ts'

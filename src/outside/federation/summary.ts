@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { HeldByPeer } from '../../db/peers/peer-leases.ts'
-import { listSummary } from '../../db/peers/peer-work.ts'
+import { listSummary } from '../../db/peers/shared-entries.ts'
 import { formatId, isId, parseId } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'

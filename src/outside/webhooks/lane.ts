@@ -3,7 +3,7 @@ import { isUnreadable } from '../../db/connect/archive.ts'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
 import {
   type Endpoint,
-  type EndpointLook,
+  type EndpointState,
   endDelivery,
   moveRecovery,
   type WebhookLease,
@@ -147,7 +147,7 @@ export class Lane {
   }
 
   /** Applies what the last poll read. */
-  look({ isOurs, version, dueAt, isDue, ends }: EndpointLook): void {
+  look({ isOurs, version, dueAt, isDue, ends }: EndpointState): void {
     if (!isOurs) this.#lost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
     if ((isDue && dueAt !== this.#dueSeen) || this.#deps.now() >= this.#retryAtMs) {

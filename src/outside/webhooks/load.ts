@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect/client.ts'
-import { boundArchive } from '../../db/events/archive-questions.ts'
+import { boundArchive } from '../../db/events/archive-limits.ts'
 import { type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
 import type { Endpoint } from '../../db/events/webhook-leases.ts'
 import { listDueDeliveries, readStored } from '../../db/events/webhook-work.ts'

@@ -9,7 +9,7 @@ import { LedgerErasures } from '../ledger/erasures.ts'
 import { LedgerKeys } from '../ledger/keys.ts'
 import { LedgerStatements } from '../ledger/statements.ts'
 import { findNamedKeys } from '../offline/key-hints.ts'
-import { type ProofTrust, verifyCompromise, verifyKept } from '../offline/verify-proof.ts'
+import { type ProofTrust, verifyCompromise, verifyStored } from '../offline/verify-proof.ts'
 import { type RegistrationPolicy, verifyRegistration } from '../scitt/registration-policy.ts'
 import { ENTRY_KINDS, STATEMENT } from '../statement/kinds.ts'
 import { type Checkpoint, formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
@@ -17,7 +17,7 @@ import { type CosignatureCount, countCosignatures } from '../tree/cosignature.ts
 import { verifyInclusion } from '../tree/merkle.ts'
 import { parseNote } from '../tree/note.ts'
 import type { BundleEntry, OwnEntry, StatementEntry, VerifiedBundleEntry } from './bundle-entry.ts'
-import { type BundleHead, type BundleOf, type Completeness, completenessOf } from './bundle-lines.ts'
+import { type BundleContents, type BundleHead, type Completeness, completenessOf } from './bundle-lines.ts'
 import { FilteredRecords } from './filter.ts'
 import type { BundleFilter } from './is-filtered.ts'
 import { RangeTree } from './range.ts'
@@ -217,7 +217,7 @@ export class BundleVerifier {
         `a checkpoint of ${checkpoint.size} entries does not cover entry ${of.selection.to}`,
       )
     const { keptCheckpoints, consistency } = this.#trust
-    const kept = verifyKept(checkpoint, keptCheckpoints.map(verifyNote), consistency, this.#providers)
+    const kept = verifyStored(checkpoint, keptCheckpoints.map(verifyNote), consistency, this.#providers)
     const { witnesses } = this.#trust
     const cosignatures = witnesses
       ? countCosignatures(parseNote(this.#head.checkpoint), witnesses, this.#providers)
@@ -362,12 +362,12 @@ type Definition = {
   readonly envelopeKey: { readonly kid: string }
 }
 
-function selectionOf(of: BundleOf, idSeed: number): Selection | FilteredRecords | null {
+function selectionOf(of: BundleContents, idSeed: number): Selection | FilteredRecords | null {
   if ('range' in of) return null
   return 'selection' in of ? new FilteredRecords(of.selection, idSeed) : new Selection(of, idSeed)
 }
 
-function namesOf(of: BundleOf): BundleFindings['of'] {
+function namesOf(of: BundleContents): BundleFindings['of'] {
   return 'range' in of ? { from: of.range.from, to: of.range.to } : of
 }
 

@@ -25,7 +25,7 @@ export type ReceivedEntry = {
 }
 
 /** What an entry states about the entry that it receives. */
-export type SaidOfReceived = Received & { readonly peer: string }
+export type ReceivedClaims = Received & { readonly peer: string }
 
 /**
  * Verifies a received entry against the entry that receives it, as far as possible without earlier entries. `bytes`:
@@ -37,7 +37,7 @@ export function verifyReceived(
   bytes: Uint8Array | null,
   statement: ParsedStatement,
 ): ReceivedEntry | null {
-  const said = saidOfReceived(statement)
+  const said = receivedClaimsOf(statement)
   if ((said === null) !== (bytes === null))
     throw new ProofError('received_mismatch', `${statement.kind} with${bytes ? '' : 'out'} a received entry`)
   if (!said || !bytes) return null
@@ -54,7 +54,7 @@ export function verifyReceived(
  * Returns the claims about the received entry, or about the offer that the step takes. null: the entry receives
  * nothing.
  */
-export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): SaidOfReceived | null {
+export function receivedClaimsOf({ kind, subjects, predicate }: ParsedStatement): ReceivedClaims | null {
   const received = receivedOf(predicate)
   if (received) {
     const peer = kind === 'peer-key-rotated' ? subjects[0].name : (predicate['peer'] as string)

@@ -1,6 +1,6 @@
 import { toHex } from '../bytes.ts'
 import type { EntryStep } from '../entry/entry-step.ts'
-import { saidOfReceived } from '../entry/verify-received.ts'
+import { receivedClaimsOf } from '../entry/verify-received.ts'
 import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
@@ -148,7 +148,7 @@ export class LedgerExchange {
     const { statement } = step
     if (!statement) return
     const entry = { seq: step.seq, leaf: hexOf(step.leaf), kind: statement.kind }
-    const said = saidOfReceived(statement)
+    const said = receivedClaimsOf(statement)
     if (said) this.#peering(said.peer).take(said.seq, { at: step.seq, leaf: said.leaf, kind: said.kind })
     this.#send(entry, statement)
   }

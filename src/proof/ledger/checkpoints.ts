@@ -1,7 +1,7 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import type { ProofProviders, PublicKey } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { verifyReceiptPlace } from '../receipt/verify-receipt.ts'
+import { verifyReceiptPosition } from '../receipt/verify-receipt.ts'
 import { formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
 import { countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { parseNote } from '../tree/note.ts'
@@ -19,7 +19,7 @@ type Expected = {
 }
 
 /** Evidence from outside: checkpoint notes, and statements with their receipts. */
-export type KeptHeads = {
+export type OutsideHeads = {
   readonly checkpoints?: readonly string[] | undefined
   readonly receipts?: readonly Uint8Array[] | undefined
 }
@@ -50,7 +50,7 @@ export class LedgerCheckpoints {
 
   constructor(
     providers: ProofProviders,
-    { checkpoints = [], receipts = [] }: KeptHeads,
+    { checkpoints = [], receipts = [] }: OutsideHeads,
     witnesses?: WitnessPolicy,
   ) {
     this.#providers = providers
@@ -104,7 +104,7 @@ export class LedgerCheckpoints {
   }
 
   #expectReceipt(file: Uint8Array, noteKey: string): void {
-    const { seq, leaf, size, root } = verifyReceiptPlace(file, noteKey, this.#providers)
+    const { seq, leaf, size, root } = verifyReceiptPosition(file, noteKey, this.#providers)
     this.#leaves.set(seq, leaf)
     this.#insert({ size, root, chain: null, kept: true, isWitnessed: false })
   }

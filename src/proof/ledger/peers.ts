@@ -2,7 +2,7 @@ import { toHex } from '../bytes.ts'
 import type { ProofProviders } from '../crypto.ts'
 import type { EntryStep } from '../entry/entry-step.ts'
 import { IdTable } from '../entry/id-table.ts'
-import { type ReceivedEntry, type SaidOfReceived, saidOfReceived } from '../entry/verify-received.ts'
+import { type ReceivedClaims, type ReceivedEntry, receivedClaimsOf } from '../entry/verify-received.ts'
 import { ProofError } from '../error.ts'
 import { parseIdBytes } from '../ids.ts'
 import { takenOfferOf } from '../statement/federation-statements.ts'
@@ -31,7 +31,7 @@ export type PeersObserver = {
   readonly onOffer?: OnOffer | undefined
 }
 
-export type PeeringStanding = Readonly<Omit<Peering, 'history' | 'shared'>> & {
+export type PeeringState = Readonly<Omit<Peering, 'history' | 'shared'>> & {
   readonly keys: readonly PeerKey[]
 }
 
@@ -91,7 +91,7 @@ export class LedgerPeers {
   }
 
   /** Yields all peerings, revoked ones included, in the order of their `peer-added`. */
-  *standings(): Generator<PeeringStanding> {
+  *standings(): Generator<PeeringState> {
     for (const { history, ...standing } of this.#peerings.values()) yield { ...standing, keys: history.keys }
   }
 
@@ -160,7 +160,7 @@ export class LedgerPeers {
    */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
-    const said = saidOfReceived(statement)! // verifyReceived has checked it
+    const said = receivedClaimsOf(statement)! // verifyReceived has checked it
     const peering = this.#find(said.peer)
     if (said.ledger !== peering.other.ledger)
       throw new ProofError(
@@ -179,7 +179,7 @@ export class LedgerPeers {
   }
 
   /** Applies the changes of the other ledger's entry. */
-  #follow(peering: Peering, said: SaidOfReceived, { leaf, statement }: ReceivedEntry, step: EntryStep): void {
+  #follow(peering: Peering, said: ReceivedClaims, { leaf, statement }: ReceivedEntry, step: EntryStep): void {
     const { history } = peering
     switch (said.kind) {
       case 'peer-added':
@@ -227,7 +227,7 @@ export class LedgerPeers {
   }
 
   #refuseOffer(statement: ParsedStatement, at: number): void {
-    const offer = saidOfReceived(statement)!
+    const offer = receivedClaimsOf(statement)!
     if (offer.ledger !== this.#self!.ledger)
       throw new ProofError('offer_mismatch', `an offer of ${offer.ledger} is refused`)
     this.#offers.refuse(offer, statement, at)

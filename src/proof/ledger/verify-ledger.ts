@@ -18,10 +18,10 @@ import { LedgerCheckpoints } from './checkpoints.ts'
 import type { CompromisedKeys } from './compromised-keys.ts'
 import { LedgerErasures } from './erasures.ts'
 import type { RecordEvent } from './gated-record.ts'
-import { LedgerKeeping } from './keeping.ts'
 import { LedgerKeys } from './keys.ts'
-import { LedgerPeers, type PeeringStanding, type PeersObserver } from './peers.ts'
+import { LedgerPeers, type PeeringState, type PeersObserver } from './peers.ts'
 import { LedgerRecords, type OnGated } from './records.ts'
+import { LedgerRetention } from './retention.ts'
 import { LedgerStatements } from './statements.ts'
 import { describeLate, LedgerTail } from './tail.ts'
 import { LedgerTypes } from './types.ts'
@@ -75,7 +75,7 @@ export class LedgerVerifier {
   readonly #peers: LedgerPeers
   readonly #statements: LedgerStatements
   readonly #erasures = new LedgerErasures()
-  readonly #keeping = new LedgerKeeping()
+  readonly #keeping = new LedgerRetention()
   readonly #checkpoints: LedgerCheckpoints
   readonly #tail = new LedgerTail()
   readonly #leaves: IdTable
@@ -179,7 +179,7 @@ export class LedgerVerifier {
   }
 
   /** All peerings with their current state, revoked ones included. */
-  get peerings(): Iterable<PeeringStanding> {
+  get peerings(): Iterable<PeeringState> {
     return this.#peers.standings()
   }
 

@@ -77,7 +77,7 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
   const checkpoint = verifyNote(proof.checkpoint)
   verifyPlace(proof, checkpoint, providers)
   const item = proof.item && verifyItemProof(proof.item, statement, providers)
-  const kept = verifyKept(checkpoint, trust.keptCheckpoints.map(verifyNote), trust.consistency, providers)
+  const kept = verifyStored(checkpoint, trust.keptCheckpoints.map(verifyNote), trust.consistency, providers)
   const compromised = compromisedKeys(proof.keys, trust.compromised)
   verifyCompromise(compromised, { kid, atMs: statement.recordedAtMs, seq: proof.index }, kept)
   if (registered) {
@@ -182,7 +182,7 @@ export function verifyItemProof(
  * An operator can sign two ledgers of one name, but only one of them has the stored checkpoint. A stored checkpoint
  * of the same size must be equal. One of another size proves nothing until a consistency proof joins the two.
  */
-export function verifyKept(
+export function verifyStored(
   checkpoint: Checkpoint,
   kept: readonly Checkpoint[],
   consistency: ConsistencyProof | null,

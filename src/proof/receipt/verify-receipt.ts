@@ -26,7 +26,7 @@ export type ReceiptTrust = {
   readonly findKey: FindKey | null
 }
 
-export type VerifiedReceipt = VerifiedPlace & {
+export type VerifiedReceipt = VerifiedPosition & {
   readonly envelope: ParsedEnvelope
   readonly statement: ParsedStatement
   /** The record of a batch; null: the receipt shows the entry itself. */
@@ -34,7 +34,7 @@ export type VerifiedReceipt = VerifiedPlace & {
 }
 
 /** Position of an envelope in a ledger. */
-export type VerifiedPlace = {
+export type VerifiedPosition = {
   /** Hash of the envelope, 32 bytes. */
   readonly leaf: Uint8Array
   readonly seq: number
@@ -73,7 +73,7 @@ export function verifyReceiptOf(
   receipt: Uint8Array,
   noteKey: string,
   providers: ProofProviders,
-): VerifiedPlace {
+): VerifiedPosition {
   const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
   if (item !== null) throw new ProofError('receipt_syntax', 'it shows a record of a batch')
   return place
@@ -83,11 +83,11 @@ export function verifyReceiptOf(
  * Verifies the position of an envelope in the ledger of the note key. A batch's record is verified in its batch too.
  * The envelope's content is left to the verifier of the whole ledger. Throws ProofError.
  */
-export function verifyReceiptPlace(
+export function verifyReceiptPosition(
   file: Uint8Array,
   noteKey: string,
   providers: ProofProviders,
-): VerifiedPlace {
+): VerifiedPosition {
   const { envelope, receipt } = detachReceipt(file)
   const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
   if (item !== null) verifyItem(item, parseStatement(parseEnvelope(envelope).payload), providers)
@@ -99,7 +99,7 @@ function readReceipt(
   attached: Uint8Array,
   noteKey: string,
   providers: ProofProviders,
-): VerifiedPlace & { readonly header: ReceiptHeader; readonly item: ReceiptItem | null } {
+): VerifiedPosition & { readonly header: ReceiptHeader; readonly item: ReceiptItem | null } {
   const { sha256 } = providers
   const receipt = parseInclusionReceipt(attached)
   const { header } = receipt

@@ -7,7 +7,7 @@ import {
   getErasure,
   listErasable,
 } from '../../db/records/erasures.ts'
-import { listHoldsOn } from '../../db/records/keeping.ts'
+import { listHoldsOn } from '../../db/records/retention-rules.ts'
 import { ApiError } from '../../errors.ts'
 import { type AdministerDeps, administer } from '../../ledgers/administration.ts'
 import type { Caller } from '../../ledgers/caller.ts'

@@ -25,7 +25,7 @@ import {
   sharePredicate,
 } from './share.ts'
 import type { StepDeps } from './take-step.ts'
-import { integrityFault, requireOf, verifySigned } from './verify-standing.ts'
+import { integrityFault, requireOf, verifySigned } from './verify-state.ts'
 
 type ShareRecordRequest = {
   readonly recordId: Uuid

@@ -21,7 +21,7 @@ import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
 import { type Current, getForStep } from './current.ts'
 import { type NamedDocument, rememberSigned, signEvent } from './sign-step.ts'
 import { verifyJudged } from './verify-judged.ts'
-import { integrityFault } from './verify-standing.ts'
+import { integrityFault } from './verify-state.ts'
 
 export type StepDeps = AppendDeps & {
   readonly readPool: pg.Pool

@@ -10,7 +10,7 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { agentIdOf } from '../read/agent-ids.ts'
 import type { Steps } from '../read/step-view.ts'
-import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
+import { requireOf, verifySigned, verifyStanding } from './verify-state.ts'
 
 type Judged = {
   readonly record: string

@@ -53,7 +53,7 @@ type Kept = { readonly refusals: Refusals; readonly budget: Budget; readonly sub
  * `subjectSalt`: key for the hashes of subject labels. `known`: spans and logs that the ledger has, which are left
  * out.
  */
-export type OtlpAbout = {
+export type OtlpContext = {
   readonly settings: OtlpSettings
   readonly subjectSalt: Uint8Array
   readonly known: Grouped
@@ -63,7 +63,7 @@ export type OtlpAbout = {
 export function itemsOf(
   signal: OtlpSignal,
   { request, ignored }: ReadRequest,
-  { settings, subjectSalt, known }: OtlpAbout,
+  { settings, subjectSalt, known }: OtlpContext,
 ): OtlpItems {
   const { ofResource, ofScope, name } = NAMES[signal]
   const toItem = signal === 'traces' ? spanItem : logItem

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { decodeChunk } from '../../db/chunks/chunk-content.ts'
-import { findChunksOfKeys, readPersonsOfChunks } from '../../db/chunks/find-chunks-of-keys.ts'
+import { findChunksOfKeys, readSubjectsOfChunks } from '../../db/chunks/find-chunks-of-keys.ts'
 import { readContent } from '../../db/chunks/read-chunks.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../../db/limits.ts'
 import { readChunks } from '../../db/records/read-chunk-keys.ts'
@@ -14,7 +14,7 @@ import { type KnownGroup, KnownGroups, type Sender } from './known-groups.ts'
 import {
   OTLP_CHUNKS_PER_QUERY,
   OTLP_GROUPS_AT_ONCE_MAX,
-  OTLP_LOOKS_MAX,
+  OTLP_READS_MAX,
   OTLP_WAIT_MS_MAX,
   OTLP_WAITING_MAX,
 } from './limits.ts'
@@ -120,7 +120,7 @@ export class KnownItems {
    * not read everything.
    */
   async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
-    for (let looks = 0; looks < OTLP_LOOKS_MAX; looks++) {
+    for (let looks = 0; looks < OTLP_READS_MAX; looks++) {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
       const { size, places, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
@@ -150,7 +150,7 @@ export class KnownItems {
         .slice(read, read + OTLP_CHUNKS_PER_QUERY)
         .map(({ seq, chunk }) => ({ ledgerId, seq, chunk }))
       const chunks = await readChunks(this.#pool, keys, LOOKUP_CHUNK_BYTES_MAX)
-      const persons = await readPersonsOfChunks(this.#pool, keys.slice(0, chunks.length))
+      const persons = await readSubjectsOfChunks(this.#pool, keys.slice(0, chunks.length))
       for (const [i, row] of chunks.entries()) {
         if (row === null) continue
         const content = await readContent(this.#pool, row)

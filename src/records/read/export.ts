@@ -19,7 +19,7 @@ import { formatDocumentSubject } from '../../proof/statement/document-subjects.t
 import { formatVerifierKey } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
-import { STREAM_PIECE_CHARS } from '../limits.ts'
+import { STREAM_STRING_CHARS } from '../limits.ts'
 
 /** About 20 KB of text. */
 const ITEMS_PER_PIECE = 100
@@ -136,7 +136,7 @@ async function* batchPieces(
       explain(record.erasedSeq)
       piece += `${items.length === 0 ? '' : ','}${renderItemDocument(item, record, shown)}`
       items.push(itemBytes(item))
-      if (piece.length < STREAM_PIECE_CHARS) continue
+      if (piece.length < STREAM_STRING_CHARS) continue
       yield piece
       piece = ''
     }

@@ -5,7 +5,7 @@ import { chunkKey, keysOfChunk } from '../../db/chunks/chunk-keys.ts'
 import { itemOf } from '../../db/chunks/item.ts'
 import { ApiError } from '../../errors.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
-import { alone, aloneTogether, fromBase64 } from '../../proof/bytes.ts'
+import { alone, fromBase64, ownCopies } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { type IdPrefix, isId, parseId, type Uuid } from '../../proof/ids.ts'
@@ -65,7 +65,7 @@ export type BatchRequestItem = OtherRequest & {
   readonly subject?: string | undefined
 }
 
-export type BatchAbout = {
+export type BatchContext = {
   readonly actor: Uuid
   /** Key for the hashes of subject labels. */
   readonly subjectSalt: Uint8Array
@@ -105,7 +105,7 @@ export type BuiltBatch = {
 export function buildBatch(
   entropy: Entropy,
   items: readonly BatchRequestItem[],
-  { actor, subjectSalt, traceparent, request, envelope }: BatchAbout,
+  { actor, subjectSalt, traceparent, request, envelope }: BatchContext,
 ): BuiltBatch {
   const first = envelope === undefined ? firstRecordId(entropy.uuidv7(Date.now())) : chosenFirstId(envelope)
   const ids = formatRecordIds(first, items.length)
@@ -280,7 +280,7 @@ export function chunksOf(
       firstRecordId: recordIdAt(first, start),
       count: held.length,
       content: alone(encodeChunk(held)),
-      keys: aloneTogether([
+      keys: ownCopies([
         ...keysOfChunk(actor, held),
         ...held.flatMap((_, place) => {
           const subject = subjects[start + place]

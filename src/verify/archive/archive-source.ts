@@ -13,7 +13,7 @@ import { type ArchiveKeys, parseArchiveKeys } from './key-file.ts'
 import { ARCHIVE_KEY_FILE_BYTES_MAX, ARCHIVE_UNHURRIED_MS_MAX } from './limits.ts'
 import { openArchiveStores } from './open-stores.ts'
 import { CHECKPOINT_OBJECT } from './seal.ts'
-import { parseArchivePlace, type S3Settings } from './settings.ts'
+import { parseArchiveLocation, type S3Settings } from './settings.ts'
 import type { ArchiveReader } from './store.ts'
 
 type Archive = {
@@ -101,7 +101,7 @@ function parseAddress(place: string): URL | null {
 
 function parsePlace(place: string, s3: S3Settings) {
   try {
-    return parseArchivePlace(place, s3)
+    return parseArchiveLocation(place, s3)
   } catch (error) {
     throw new SourceError('usage', `--archive ${(error as Error).message}`)
   }

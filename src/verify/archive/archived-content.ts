@@ -3,7 +3,7 @@ import type {
   ArchiveContent,
   ChunkInArchive,
   EnvelopesInArchive,
-  PlaceInArchive,
+  PieceInArchive,
 } from '../../db/connect/archive.ts'
 import { ArchiveFault, archiveUnavailable } from '../../db/connect/archive.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
@@ -11,7 +11,7 @@ import type { DocumentKeys } from '../../signing/document-keys.ts'
 import { sha256Hex } from '../../signing/sha256.ts'
 import { ArchivedBundle } from './archived-bundle.ts'
 import { ArchivedPiece } from './archived-piece.ts'
-import { FetchTurns } from './fetch-turns.ts'
+import { FetchSlots } from './fetch-slots.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
   ARCHIVE_BUNDLE_BYTES_MAX,
@@ -44,7 +44,7 @@ export type ArchiveReadOutcome = (typeof ARCHIVE_READ_OUTCOMES)[number]
 export type ArchivedContentDeps = {
   readonly stores: { of(ledger: string): ArchiveReader }
   /** null: the keys are unavailable. */
-  readonly openKeys: (place: PlaceInArchive) => DocumentKeys | null
+  readonly openKeys: (place: PieceInArchive) => DocumentKeys | null
   readonly observe?: (outcome: ArchiveReadOutcome, seconds: number) => void
   readonly bytesMax?: number
   readonly msMax?: number
@@ -83,7 +83,7 @@ export class ArchivedContent implements ArchiveContent {
   /** By name, which is unique over pieces and bundles; least recently used first. */
   readonly #kept = new Map<string, Part>()
   readonly #coming = new Map<string, Coming<Part>>()
-  readonly #turns = new FetchTurns()
+  readonly #turns = new FetchSlots()
   #bytes = 0
   /** Name of the object whose fetch failed last, unless another one succeeded since. */
   #failing: string | null = null
@@ -213,7 +213,7 @@ export class ArchivedContent implements ArchiveContent {
   }
 }
 
-function pieceOf(place: PlaceInArchive): Wanted<ArchivedPiece> {
+function pieceOf(place: PieceInArchive): Wanted<ArchivedPiece> {
   const { ledgerId, from, lines, linesBytes, documents, documentsBytes } = place
   return {
     ledgerId,

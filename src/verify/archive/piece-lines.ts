@@ -1,6 +1,6 @@
 import { ProofError } from '../../proof/error.ts'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
-import { type DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
+import { type DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import type { ArchiveLine } from './archive-line.ts'
 import { splitBundle } from './archived-bundle.ts'
 import { openDocument, plainText } from './document-cipher.ts'
@@ -152,7 +152,7 @@ class Opener {
     const explained = known !== null && known < size ? known : null
     if (keys === null || explained !== null)
       return `${start.slice(0, -1)},"salt":null,"document":null,"erasedBy":${explained}}`
-    const key = this.#keys?.find(documentPlace(seq - this.#from, item))
+    const key = this.#keys?.find(documentPosition(seq - this.#from, item))
     const opened = key && sealed && openDocument(sealed, key)
     if (opened) return `${start.slice(0, -1)},"erasedBy":null,${plainText(opened).slice(1)}`
     unexplained.push(`${subject} of the entry ${seq}`)

@@ -4,7 +4,7 @@ import { loadKeysFrom } from '../../../src/db/chain/signed-entries.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { openReadPool } from '../../../src/db/connect/pools.ts'
 import { openJobs } from '../../../src/db/jobs/job-queues.ts'
-import type { GatedName } from '../../../src/db/records/gated-cases.ts'
+import type { GatedRecordKey } from '../../../src/db/records/gated-cases.ts'
 import { Refused } from '../../../src/followers/refused.ts'
 import {
   type VerificationResult,
@@ -64,7 +64,7 @@ export async function verifyAll(
   )
 }
 
-export function nameOf(app: TestApp, record: string, ledger = app.ledger.ledger.id): GatedName {
+export function nameOf(app: TestApp, record: string, ledger = app.ledger.ledger.id): GatedRecordKey {
   return { ledgerId: parseId('led', ledger), recordId: parseId('rec', record) }
 }
 

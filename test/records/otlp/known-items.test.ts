@@ -12,7 +12,7 @@ import {
   OTLP_KNOWN_GROUPS_MAX,
   OTLP_KNOWN_ITEMS_OF_GROUP_MAX,
   OTLP_KNOWN_ITEMS_OF_LEDGER_MAX,
-  OTLP_LOOKS_MAX,
+  OTLP_READS_MAX,
   OTLP_WAITING_MAX,
 } from '../../../src/records/otlp/limits.ts'
 import { makeEntropy } from '../../../src/signing/entropy.ts'
@@ -146,7 +146,7 @@ test('what takes too many looks is answered later, and goes on where it was', as
     const [from] = numbersOf(values[2])
     since.push(from!)
     const place = (i: number) => ({ size: 1_000_000, index: 0, seq: from! + 1 + i, chunk: 0, own: false })
-    return since.length > OTLP_LOOKS_MAX
+    return since.length > OTLP_READS_MAX
       ? NOTHING
       : Array.from({ length: CHUNKS_OF_KEYS_MAX + 1 }, (_, i) => place(i))
   })
@@ -157,6 +157,6 @@ test('what takes too many looks is answered later, and goes on where it was', as
   assert.ok(CHUNKS_OF_KEYS_MAX >= BATCH_KEYS_MAX)
   assert.deepEqual(
     since,
-    Array.from({ length: OTLP_LOOKS_MAX + 1 }, (_, i) => i * (CHUNKS_OF_KEYS_MAX + 1)),
+    Array.from({ length: OTLP_READS_MAX + 1 }, (_, i) => i * (CHUNKS_OF_KEYS_MAX + 1)),
   )
 })

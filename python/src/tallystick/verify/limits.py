@@ -69,10 +69,10 @@ CLOCK_SKEW_MS_MAX = 30_000
 TAIL_AGE_MS_MAX = 60_000
 """How much older than the newest entry one may be that no checkpoint covers."""
 
-PORTION_BYTES = 512 * 1024
+RANGE_BYTES = 512 * 1024
 """How much of an export a process is given at a time."""
-PORTIONS_PER_PROCESS = 3
-"""How many portions lie at a process, done or not, so that memory does not grow with the file."""
+RANGES_PER_PROCESS = 3
+"""How many ranges lie at a process, done or not, so that memory does not grow with the file."""
 SMALL_FILE_BYTES = 2 * 1024 * 1024
 """Below it, starting processes takes longer than they save."""
 SPOOL_BYTES_MAX = 64 * 1024 * 1024 * 1024

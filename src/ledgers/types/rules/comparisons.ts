@@ -7,7 +7,7 @@ import {
   percentOf,
   subtractDecimals,
 } from '../schema/exact-decimal.ts'
-import type { Part } from './document-parts.ts'
+import type { Part } from './document-values.ts'
 import type { Operator, Tolerance } from './rule.ts'
 
 /**

@@ -2,7 +2,7 @@ import { canonicalize } from '../../../proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../proof/request-limits.ts'
 import { RULE_VALUE_BYTES_MAX } from '../limits.ts'
-import { Part } from './document-parts.ts'
+import { Part } from './document-values.ts'
 import type { Tolerance } from './rule.ts'
 
 /** The value at a rule's path, or why it is absent. */

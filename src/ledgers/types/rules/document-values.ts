@@ -7,7 +7,7 @@ import { type Amount, parseAmount, parseMoney } from './amounts.ts'
 /**
  * A document for rules. Each value in it is rendered and parsed once, however many rules use it or a value around it.
  */
-export class DocumentParts {
+export class DocumentValues {
   readonly #document: JsonValue
   readonly #texts: CanonicalTexts
   readonly #found = new Map<string, Part | null>()

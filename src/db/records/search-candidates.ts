@@ -4,12 +4,12 @@ import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-record
 import type { Place, RecordSearch, Stretch } from './search.ts'
 import type { Choice } from './search-choice.ts'
 import {
-  type ChunkPlace,
+  type ChunkCandidate,
   type ChunkWalk,
   countText,
   keysText,
   othersText,
-  placeAfter,
+  positionAfter,
   walkText,
 } from './search-chunks.ts'
 import type { Bind, Stream } from './search-streams.ts'
@@ -20,10 +20,10 @@ import type { Searches } from './searches.ts'
 export type OwnMatch = { readonly place: Place; readonly bytes: number; readonly own: RecordRowRead }
 
 /** Results of the walks. `end`: how far they have read; null: to their ends, or as far as a full page reaches. */
-export type FoundPlaces = {
+export type FoundCandidates = {
   readonly own: { readonly found: readonly OwnMatch[]; readonly end: Place | null }
   readonly chunks: {
-    readonly found: readonly ChunkPlace[]
+    readonly found: readonly ChunkCandidate[]
     readonly end: Place | null
     /** True if all records of the chunks match. */
     readonly allMatch: boolean
@@ -31,13 +31,13 @@ export type FoundPlaces = {
 }
 
 /** Finds, in one statement, a page's records with their own entry and chunks with possible further matches. */
-export async function findPlaces(
+export async function findCandidates(
   searches: Searches,
   ledger: Uuid,
   search: RecordSearch,
   stretch: Stretch,
   { makeStreams, walk }: Choice,
-): Promise<FoundPlaces> {
+): Promise<FoundCandidates> {
   const rows = await query<PlaceRow>(searches, ledger, search, (bind) =>
     placesText(search, stretch, makeStreams?.(bind) ?? [], walk, bind),
   )
@@ -52,7 +52,9 @@ export async function findPlaces(
     chunks: {
       found: (first.chunks ?? []).map(([seq, chunk, before]) => ({ seq, chunk, before })),
       end:
-        first.chunkStopSeq === null ? null : placeAfter(first.chunkStopSeq, first.chunkStop!, search.order),
+        first.chunkStopSeq === null
+          ? null
+          : positionAfter(first.chunkStopSeq, first.chunkStop!, search.order),
       allMatch: !hasFilters(search),
     },
   }
@@ -75,7 +77,7 @@ function hasFilters({ filters }: RecordSearch): boolean {
 }
 
 /**
- * SQL of findPlaces.
+ * SQL of findCandidates.
  *
  * Each walk returns matches among its first candidates. A walk that has more candidates but did not fill the page
  * stops all walks of its kind at its last candidate. The remaining matches are sorted, complete, and cut to the page.

@@ -11,7 +11,7 @@ import type { RecordSearch, Stretch } from './search.ts'
  * too. Bisection finds such an entry in 24 steps of 10 million. The rest of the margin is skipped entry by entry, up
  * to a request's limit, and the next request continues there.
  */
-export async function listStretch(
+export async function findSeqRange(
   pool: Db,
   ledger: string,
   { filters: { recorded }, order, after, candidatesMax = SEARCH_ENTRIES_SKIPPED_MAX }: RecordSearch,

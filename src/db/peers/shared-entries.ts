@@ -101,7 +101,7 @@ export async function findReceivedBefore(db: Db, of: Of, before: number): Promis
  * Stores the maximum size of requests. `refused`: a request was refused; otherwise larger requests are being tried
  * again.
  */
-export async function keepRequestBytes(
+export async function storeRequestBytes(
   db: Db,
   lease: PeerLease,
   bytes: number | null,

@@ -8,7 +8,7 @@ import { type ArchiveSeal, sealName, tileName, tilesBetween } from './seal.ts'
 import { TileDigests } from './tile-digests.ts'
 
 /** Compares content that an archive has beside the lines of an export with the verified entries. */
-export class ContentBeside {
+export class ArchiveExtras {
   readonly #seals: readonly ArchiveSeal[]
   readonly #tiles: TileDigests
   /** SHA-256 of definitions whose entries are not verified yet, by seq. */
