@@ -4,7 +4,7 @@ import { bytea, type Codec, encodeColumn, int8 } from '../connect/binary-array.t
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 
 /** `key`: hex of a key of batch_keys. */
-type Since = { readonly key: string; readonly since: number }
+type KeyRequest = { readonly key: string; readonly since: number }
 
 const hexBytea: Codec<string> = {
   ...bytea,
@@ -13,12 +13,12 @@ const hexBytea: Codec<string> = {
 }
 
 /** Position of a chunk that has the key. `index` is the key's index in the request. */
-type KeyPlace = { readonly index: number; readonly seq: number; readonly chunk: number }
+type ChunkOfKey = { readonly index: number; readonly seq: number; readonly chunk: number }
 
-type Found = {
+type FoundChunks = {
   readonly size: number
   /** Chunks of batches that the agent notarized, in ledger order. */
-  readonly places: KeyPlace[]
+  readonly chunks: ChunkOfKey[]
   /** All positions before this seq were searched. Below the ledger's size, there is more to search. */
   readonly upTo: number
 }
@@ -32,8 +32,8 @@ type Found = {
 export async function findChunksOfKeys(
   pool: pg.Pool,
   { ledgerId, agentId }: { readonly ledgerId: Uuid; readonly agentId: Uuid },
-  keys: readonly Since[],
-): Promise<Found> {
+  keys: readonly KeyRequest[],
+): Promise<FoundChunks> {
   type Row = { size: number; index: number | null; seq: number; chunk: number; own: boolean }
   const { rows } = await pool.query<Row>({
     name: 'find_chunks_of_keys',
@@ -63,8 +63,8 @@ export async function findChunksOfKeys(
   })
   const { size } = rows[0]!
   const upTo = rows.length > CHUNKS_OF_KEYS_MAX ? rows.at(-1)!.seq : size
-  const places = rows.filter(({ index, seq, own }) => index !== null && own && seq < upTo) as KeyPlace[]
-  return { size, places, upTo }
+  const chunks = rows.filter(({ index, seq, own }) => index !== null && own && seq < upTo) as ChunkOfKey[]
+  return { size, chunks, upTo }
 }
 
 /**
@@ -88,7 +88,7 @@ export async function readSubjectsOfChunks(
       chunks.map(({ chunk }) => chunk),
     ],
   })
-  const persons = chunks.map(() => new Map<number, Uint8Array>())
-  for (const { index, key } of rows) persons[index]!.set(key.at(-1)!, key.subarray(1, -1))
-  return persons
+  const subjects = chunks.map(() => new Map<number, Uint8Array>())
+  for (const { index, key } of rows) subjects[index]!.set(key.at(-1)!, key.subarray(1, -1))
+  return subjects
 }

@@ -76,13 +76,13 @@ export async function readContent(from: Db | ReadsArchive, row: StoredChunk): Pr
   if (content !== null) return content
   if (archived === null)
     throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is nowhere`)
-  const { metadata: kept, erasures, ...place } = archived
+  const { metadata: storedMetadata, erasures, ...piece } = archived
   const copy = await archiveOf(from).read({
-    ...{ place, seq, chunk, firstRecordId, count },
+    ...{ piece, seq, chunk, firstRecordId, count },
     erasures: new Map(erasures),
   })
-  if (kept === null) return Buffer.from(copy)
-  const metadata = decodeMetadata(Buffer.from(kept, 'base64'), count)
+  if (storedMetadata === null) return Buffer.from(copy)
+  const metadata = decodeMetadata(Buffer.from(storedMetadata, 'base64'), count)
   return encodeChunk(decodeChunk(copy, count).map((record, i) => withMetadata(record, metadata[i]!)))
 }
 
@@ -286,7 +286,7 @@ export function hasRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid
   return indexOfRecordId(recordId) % CHUNK_RECORDS < count
 }
 
-type Stretch = {
+type ChunkRange = {
   readonly seq: number
   readonly chunk: number
   readonly end: number
@@ -297,7 +297,7 @@ type Stretch = {
 export async function listChunksInPostgres(
   db: Db,
   ledgerId: Uuid,
-  { seq, chunk, end, limit }: Stretch,
+  { seq, chunk, end, limit }: ChunkRange,
 ): Promise<ChunkInPostgres[]> {
   const { rows } = await db.query<ChunkInPostgres>({
     name: 'list_chunks_here',

@@ -24,7 +24,7 @@ export type PieceInArchive = {
 }
 
 export type ChunkInArchive = {
-  readonly place: PieceInArchive
+  readonly piece: PieceInArchive
   readonly seq: number
   readonly chunk: number
   readonly firstRecordId: Uuid
@@ -66,12 +66,12 @@ export function archiveOf({ archive }: ReadsArchive): ArchiveContent {
 }
 
 /** Wraps one read of the archive. `chunk` is null for reads of envelopes. */
-type Around = <T>(read: () => Promise<T>, chunk: ChunkInArchive | null) => Promise<T>
+type ReadWrapper = <T>(read: () => Promise<T>, chunk: ChunkInArchive | null) => Promise<T>
 
 /** Returns the same database, with `around` called for each read of its archive. */
 export function wrapArchiveReads<D extends Pick<pg.Pool, 'query'> & ReadsArchive>(
   db: D,
-  around: Around,
+  around: ReadWrapper,
 ): Pick<D, 'query'> & ReadsArchive {
   const { archive } = db
   if (!archive) return db

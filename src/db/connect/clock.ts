@@ -15,12 +15,12 @@ const TICK_MS = 1
 export async function measureClock(db: Db, now: () => number, samples: number): Promise<ClockOffset> {
   let best: ClockOffset | null = null
   for (let i = 0; i < samples; i++) {
-    const askedMs = now() + TICK_MS / 2
+    const sentMs = now() + TICK_MS / 2
     const beganAt = performance.now()
     const theirMs = await readClock(db)
     const tookMs = performance.now() - beganAt
     const errorMs = tookMs / 2 + TICK_MS / 2
-    if (best === null || errorMs < best.errorMs) best = { aheadMs: theirMs - (askedMs + tookMs / 2), errorMs }
+    if (best === null || errorMs < best.errorMs) best = { aheadMs: theirMs - (sentMs + tookMs / 2), errorMs }
   }
   return best!
 }

@@ -244,8 +244,8 @@ export class DatabaseClient extends pg.Client {
   override connect(callback?: ConnectCallback): Promise<this> | void {
     const connecting = this.#config.attempt(() => this.#connect())
     if (!callback) return connecting
-    const told = callback as (error: Error | null) => void
-    connecting.then(() => told(null), told)
+    const done = callback as (error: Error | null) => void
+    connecting.then(() => done(null), done)
   }
 
   async #connect(): Promise<this> {

@@ -6,15 +6,15 @@ import { EVENT_ARCHIVE_MS_MAX } from '../limits.ts'
 
 /** Returns the same database, and the set of archive pieces that are read through it. */
 export function recordPieces(db: Db): {
-  readonly noting: Db
+  readonly recording: Db
   readonly pieces: ReadonlySet<PieceInArchive['from']>
 } {
   const pieces = new Set<PieceInArchive['from']>()
   const noting = wrapArchiveReads(db, (read, chunk) => {
-    if (chunk) pieces.add(chunk.place.from)
+    if (chunk) pieces.add(chunk.piece.from)
     return read()
   })
-  return { noting, pieces }
+  return { recording: noting, pieces }
 }
 
 /**

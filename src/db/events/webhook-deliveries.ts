@@ -72,7 +72,7 @@ export async function listDeliveries(
   page: { before: Uuid | null; limit: number },
 ): Promise<{ rows: DeliveryRow[]; next: Uuid | null }> {
   const isFiltered = event !== null || recordId !== null || state === 'delivered'
-  const looksAt = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
+  const rowsMax = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
   const { rows } = await db.query<Partial<DeliveryColumns> & { looked: number; last: Uuid | null }>(
     `with looked as materialized (
        select ${COLUMNS} from ${rowsOf(state)} d
@@ -87,13 +87,13 @@ export async function listDeliveries(
        order by event_id desc limit $8
      ) w on true
      order by w.event_id desc`,
-    [ledgerId, webhookId, page.before, looksAt, state, event, recordId, page.limit + 1],
+    [ledgerId, webhookId, page.before, rowsMax, state, event, recordId, page.limit + 1],
   )
   const found = rows.filter((row): row is typeof row & DeliveryColumns => row.eventId !== null)
   const shown = found.slice(0, page.limit).map(toDelivery)
   if (found.length > page.limit) return { rows: shown, next: shown.at(-1)!.eventId }
   const { looked, last } = rows[0]!
-  return { rows: shown, next: isFiltered && looked === looksAt ? last! : null }
+  return { rows: shown, next: isFiltered && looked === rowsMax ? last! : null }
 }
 
 /**
@@ -168,13 +168,13 @@ export async function recoverWebhook(
   what: { readonly sinceMs: number; readonly untilMs: number | null; readonly delivered: boolean },
 ): Promise<'recovering' | 'busy' | 'missing'> {
   const recorded = { fromMs: what.sinceMs, beforeMs: what.untilMs }
-  const stretch = await findSeqRange(searchPool, ledgerId, {
+  const range = await findSeqRange(searchPool, ledgerId, {
     filters: { recorded },
     order: 'asc',
     after: null,
     limit: 1,
   })
-  const [from, end] = stretch ? [stretch.from, what.untilMs === null ? null : stretch.end] : [0, 0]
+  const [from, end] = range ? [range.from, what.untilMs === null ? null : range.end] : [0, 0]
   const { rows } = await readPool.query<{ outcome: 'recovering' | 'busy' | 'missing' }>(
     'select tallystick.recover_webhook($1, $2, $3, $4, $5) as outcome',
     [ledgerId, webhookId, from, end, what.delivered],

@@ -26,9 +26,9 @@ export const WEBHOOK_LEASES: LeaseTable = {
   ofLedgerMax: null,
 }
 
-type Named = WebhookKey & WebhookSettings
+type NamedWebhook = WebhookKey & WebhookSettings
 
-export type Endpoint = Named & {
+export type Endpoint = NamedWebhook & {
   /** Changes whenever the endpoint's settings or state change. */
   readonly version: string
   readonly nextSeq: number

@@ -42,7 +42,7 @@ type DeliveryRetention = {
 export async function deleteOldDeliveries(
   db: Db,
   { ledgerId, webhookId }: WebhookKey,
-  kept: DeliveryRetention,
+  retention: DeliveryRetention,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await db.query({
@@ -66,11 +66,11 @@ export async function deleteOldDeliveries(
     values: [
       ledgerId,
       webhookId,
-      kept.deliveredDays,
-      kept.deadDays,
-      kept.deliveredMax - 1,
+      retention.deliveredDays,
+      retention.deadDays,
+      retention.deliveredMax - 1,
       limit,
-      firstUuidv7(Date.now() - Math.min(kept.deliveredDays, kept.deadDays) * DAY_MS),
+      firstUuidv7(Date.now() - Math.min(retention.deliveredDays, retention.deadDays) * DAY_MS),
     ],
   })
   return rowCount ?? 0

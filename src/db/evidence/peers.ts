@@ -54,14 +54,14 @@ export const RECEIVED_TYPES = `
 const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
 /** Verifies that each added peering has its row in the right state, and that no other row claims to be added. */
-export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringState>): void {
+export function verifyPeers(rows: readonly AuditedPeer[], peerings: Iterable<PeeringState>): void {
   const byId = new Map(rows.map((row) => [row.peerId, row]))
-  for (const standing of standings) {
-    const row = byId.get(parseId('peer', standing.peer))
-    if (!row) throw contradiction(`peers: no row of ${standing.peer}`)
+  for (const peering of peerings) {
+    const row = byId.get(parseId('peer', peering.peer))
+    if (!row) throw contradiction(`peers: no row of ${peering.peer}`)
     byId.delete(row.peerId)
-    compareRows('peers', [peerColumns(row)], [peerRow(standing)])
-    compareRows('peer_keys', row.keys ?? [], keyRows(standing))
+    compareRows('peers', [peerColumns(row)], [peerRow(peering)])
+    compareRows('peer_keys', row.keys ?? [], keyRows(peering))
   }
   for (const { peerId, addedSeq, state, keys } of byId.values()) {
     if (addedSeq !== null || keys !== null || !WITHOUT_ENTRY.includes(state))

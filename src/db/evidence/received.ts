@@ -67,18 +67,18 @@ export const RECEIVED_ENTRIES: Evidence<AuditedReceived, ReceivedColumns> = {
     remote: remote ?? [],
   }),
   verify({ statement, step }, rows) {
-    const said = receivedClaimsOf(statement)
-    const expected = said && {
-      peerId: parseId('peer', said.peer),
-      remoteSeq: said.seq,
-      kind: said.kind,
-      recordId: said.record === null ? null : parseId('rec', said.record),
-      version: said.version,
-      leaf: said.leaf,
+    const claims = receivedClaimsOf(statement)
+    const expected = claims && {
+      peerId: parseId('peer', claims.peer),
+      remoteSeq: claims.seq,
+      kind: claims.kind,
+      recordId: claims.record === null ? null : parseId('rec', claims.record),
+      version: claims.version,
+      leaf: claims.leaf,
     }
     compareRows<Partial<ReceivedColumns>>('received_entries', rows, expected ? [expected] : [])
     const [row] = rows
-    if (row && said!.version !== null) verifyRemote(row.remote, said!, step.received!.statement, step.seq)
+    if (row && claims!.version !== null) verifyRemote(row.remote, claims!, step.received!.statement, step.seq)
   },
 }
 

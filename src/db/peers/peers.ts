@@ -15,6 +15,8 @@ import {
 
 export type PeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
 
+export type PeeringKey = { readonly ledgerId: Uuid; readonly peerId: Uuid }
+
 export type PeerRow = {
   readonly peerId: Uuid
   readonly name: string

@@ -35,7 +35,7 @@ export type GatedCase = GatedRecordKey & {
    *
    * Later erasures are verified separately.
    */
-  readonly isSettled: boolean
+  readonly isVerified: boolean
   /** Kid of the key for the ledger's next entry, lower-case hex. */
   readonly envelopeKid: string
   readonly firstSeq: number
@@ -108,12 +108,15 @@ export async function readGatedCases(
   return names.map((_, i) => cases.get(i + 1) ?? null)
 }
 
-type Wanted = { readonly ledgerId: Uuid; readonly seq: number; readonly leaf: Buffer }
+type WantedEnvelope = { readonly ledgerId: Uuid; readonly seq: number; readonly leaf: Buffer }
 /** By leaf, in lower-case hex. */
 type Envelopes = ReadonlyMap<string, Uint8Array>
 
 /** Returns the entries that the worker verifies: the creation, the newest step, and the completion. */
-function wantedOf({ ledgerId, firstSeq, leaf, version }: CaseColumns, steps: readonly StepLeaf[]): Wanted[] {
+function wantedOf(
+  { ledgerId, firstSeq, leaf, version }: CaseColumns,
+  steps: readonly StepLeaf[],
+): WantedEnvelope[] {
   const acted = steps.filter((step) => step.version === version || step.kind === 'completion-submitted')
   return [
     { ledgerId, seq: firstSeq, leaf },
@@ -124,7 +127,7 @@ function wantedOf({ ledgerId, firstSeq, leaf, version }: CaseColumns, steps: rea
 async function readEnvelopes(
   client: pg.ClientBase,
   known: Pick<KnownStatements, 'findEnvelope'>,
-  wanted: readonly Wanted[],
+  wanted: readonly WantedEnvelope[],
 ): Promise<Envelopes> {
   const envelopes = new Map<string, Uint8Array>()
   const unknown = wanted.filter(({ leaf }) => {
@@ -197,7 +200,7 @@ function toCase(
     deadline: row.deadline,
     closed: row.closed,
     isFaulty: row.faulty,
-    isSettled: row.lastSeq < verifiedSizeOf(cursorMac, ledgerId, row),
+    isVerified: row.lastSeq < verifiedSizeOf(cursorMac, ledgerId, row),
     envelopeKid: row.envelopeKid.toString('hex'),
     firstSeq: row.firstSeq,
     created: toSignedLine({ ...row, envelope: envelopes.get(toHex(row.leaf))! }),

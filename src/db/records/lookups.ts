@@ -14,7 +14,7 @@ import {
 } from '../limits.ts'
 import { type ContactKey, findContacts, type PeerContact } from '../peers/peers.ts'
 import { findRemoteClaims, type RemoteClaimKey, type RemoteRecordRow } from '../peers/remote-records.ts'
-import { type FoundRecord, findEachRecord, type RecordRowRead, readLeft } from './read-records.ts'
+import { type FoundRecord, findEachRecord, type RecordRowRead, readReleased } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
 /**
@@ -63,7 +63,7 @@ export class Lookups {
   /** Returns the record; null: no such record. Throws ProofError `chunk_syntax` and ApiError `archive_unavailable`. */
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
     const found = await this.#records.find({ ledgerId, recordId })
-    const [row] = await readLeft(this.#db, [found])
+    const [row] = await readReleased(this.#db, [found])
     return row ?? null
   }
 

@@ -219,7 +219,7 @@ export async function eraseDocuments(
 }
 
 /** Whether another worker has rewritten a chunk since it was read. */
-export function isLate(error: unknown): boolean {
+export function isConcurrentChange(error: unknown): boolean {
   return (error as pg.DatabaseError).code === SERIALIZATION_FAILURE
 }
 

@@ -4,7 +4,7 @@ import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import type { Db } from '../connect/client.ts'
 import { SEARCH_CHUNK_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
 import { type RecordRowRead, readBatchRecords } from './read-records.ts'
-import { earlierOf, isBeyond, type Place, type RecordSearch } from './search.ts'
+import { earlierOf, isBeyond, type RecordPosition, type RecordSearch } from './search.ts'
 import { type FoundCandidates, findCandidates, type OwnMatch } from './search-candidates.ts'
 import { chooseWalks } from './search-choice.ts'
 import { type ChunkMatch, matchesOf, positionBefore } from './search-chunks.ts'
@@ -16,7 +16,7 @@ import type { Searches } from './searches.ts'
  * `next`: how far the search has read; null at the end. A page may have fewer records than requested, or none,
  * without being the last.
  */
-type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
+type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: RecordPosition | null }
 
 /**
  * Returns one page of the records that match all filters, in chain order.
@@ -30,12 +30,12 @@ export async function searchRecords(
   ledger: Uuid,
   search: RecordSearch,
 ): Promise<RecordPage> {
-  const stretch = await findSeqRange(searches.pool, ledger, search)
-  if (stretch === null) return NOTHING
-  const choice = await chooseWalks(searches, ledger, search, stretch)
+  const range = await findSeqRange(searches.pool, ledger, search)
+  if (range === null) return NOTHING
+  const choice = await chooseWalks(searches, ledger, search, range)
   if (choice.makeStreams === null && choice.walk === null) return NOTHING
-  const places = await findCandidates(searches, ledger, search, stretch, choice)
-  const { found, next } = await fillPage(searches, ledger, search, places)
+  const candidates = await findCandidates(searches, ledger, search, range, choice)
+  const { found, next } = await fillPage(searches, ledger, search, candidates)
   return { rows: await readRows(searches.pool, found), next }
 }
 

@@ -55,12 +55,16 @@ export async function migrate(options: {
   logins?: LoginNames
   passwords: LoginPasswords
   byRdsIam?: boolean
-  tell?: (line: string) => void
+  notify?: (line: string) => void
 }): Promise<string[]> {
-  const { logins = DEFAULT_LOGINS, tell = () => {} } = options
+  const { logins = DEFAULT_LOGINS, notify = () => {} } = options
   return withOwner(options.ownerUrl, async (client) => {
     await refuseTransactionPooler(client, options.ownerUrl)
-    const { applied, former, turnedOn } = await withTransaction(client, async () => {
+    const {
+      applied,
+      former,
+      turnedOn: guardsTurnedOn,
+    } = await withTransaction(client, async () => {
       await lockMigrations(client)
       await refuseForeignSchemas(client)
       await ensureLogins(client, options.ownerUrl, logins, options.passwords)
@@ -75,10 +79,10 @@ export async function migrate(options: {
       return { ...done, turnedOn }
     })
     if (former.length > 0)
-      tell(`took the privileges of ${former.join(' and ')}: what uses them is refused from now on`)
-    if (turnedOn > 0)
-      tell(
-        `triggers that were off are on again (${turnedOn}): audit each ledger, for what was written meanwhile was not checked ` +
+      notify(`took the privileges of ${former.join(' and ')}: what uses them is refused from now on`)
+    if (guardsTurnedOn > 0)
+      notify(
+        `triggers that were off are on again (${guardsTurnedOn}): audit each ledger, for what was written meanwhile was not checked ` +
           '(docs/operate/postgres.md#guards)',
       )
     await installJobQueues(client, logins.worker)

@@ -182,7 +182,7 @@ async function compare(
   const { seq, chunk, firstRecordId, count, erasures } = row
   const here = decodeChunk(row.content, count)
   const copy = await content.read({
-    ...{ place: piece, seq, chunk, firstRecordId, count },
+    ...{ piece, seq, chunk, firstRecordId, count },
     erasures: new Map(erasures),
   })
   const there = decodeChunk(copy, count)

@@ -9,7 +9,7 @@ import {
   digestOfItem,
   eraseDocuments,
   forgetLabels,
-  isLate,
+  isConcurrentChange,
   isOfItem,
   type LabelPosition,
   listPendingErasures,
@@ -177,7 +177,7 @@ export async function eraseAll(
         return eraseDocuments(client, ledgerId, erasures, chunks)
       })
     } catch (error) {
-      if (!isLate(error) || attempt === ERASURE_ATTEMPTS_MAX) throw error
+      if (!isConcurrentChange(error) || attempt === ERASURE_ATTEMPTS_MAX) throw error
     }
   }
 }

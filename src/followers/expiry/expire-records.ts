@@ -41,7 +41,7 @@ export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   return async () => {
     const overdue = await listOverdue(deps.pool, last, EXPIRIES_PER_ROUND)
     last = overdue.length < EXPIRIES_PER_ROUND ? null : overdue.at(-1)!
-    const due = overdue.filter((one) => !one.stands && !deps.refusedExpiries.isPaused(nameOf(one)))
+    const due = overdue.filter((one) => !one.isBlocked && !deps.refusedExpiries.isPaused(nameOf(one)))
     if (due.length > 0) await expire(deps, due)
     return last !== null
   }
@@ -72,8 +72,8 @@ async function expire(deps: ExpireDeps, due: readonly GatedRecordKey[]): Promise
  * Returns true if the record may expire now. Like a verdict, an expiry is signed without a request, so it needs
  * entries that the follower has verified.
  */
-function isOpen({ state, closed, isFaulty, isSettled }: GatedCase): boolean {
-  return closed === null && !isFaulty && isSettled && (state === 'CREATED' || state === 'ACTIVE')
+function isOpen({ state, closed, isFaulty, isVerified }: GatedCase): boolean {
+  return closed === null && !isFaulty && isVerified && (state === 'CREATED' || state === 'ACTIVE')
 }
 
 /** Returns true if the deadline has passed. signExpiry compares the deadline with the signed one. */

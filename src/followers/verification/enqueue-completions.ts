@@ -67,12 +67,12 @@ async function takeWaiting(
   const room = COMPLETIONS_QUEUED_MAX - (await countReadyJobs(client, COMPLETIONS_QUEUED_MAX))
   if (room === 0) return 0
   const waiting = await lockWaitingCompletions(client, ledgers, room)
-  const held = waiting.filter(({ stands }) => stands)
+  const held = waiting.filter(({ isBlocked }) => isBlocked)
   if (held.length > 0) await putAsideCompletions(client, held)
   await insertJobs(
     boss,
     client,
-    waiting.filter(({ stands }) => !stands),
+    waiting.filter(({ isBlocked }) => !isBlocked),
   )
   return waiting.length
 }

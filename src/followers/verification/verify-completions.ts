@@ -135,7 +135,7 @@ async function prepare(
   found: GatedCase | null,
 ): Promise<Signed | VerificationResult> {
   if (!found || !waitsForWorker(found) || stands(found)) return DONE
-  if (!found.isSettled) {
+  if (!found.isVerified) {
     deps.awaitFloor(found.ledgerId)
     return DONE
   }

@@ -249,7 +249,15 @@ export class EventTails {
   }
 
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
-    const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, ends.floor, limit]
+    const places = [
+      from.seq,
+      from.told,
+      from.checkpoint,
+      ends.size,
+      ends.checkpoint,
+      ends.verifiedSize,
+      limit,
+    ]
     const ledger = source.ledgerId
     return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, (turned) =>
       readFittedPage(turned(this.#deps.readPool), source, from, ends, {

@@ -5,7 +5,7 @@ import {
   endDrain,
   type PeerLease,
   readPeer,
-  type Sent,
+  type SentResults,
   settleSent,
   storeSummary,
 } from '../../db/peers/peer-leases.ts'
@@ -350,12 +350,12 @@ class Drain {
     await storeRequestBytes(this.#deps.pool, this.#lease, this.#limits.learnt, false)
   }
 
-  #tell({ entries }: Outgoing, { receipts, dead }: Sent): void {
+  #tell({ entries }: Outgoing, { receipts, dead }: SentResults): void {
     this.#limits.settle(entries.length)
     this.#deps.observeDrain.entries({ received: receipts.length, refused: dead.length })
   }
 
-  async #settle(sent: Sent): Promise<void> {
+  async #settle(sent: SentResults): Promise<void> {
     await withPooledTransaction(this.#deps.pool, (client) =>
       settleSent(client, this.#lease, sent, PEER_LEASE_MS),
     )

@@ -4,11 +4,11 @@ import { appendEntries, type EntryRow } from '../../db/chain/append-entries.ts'
 import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
 import {
   findStoredLeaves,
-  keepFork,
   listKnownRecords,
   listOwnOffers,
   listReceivedTypes,
   listStoredEntries,
+  storeFork,
 } from '../../db/peers/received.ts'
 import { findRecords, type RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
@@ -271,7 +271,7 @@ class Reception {
 
   #keepFork({ leaf, seq, record, version, envelope }: Proposed, { held }: EntryRefused): Promise<void> {
     const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, held: held!, envelope }
-    return keepFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
+    return storeFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
   }
 
   #receipt(signer: Signer, proposed: Proposed, consequences: ReceivedConsequences): EntryRow {

@@ -54,10 +54,10 @@ export class DeliveryLoader {
    */
   async due(
     inHand: readonly Uuid[],
-    { floor }: LedgerEnds,
+    { verifiedSize }: LedgerEnds,
   ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
     const limit = this.perLoad
-    const about = { inHand, floor, limit }
+    const about = { inHand, floor: verifiedSize, limit }
     const { due: stored, isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
     const named = stored
       .filter(({ seq }) => seq !== null)
@@ -100,7 +100,7 @@ export class DeliveryLoader {
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
     // Only rows are made here, so the verified size does not matter: `due` decides what is sent.
-    const ends = { size: end, checkpoint: 0, floor: Number.MAX_SAFE_INTEGER }
+    const ends = { size: end, checkpoint: 0, verifiedSize: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
     const { states } = await readStored(this.#db, this.#endpoint, ids, [])

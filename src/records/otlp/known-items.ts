@@ -122,12 +122,12 @@ export class KnownItems {
   async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
     for (let looks = 0; looks < OTLP_READS_MAX; looks++) {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
-      const { size, places, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
+      const { size, chunks, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
       // Names that the ledger does not have are cached only if more reads are needed, to continue from there.
-      for (const name of isWhole ? places.map(({ index }) => names[index]!) : names)
+      for (const name of isWhole ? chunks.map(({ index }) => names[index]!) : names)
         if (!groups.has(name)) groups.set(name, this.#known.make(sender, name))
-      const unread = places.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))
+      const unread = chunks.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))
       await this.#read(sender, groups, unread)
       for (const group of groups.values()) {
         group.size = Math.max(group.size, upTo)
@@ -141,21 +141,21 @@ export class KnownItems {
   async #read(
     { ledgerId }: Sender,
     groups: ReadonlyMap<string, KnownGroup>,
-    places: readonly { readonly seq: number; readonly chunk: number }[],
+    found: readonly { readonly seq: number; readonly chunk: number }[],
   ): Promise<void> {
-    const distinct = [...new Map(places.map((place) => [`${place.seq} ${place.chunk}`, place])).values()]
+    const distinct = [...new Map(found.map((chunk) => [`${chunk.seq} ${chunk.chunk}`, chunk])).values()]
     const slice = new Slice()
     for (let read = 0; read < distinct.length; ) {
       const keys = distinct
         .slice(read, read + OTLP_CHUNKS_PER_QUERY)
         .map(({ seq, chunk }) => ({ ledgerId, seq, chunk }))
       const chunks = await readChunks(this.#pool, keys, LOOKUP_CHUNK_BYTES_MAX)
-      const persons = await readSubjectsOfChunks(this.#pool, keys.slice(0, chunks.length))
+      const subjects = await readSubjectsOfChunks(this.#pool, keys.slice(0, chunks.length))
       for (const [i, row] of chunks.entries()) {
         if (row === null) continue
         const content = await readContent(this.#pool, row)
-        for (const [place, record] of decodeChunk(content, row.count).entries()) {
-          const known = identityOf(record, persons[i]!.get(place) ?? null)
+        for (const [index, record] of decodeChunk(content, row.count).entries()) {
+          const known = identityOf(record, subjects[i]!.get(index) ?? null)
           if (known === null) continue
           for (const name of known.groups) {
             const group = groups.get(name)

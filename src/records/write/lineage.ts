@@ -6,7 +6,7 @@ import {
   listEntriesOfRecord,
   type RecordStepRow,
 } from '../../db/records/read-lineage.ts'
-import type { Place } from '../../db/records/search.ts'
+import type { RecordPosition } from '../../db/records/search.ts'
 import { searchRecords } from '../../db/records/search-records.ts'
 import type { Searches } from '../../db/records/searches.ts'
 import { ApiError } from '../../errors.ts'
@@ -87,7 +87,7 @@ export async function resolveParents(
 export async function findTree(
   deps: LineageDeps,
   { ledgerId, recordId, ownAgent }: About,
-  page: { after: Place | null; limit: number },
+  page: { after: RecordPosition | null; limit: number },
 ) {
   const { readPool, searches, lookups } = deps
   const row = await lookups.findRecord(ledgerId, recordId)

@@ -97,8 +97,8 @@ export class ArchivedContent implements ArchiveContent {
   }
 
   read(chunk: ChunkInArchive): Promise<Uint8Array> {
-    return this.#use(pieceOf(chunk.place), async (piece) =>
-      encodeChunk(await piece.readChunk(chunk, this.#deps.openKeys(chunk.place))),
+    return this.#use(pieceOf(chunk.piece), async (piece) =>
+      encodeChunk(await piece.readChunk(chunk, this.#deps.openKeys(chunk.piece))),
     )
   }
 

@@ -80,7 +80,7 @@ export class ArchivedPiece {
       const item = items[index]
       if (item?.record !== formatId('rec', recordId))
         throw new ArchiveFault(`the archive has another record in the place ${index} of seq ${seq}`)
-      const key = keys?.find(documentPosition(seq - chunk.place.from, index)) ?? null
+      const key = keys?.find(documentPosition(seq - chunk.piece.from, index)) ?? null
       const opened = key && this.#open(batch.document + index, key, item)
       records.push(recordOfItem(item, opened ?? erasedDocument(item, chunk.erasures.get(recordId))))
     }

@@ -125,7 +125,7 @@ test('a ledger’s events', async (t) => {
         const published = whole.filter(
           ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,
         )
-        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, floor: size }
+        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, verifiedSize: size }
         for (
           let page = await read(ALL_EVENTS, from, 2, upTo);
           ;
