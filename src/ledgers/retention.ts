@@ -17,7 +17,7 @@ import type { AdministerDeps } from './administration.ts'
 
 /* Rules of retention and legal holds, which an agent sets by an entry. */
 
-type KeepingDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
+type RetentionDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
 
 /** `days`: null means for ever. */
 export type RuleRequest = Selector & { readonly days: number | null; readonly basis: string }
@@ -27,8 +27,8 @@ export type HoldRequest = Selector & { readonly caseId: string; readonly recordI
  * Sets how long records are kept from now on. A longer time applies to all of them, a shorter one only to new ones.
  * Throws `invalid_request` for fewer days than the deployment allows.
  */
-export async function setRule(deps: KeepingDeps, author: Author, wanted: RuleRequest): Promise<RuleRow> {
-  const { days, basis, type, agentId } = wanted
+export async function setRule(deps: RetentionDeps, author: Author, request: RuleRequest): Promise<RuleRow> {
+  const { days, basis, type, agentId } = request
   if (days !== null && days < deps.retentionDaysMin) {
     throw new ApiError(
       'invalid_request',
@@ -41,7 +41,7 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: RuleReq
   await refuseTooMany(deps, author, { rules: 1 })
   const seq = await administerLedger(deps, author, {
     kind: 'retention-set',
-    predicate: { days, basis, ...narrowed(wanted) },
+    predicate: { days, basis, ...narrowed(request) },
     detail: { type, agentId, days },
   })
   const rules = await listRules(deps.readPool, author.ledgerId)
@@ -52,14 +52,14 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: RuleReq
  * Sets a legal hold on the records that match all criteria: none of their documents is erased until the hold is
  * lifted.
  */
-export async function setHold(deps: KeepingDeps, author: Author, wanted: HoldRequest): Promise<HoldRow> {
-  const { caseId, type, agentId, recordIds } = wanted
+export async function setHold(deps: RetentionDeps, author: Author, request: HoldRequest): Promise<HoldRow> {
+  const { caseId, type, agentId, recordIds } = request
   await refuseTooMany(deps, author, { holds: 1, records: recordIds?.length ?? 0 })
   const seq = await administerLedger(deps, author, {
     kind: 'hold-set',
     predicate: {
       case: caseId,
-      ...narrowed(wanted),
+      ...narrowed(request),
       ...(recordIds && { records: recordIds.map((id) => formatId('rec', id)) }),
     },
     detail: { caseId, type, agentId, recordIds },
@@ -72,7 +72,7 @@ export async function setHold(deps: KeepingDeps, author: Author, wanted: HoldReq
  * refuses is repeated in halves.
  */
 async function refuseTooMany(
-  { readPool }: KeepingDeps,
+  { readPool }: RetentionDeps,
   { ledgerId }: Author,
   more: { readonly rules?: number; readonly holds?: number; readonly records?: number },
 ): Promise<void> {
@@ -83,7 +83,7 @@ async function refuseTooMany(
 }
 
 /** Lifts a hold. Throws `not_found`, and `already_ended` if it was lifted before. */
-export async function liftHold(deps: KeepingDeps, author: Author, seq: number): Promise<HoldRow> {
+export async function liftHold(deps: RetentionDeps, author: Author, seq: number): Promise<HoldRow> {
   const hold = await findHold(deps.readPool, author.ledgerId, seq)
   if (!hold) throw new ApiError('not_found', `no hold was set by the entry ${seq}`)
   if (hold.liftedSeq !== null) throw lifted(hold)

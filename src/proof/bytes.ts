@@ -52,7 +52,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
  * view of a shared 64 KiB pool (Buffer.poolSize) and keep the whole pool alive. One cache grew by 14 MiB a minute
  * because of that, up to a hundred times its limit.
  */
-export function alone(bytes: Uint8Array): Uint8Array {
+export function ownCopy(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 

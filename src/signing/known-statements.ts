@@ -1,4 +1,4 @@
-import { alone, toHex } from '../proof/bytes.ts'
+import { ownCopy, toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { type ParsedStatement, parseStatement } from '../proof/statement/statement.ts'
 import { leafHash } from '../proof/tree/merkle.ts'
@@ -75,7 +75,7 @@ export class KnownStatements {
 
   #set(leaf: string, known: Known): void {
     const before = this.#known.get(leaf)
-    const envelope = before?.envelope ?? alone(known.envelope)
+    const envelope = before?.envelope ?? ownCopy(known.envelope)
     if (!before) this.#bytes += envelope.length
     this.#known.set(leaf, { ...known, envelope })
     for (const [oldest, { envelope }] of this.#known) {

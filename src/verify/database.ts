@@ -17,7 +17,7 @@ import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
 import type { PeeringState } from '../proof/ledger/peers.ts'
-import { verifyHead, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
+import { verifyLedgerRow, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
 import { LedgerReader } from './ledger-reader.ts'
 import { translated, translatedRows } from './postgres-errors.ts'
 import { loadProviders } from './providers.ts'
@@ -86,7 +86,7 @@ async function openLedger(
     hasRows: true,
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
-      gated: reader.standings.compare,
+      gated: reader.gatedStates.compare,
       remote: reader.peerStandings.compareRemote,
       offer: reader.peerStandings.compareOffer,
       erasure: (atMs, isStored) => {
@@ -95,7 +95,7 @@ async function openLedger(
       appended: (step, frontier) => tree.leaf(step.leaf, frontier),
       finish: (summary, peerings) =>
         translated(name, async () => {
-          verifyHead(row, summary, tree)
+          verifyLedgerRow(row, summary, tree)
           await tree.verifyTiles(streamRows<AuditedTile>(client, 'tiles', TILES_IN_ORDER, ledgerId))
           verifyNewestCheckpoint(row)
           verifyServerKeys(serverKeys, row, sha256)

@@ -35,35 +35,35 @@ async function inProcess(context: EntryContext): Promise<EntryPool> {
 
 /** Always starts other threads, even for one: the calling thread serves requests meanwhile. */
 export function openEntryThreads(context: EntryContext, threads: number): EntryPool {
-  const members = Array.from({ length: threads }, () => openMember(context))
+  const workers = Array.from({ length: threads }, () => openWorker(context))
   return {
     rangesInFlightMax: threads * RANGES_IN_FLIGHT_PER_WORKER,
-    run: (task) => members.reduce((a, b) => (b.waiting() < a.waiting() ? b : a)).run(task),
+    run: (task) => workers.reduce((a, b) => (b.waiting() < a.waiting() ? b : a)).run(task),
     close: async () => {
-      await Promise.all(members.map((member) => member.close()))
+      await Promise.all(workers.map((member) => member.close()))
     },
   }
 }
 
 /** Starts one worker thread, which answers tasks in order. */
-function openMember(context: EntryContext) {
+function openWorker(context: EntryContext) {
   const worker = new Worker(ENTRY_WORKER, { workerData: context })
-  const waiting: { resolve: (result: RangeResult) => void; reject: (error: Error) => void }[] = []
+  const pending: { resolve: (result: RangeResult) => void; reject: (error: Error) => void }[] = []
   let failure: Error | null = null
-  worker.on('message', (result: RangeResult) => waiting.shift()!.resolve(result))
+  worker.on('message', (result: RangeResult) => pending.shift()!.resolve(result))
   // If a worker ends, its ranges must fail. Otherwise verification would hang, or skip them.
   const fail = (error: Error) => {
     failure ??= error
-    for (const range of waiting.splice(0)) range.reject(failure)
+    for (const range of pending.splice(0)) range.reject(failure)
   }
   worker.on('error', fail)
   worker.on('exit', (code) => fail(new Error(`a verification thread ended with code ${code}`)))
   return {
-    waiting: () => waiting.length,
+    waiting: () => pending.length,
     run: (task: RangeTask) =>
       new Promise<RangeResult>((resolve, reject) => {
         if (failure) return reject(failure)
-        waiting.push({ resolve, reject })
+        pending.push({ resolve, reject })
         worker.postMessage(task, buffersOf(task))
       }),
     close: async () => {

@@ -28,7 +28,7 @@ import { RangeBuilder } from './range-builder.ts'
 import { type EntryRange, SourceError } from './source.ts'
 
 /** Rows that belong to an entry. */
-type Beside = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
+type EvidenceRows = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
 
 /**
  * Reads a ledger's tables in parallel, each in the order of the entries. Returns each entry's line as in an export,
@@ -44,7 +44,7 @@ export class LedgerReader {
   readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
   /** Rows of gated records, for a whole ledger. Code that rebuilds the records MUST compare them. */
-  readonly standings: GatedStates
+  readonly gatedStates: GatedStates
   readonly peerStandings = new PeerStates()
 
   constructor(
@@ -69,7 +69,7 @@ export class LedgerReader {
     this.#isWhole = range === null
     this.#row = row
     this.#sha256 = sha256
-    this.standings = new GatedStates(sha256)
+    this.gatedStates = new GatedStates(sha256)
     this.#tables = openTables({ client }, ledgerId, { range, mayReadKeys })
   }
 
@@ -91,13 +91,13 @@ export class LedgerReader {
 
   async #read(entry: AuditedEntry, range: RangeBuilder): Promise<void> {
     const { seq } = entry
-    const beside = await this.#rowsAt(seq)
-    const { records, chunks, received: receivedRows } = beside
+    const evidence = await this.#rowsAt(seq)
+    const { records, chunks, received: receivedRows } = evidence
     if (chunks.length > 0 && !HAS_ZSTD) throw needsZstd()
-    const documents = beside.documents.map(asNamed)
-    const columns = this.#columnsOf(entry, beside)
+    const documents = evidence.documents.map(asNamed)
+    const columns = this.#columnsOf(entry, evidence)
     if (this.#isWhole) {
-      this.standings.expect(seq, columns.gated)
+      this.gatedStates.expect(seq, columns.gated)
       this.peerStandings.expect(seq, columns)
     }
     const [received] = receivedRows
@@ -113,21 +113,22 @@ export class LedgerReader {
 
   /** Throws if a row belongs to no entry. */
   async #finish(): Promise<void> {
-    for (const rows of [this.#tables.checkpoints, ...Object.values(this.#tables.beside)]) await rows.finish()
+    for (const rows of [this.#tables.checkpoints, ...Object.values(this.#tables.evidence)])
+      await rows.finish()
     if (this.#isWhole) await this.#verifyCounts()
   }
 
-  async #rowsAt(seq: number): Promise<Beside> {
+  async #rowsAt(seq: number): Promise<EvidenceRows> {
     const rows: Partial<Record<EvidenceName, readonly unknown[]>> = {}
     for (const name of EVIDENCE_NAMES) {
-      const table = this.#tables.beside[name]
+      const table = this.#tables.evidence[name]
       rows[name] = table.isBehind(seq) ? [] : await table.take(seq)
     }
-    return rows as unknown as Beside
+    return rows as unknown as EvidenceRows
   }
 
-  #columnsOf(entry: AuditedEntry, beside: Beside): EntryColumns {
-    const { records, chunks, documents } = beside
+  #columnsOf(entry: AuditedEntry, evidence: EvidenceRows): EntryColumns {
+    const { records, chunks, documents } = evidence
     for (const { searchedReferences } of records) this.#referencesFound += searchedReferences?.length ?? 0
     const isErased =
       records.some((record) => record.payloadErasedSeq !== null) ||
@@ -137,7 +138,7 @@ export class LedgerReader {
     const columns: Partial<Record<EvidenceName, readonly unknown[]>> = {}
     for (const name of EVIDENCE_NAMES) {
       const table = EVIDENCE[name] as Evidence<{ seq: number }, unknown>
-      columns[name] = beside[name].map((row) => table.columns(row, context))
+      columns[name] = evidence[name].map((row) => table.columns(row, context))
     }
     return {
       ...entryRowColumns(entry),
@@ -153,7 +154,7 @@ export class LedgerReader {
   async #verifyCounts(): Promise<void> {
     const found = {
       record_references: this.#referencesFound,
-      gated_records: this.standings.count,
+      gated_records: this.gatedStates.count,
       ...this.peerStandings.counts,
     }
     for (const [table, ofRecords] of Object.entries(found)) {

@@ -88,8 +88,8 @@ async function verifyOpened(
   const verifier = new LedgerVerifier(
     { sha256, verifySignature },
     {
-      keptCheckpoints: options.checkpoints ?? [],
-      keptReceipts: options.receipts,
+      storedCheckpoints: options.checkpoints ?? [],
+      storedReceipts: options.receipts,
       witnesses: options.witnesses,
       pinnedAgents: options.pinnedAgents,
       compromised: compromisedKeys(opened.keys, options.compromised),

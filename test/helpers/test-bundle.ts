@@ -57,7 +57,7 @@ export function bundleTexts({ head, lines, end }: TestBundle): string[] {
   return [head, ...lines, end].map((line) => JSON.stringify(line))
 }
 
-const NO_TRUST: ProofTrust = { kids: [], noteKey: null, keptCheckpoints: [], consistency: null }
+const NO_TRUST: ProofTrust = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
 
 /** Verifies it as the SDK does, without its streams. */
 export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust> = {}): BundleFindings {

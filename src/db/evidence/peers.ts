@@ -85,21 +85,21 @@ function peerColumns(row: AuditedPeer) {
   }
 }
 
-function peerRow(standing: PeeringState): ReturnType<typeof peerColumns> {
-  const { ledger, predicate } = standing.added
+function peerRow(peering: PeeringState): ReturnType<typeof peerColumns> {
+  const { ledger, predicate } = peering.added
   const { inviter, invited } = predicate as Record<string, JsonValue>
   return {
     role: (inviter as { ledger: string }).ledger === ledger ? 'inviter' : 'invited',
-    state: standing.state,
+    state: peering.state,
     inviter: canonicalize(inviter!),
     invited: canonicalize(invited!),
-    remoteLedgerId: parseId('led', standing.other.ledger),
-    remoteUrl: standing.other.url,
-    handshake: standing.handshake,
-    addedSeq: standing.addedSeq,
-    addedLeaf: standing.addedLeaf,
-    counterpart: standing.counterpart,
-    revokedSeq: standing.revokedSeq,
+    remoteLedgerId: parseId('led', peering.other.ledger),
+    remoteUrl: peering.other.url,
+    handshake: peering.handshake,
+    addedSeq: peering.addedSeq,
+    addedLeaf: peering.addedLeaf,
+    counterpart: peering.counterpart,
+    revokedSeq: peering.revokedSeq,
   }
 }
 

@@ -180,8 +180,8 @@ async function deleteRows(
   tables: readonly TenantTable[],
   ledgerId: Uuid,
 ): Promise<void> {
-  const standing = await readLedgerState(client, ledgerId)
-  if (standing && standing.closed !== 'moving' && standing.closed !== 'moved')
+  const state = await readLedgerState(client, ledgerId)
+  if (state && state.closed !== 'moving' && state.closed !== 'moved')
     throw new Error('the ledger is open here: nothing was removed')
   for (const { name } of tables)
     await client.query(`delete from tallystick.${name} where ledger_id = $1`, [ledgerId])

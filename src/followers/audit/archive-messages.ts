@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ArchiveContent, ChunkInArchive, EnvelopesInArchive } from '../../db/connect/archive.ts'
 import { ArchiveFault, archiveUnavailable, NO_ARCHIVE_DETAIL } from '../../db/connect/archive.ts'
-import { alone, ownCopies } from '../../proof/bytes.ts'
+import { ownCopies, ownCopy } from '../../proof/bytes.ts'
 
 /*
  * Messages by which an audit's thread reads archived content. The thread sends requests to its process, which has the
@@ -33,7 +33,7 @@ export async function answerContent(
     // Copied, because a message transfers the whole buffer that a view belongs to.
     const found =
       'chunk' in asked
-        ? [alone(await archive.read(asked.chunk))]
+        ? [ownCopy(await archive.read(asked.chunk))]
         : ownCopies(await archive.readEnvelopes(asked.envelopes))
     return { answered, found }
   } catch (error) {

@@ -16,7 +16,7 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { erasureEntry } from '../../records/erase/erasure-entry.ts'
 import { ERASABLE_LISTED_MAX, MS_PER_DAY } from '../../records/limits.ts'
-import { type Keeping, readRetention } from '../../records/retention/read-retention.ts'
+import { type RetentionState, readRetention } from '../../records/retention/read-retention.ts'
 import { isHeld, isOver, retentionOf } from '../../records/retention/rules.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Signers } from '../../signing/signers.ts'
@@ -35,7 +35,7 @@ export type RetentionDeps = Clocks & {
   }
 }
 
-type Rules = Keeping['rules']
+type Rules = RetentionState['rules']
 /** Record whose retention has ended. `digest`: of its payload. */
 type Due = { readonly record: RetentionRecord; readonly digest: Uint8Array; readonly rule: number }
 type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }

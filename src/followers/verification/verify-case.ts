@@ -7,8 +7,8 @@ import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import {
   type ClaimedState,
   requireOf,
+  verifyClaimedState,
   verifySigned,
-  verifyStanding,
 } from '../../records/gated/verify-state.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 
@@ -46,7 +46,7 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
       lastLeaf: found.created.leaf,
     }
   }
-  const newest = await verifyStanding(keys, claimed, found.steps)
+  const newest = await verifyClaimedState(keys, claimed, found.steps)
   if (found.version === 2 && newest.predicate['previous'] !== found.created.leaf)
     throw new ProofError('previous_mismatch', 'the first step does not follow the creation')
   if (newest.subjects[0].sha256 !== created.subjects[0].sha256)

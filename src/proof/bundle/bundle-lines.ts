@@ -144,22 +144,22 @@ export function parseBundleHead(text: string): BundleHead {
     throw new ProofError('bundle_syntax', `its first line has more than ${END_LINE_BYTES_MAX} bytes`)
   const head = parseJsonText(text, { depthMax: BUNDLE_FIRST_LINE_DEPTH_MAX })
   refuseFields(head, HEAD_FIELDS, 'bundle_syntax')
-  const said = head as unknown as BundleHead & { readonly completeness: Completeness }
-  const of = parseOf(said.of)
-  if (said.completeness !== completenessOf(of))
+  const claims = head as unknown as BundleHead & { readonly completeness: Completeness }
+  const of = parseOf(claims.of)
+  if (claims.completeness !== completenessOf(of))
     throw new ProofError(
       'bundle_syntax',
-      `it calls itself ${said.completeness}, and is ${completenessOf(of)}`,
+      `it calls itself ${claims.completeness}, and is ${completenessOf(of)}`,
     )
-  const { ledger, documents, keys, checkpoint } = said
+  const { ledger, documents, keys, checkpoint } = claims
   return { ledger, of, documents, keys: keys.map(parseKeyHint), checkpoint }
 }
 
 function parseOf(of: BundleContents): BundleContents {
   if ('selection' in of) {
     // Reports list the members in this order, whatever their order in the file.
-    const said = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)
-    const named = said.filter(([, member]) => member !== null && member !== undefined)
+    const members = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)
+    const named = members.filter(([, member]) => member !== null && member !== undefined)
     return { selection: Object.fromEntries(named) as unknown as BundleFilter }
   }
   if (!('range' in of)) return of

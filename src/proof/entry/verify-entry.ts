@@ -75,13 +75,13 @@ export function verifyLineContent(
   const { sha256 } = providers
   const { envelope, statement } = verifySignedEntry(line, withSigner(findKey, line, sha256), providers)
   const items = verifyItems(sha256, line, statement)
-  verifyBeside(sha256, line.documents, { statement, items }, shown)
+  verifyLineDocuments(sha256, line.documents, { statement, items }, shown)
   const received = verifyReceived(sha256, line.received ?? null, statement)
   return { envelope, statement, items, received }
 }
 
 /** Verifies the documents of an entry, or of these items of a batch. `items[i]` belongs to `documents[i]`. */
-export function verifyBeside(
+export function verifyLineDocuments(
   sha256: Sha256,
   documents: readonly DocumentLine[],
   signed: { readonly statement: ParsedStatement; readonly items: readonly BatchItem[] | null },

@@ -35,7 +35,11 @@ export type PeeringState = Readonly<Omit<Peering, 'history' | 'shared'>> & {
   readonly keys: readonly PeerKey[]
 }
 
-type Added = { readonly inviter: Identity; readonly invited: Identity; readonly counterpart?: string }
+type PeerAddedPredicate = {
+  readonly inviter: Identity
+  readonly invited: Identity
+  readonly counterpart?: string
+}
 
 type Peering = {
   readonly peer: string
@@ -91,7 +95,7 @@ export class LedgerPeers {
   }
 
   /** Yields all peerings, revoked ones included, in the order of their `peer-added`. */
-  *standings(): Generator<PeeringState> {
+  *states(): Generator<PeeringState> {
     for (const { history, ...standing } of this.#peerings.values()) yield { ...standing, keys: history.keys }
   }
 
@@ -102,7 +106,7 @@ export class LedgerPeers {
   /** Takes a `peer-added` of this ledger. `kid`: the ledger's current key. */
   add(step: EntryStep, statement: ParsedStatement, kid: string): void {
     const [{ name: peer, sha256: handshake }] = statement.subjects
-    const { inviter, invited, counterpart = null } = statement.predicate as unknown as Added
+    const { inviter, invited, counterpart = null } = statement.predicate as unknown as PeerAddedPredicate
     const isInviter = inviter.ledger === step.ledger
     const [own, other] = isInviter ? [inviter, invited] : [invited, inviter]
     this.#verifySelf(own, kid)
@@ -160,28 +164,33 @@ export class LedgerPeers {
    */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
-    const said = receivedClaimsOf(statement)! // verifyReceived has checked it
-    const peering = this.#find(said.peer)
-    if (said.ledger !== peering.other.ledger)
+    const claims = receivedClaimsOf(statement)! // verifyReceived has checked it
+    const peering = this.#find(claims.peer)
+    if (claims.ledger !== peering.other.ledger)
       throw new ProofError(
         'ledger_foreign',
-        `an entry of ${said.ledger}, by the peering with ${peering.other.ledger}`,
+        `an entry of ${claims.ledger}, by the peering with ${peering.other.ledger}`,
       )
     if (statement.kind === 'peer-key-rotated') verifyAbout(peering, statement.subjects[0])
-    peering.history.verifySigner(said.seq, received, this.#providers.verifySignature)
-    if (peering.state !== 'active' && !(peering.state === 'pending' && OF_PENDING.has(said.kind)))
+    peering.history.verifySigner(claims.seq, received, this.#providers.verifySignature)
+    if (peering.state !== 'active' && !(peering.state === 'pending' && OF_PENDING.has(claims.kind)))
       throw notActive(peering)
-    if (!peering.history.addEntry(said.seq, received.statement, step.seq)) {
-      const code = said.kind === 'step-offered' ? 'offer_answered_twice' : 'received_twice'
-      throw new ProofError(code, `entry ${said.seq} of ${said.ledger}`)
+    if (!peering.history.addEntry(claims.seq, received.statement, step.seq)) {
+      const code = claims.kind === 'step-offered' ? 'offer_answered_twice' : 'received_twice'
+      throw new ProofError(code, `entry ${claims.seq} of ${claims.ledger}`)
     }
-    this.#follow(peering, said, received, step)
+    this.#follow(peering, claims, received, step)
   }
 
   /** Applies the changes of the other ledger's entry. */
-  #follow(peering: Peering, said: ReceivedClaims, { leaf, statement }: ReceivedEntry, step: EntryStep): void {
+  #follow(
+    peering: Peering,
+    claims: ReceivedClaims,
+    { leaf, statement }: ReceivedEntry,
+    step: EntryStep,
+  ): void {
     const { history } = peering
-    switch (said.kind) {
+    switch (claims.kind) {
       case 'peer-added':
         this.#greet(peering, leaf, statement)
         break
@@ -189,24 +198,29 @@ export class LedgerPeers {
         this.change(statement.subjects[0], statement.kind, step.seq)
         break
       case 'server-key-rotated':
-        history.rotate(statement.predicate['newKey'] as NamedKey, said.seq)
+        history.rotate(statement.predicate['newKey'] as NamedKey, claims.seq)
         break
       case 'step-offered':
-        if (step.kind !== 'offer-refused') verifyShared(peering, said.record!)
+        if (step.kind !== 'offer-refused') verifyShared(peering, claims.record!)
         break
       case 'offer-refused':
         this.#refuseOffer(statement, step.seq)
         break
       case 'record-shared':
-        this.#verifyHome(said.record!)
-        history.share(said.record!)
+        this.#verifyHome(claims.record!)
+        history.share(claims.record!)
         break
       case 'payload-erased': {
         history.verifyDigested(statement.predicate['seq'] as number, statement.subjects[0])
         break
       }
       default:
-        this.#moveRecord(peering, step.seq, { seq: said.seq, leaf, atMs: statement.recordedAtMs, statement })
+        this.#moveRecord(peering, step.seq, {
+          seq: claims.seq,
+          leaf,
+          atMs: statement.recordedAtMs,
+          statement,
+        })
     }
   }
 

@@ -24,8 +24,8 @@ export function verifyTransparentStatement(
   providers: ProofProviders,
 ): VerifiedTransparentStatement {
   const { envelope, receipt } = detachReceipt(file)
-  const place = verifyReceiptOf(envelope, receipt, noteKey, providers)
+  const position = verifyReceiptOf(envelope, receipt, noteKey, providers)
   const statement = parseRegisteredStatement(envelope)
   if (issuerKey !== null) verifyIssuer(statement, issuerKey, providers)
-  return { ...place, statement }
+  return { ...position, statement }
 }

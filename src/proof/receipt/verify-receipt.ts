@@ -53,7 +53,7 @@ export function verifyReceipt(
   providers: ProofProviders,
 ): VerifiedReceipt {
   const { envelope: bytes, receipt } = detachReceipt(file)
-  const { header, item: shown, ...place } = readReceipt(bytes, receipt, trust.noteKey, providers)
+  const { header, item: shown, ...position } = readReceipt(bytes, receipt, trust.noteKey, providers)
   const { envelope, statement } = readStatement(bytes, trust.findKey, providers)
   if (!header.origin.endsWith(`/${statement.ledger}`) || header.issuer !== envelope.issuer)
     throw new ProofError(
@@ -61,7 +61,7 @@ export function verifyReceipt(
       `an entry of ${statement.ledger}, in a receipt of ${header.origin}`,
     )
   const item = shown && verifyItem(shown, statement, providers)
-  return { ...place, envelope, statement, item }
+  return { ...position, envelope, statement, item }
 }
 
 /**
@@ -74,9 +74,9 @@ export function verifyReceiptOf(
   noteKey: string,
   providers: ProofProviders,
 ): VerifiedPosition {
-  const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
+  const { header: _, item, ...position } = readReceipt(envelope, receipt, noteKey, providers)
   if (item !== null) throw new ProofError('receipt_syntax', 'it shows a record of a batch')
-  return place
+  return position
 }
 
 /**
@@ -89,9 +89,9 @@ export function verifyReceiptPosition(
   providers: ProofProviders,
 ): VerifiedPosition {
   const { envelope, receipt } = detachReceipt(file)
-  const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
+  const { header: _, item, ...position } = readReceipt(envelope, receipt, noteKey, providers)
   if (item !== null) verifyItem(item, parseStatement(parseEnvelope(envelope).payload), providers)
-  return place
+  return position
 }
 
 function readReceipt(
@@ -113,31 +113,31 @@ function readReceipt(
 }
 
 /**
- * Verifies that the tree of `kept` is the beginning of the tree that the receipt signs. `kept`: a verified
+ * Verifies that the tree of `stored` is the beginning of the tree that the receipt signs. `stored`: a verified
  * checkpoint. Returns size and root of the receipt's tree. Throws ProofError.
  */
 export function verifyConsistencyReceipt(
   bytes: Uint8Array,
-  kept: Checkpoint,
+  stored: Checkpoint,
   noteKey: string,
   providers: ProofProviders,
 ): { readonly size: number; readonly root: Uint8Array } {
   const receipt = parseConsistencyReceipt(bytes)
   const { header } = receipt
   const key = verifyLedgerKey(header, noteKey, providers)
-  if (kept.origin !== header.origin)
+  if (stored.origin !== header.origin)
     throw new ProofError(
       'checkpoint_foreign',
-      `a checkpoint of ${kept.origin}, a receipt of ${header.origin}`,
+      `a checkpoint of ${stored.origin}, a receipt of ${header.origin}`,
     )
   const { from, to, path } = receipt.consistency
-  if (from !== kept.size)
+  if (from !== stored.size)
     throw new ProofError(
       'consistency_missing',
-      `a receipt from ${from} entries on, a checkpoint of ${kept.size}`,
+      `a receipt from ${from} entries on, a checkpoint of ${stored.size}`,
     )
   verifySize(to, header)
-  const root = consistencyRoot(providers.sha256, from, to, path, kept.root)
+  const root = consistencyRoot(providers.sha256, from, to, path, stored.root)
   verifyRoot(receipt, root, key, providers)
   return { size: to, root }
 }

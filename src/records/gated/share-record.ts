@@ -71,7 +71,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
     })
   refuseShared(row.share ?? [], request.share)
   const share = (await resolveShare(deps, caller, request.share, request.idempotency))!
-  refuseBegunBefore(row, share)
+  refuseNewPeeringAfterSteps(row, share)
   if (isDigestsOnly(share)) await refuseWeakSalts(deps, caller, recordId)
   await verifyCreation(deps, caller, current)
   const { replayed } = await administer(deps, caller, administrationOf(current, request, share))
@@ -102,7 +102,7 @@ function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void
  * names the peering of its offer, and its ledger accepts no answer by another one. The record would stay as created
  * there for good.
  */
-function refuseBegunBefore(
+function refuseNewPeeringAfterSteps(
   { version, state, performerRemote }: RecordRowRead,
   share: readonly SharedWith[],
 ): void {

@@ -32,7 +32,7 @@ export type ClaimedState = {
  * `steps`: the newest of each kind, for a record that has steps after its creation. Returns the newest step's
  * statement.
  */
-export async function verifyStanding(
+export async function verifyClaimedState(
   keys: EnvelopeKeys,
   claimed: ClaimedState,
   steps: readonly CaseStep[],

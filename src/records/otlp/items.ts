@@ -47,7 +47,7 @@ export type OtlpItems = {
 }
 
 /** State for a whole request. */
-type Kept = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
+type RequestState = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
 
 /**
  * `subjectSalt`: key for the hashes of subject labels. `known`: spans and logs that the ledger has, which are left
@@ -141,7 +141,7 @@ function spanItem(
   span: Read,
   origin: readonly Written[],
   settings: OtlpSettings,
-  { refusals, budget, subjectSalt }: Kept,
+  { refusals, budget, subjectSalt }: RequestState,
 ): OtlpItem | null {
   const { traceId, spanId, name = '', endTimeUnixNano, startTimeUnixNano } = span as Record<string, string>
   if (!isId(traceId, 32) || !isId(spanId, 16)) return refusals.add('without a valid traceId and spanId')
@@ -199,7 +199,7 @@ function logItem(
   log: Read,
   origin: readonly Written[],
   settings: OtlpSettings,
-  { refusals, budget, subjectSalt }: Kept,
+  { refusals, budget, subjectSalt }: RequestState,
 ): OtlpItem | null {
   const { traceId, spanId, eventName, timeUnixNano, observedTimeUnixNano } = log as Record<string, string>
   if (!hasIds(log)) return refusals.add('with an invalid traceId or spanId')

@@ -31,7 +31,7 @@ export class KnownItems {
   readonly #pool: pg.Pool
   readonly #known = new KnownGroups()
   /** By ledger and agent, then by group: end of the request that has reserved the group. */
-  readonly #held = new Map<string, Map<string, Promise<void>>>()
+  readonly #reserved = new Map<string, Map<string, Promise<void>>>()
   readonly #waiting = new Counts()
 
   constructor(pool: pg.Pool) {
@@ -43,7 +43,7 @@ export class KnownItems {
    * would both find nothing. append_entries detects items that other servers add meanwhile, and items of groups
    * beyond the first OTLP_GROUPS_AT_ONCE_MAX, which are not reserved. Throws `overloaded`.
    */
-  async holding<Result>(
+  async whileReserved<Result>(
     { ledgerId, agentId }: Sender,
     names: Iterable<string>,
     work: () => Promise<Result>,
@@ -52,17 +52,21 @@ export class KnownItems {
     const sender = `${ledgerId} ${agentId}`
     const deadlineMs = performance.now() + OTLP_WAIT_MS_MAX
     // No await may come between the last check and the reservation.
-    for (let held = this.#heldOf(sender, groups); held; held = this.#heldOf(sender, groups))
-      await this.#waitFor(ledgerId, held, deadlineMs)
+    for (
+      let reserved = this.#reservedOf(sender, groups);
+      reserved;
+      reserved = this.#reservedOf(sender, groups)
+    )
+      await this.#waitFor(ledgerId, reserved, deadlineMs)
     const { promise, resolve } = Promise.withResolvers<void>()
-    const ofSender = this.#held.get(sender) ?? new Map<string, Promise<void>>()
-    this.#held.set(sender, ofSender)
+    const ofSender = this.#reserved.get(sender) ?? new Map<string, Promise<void>>()
+    this.#reserved.set(sender, ofSender)
     for (const name of groups) ofSender.set(name, promise)
     try {
       return await work()
     } finally {
       for (const name of groups) ofSender.delete(name)
-      if (ofSender.size === 0) this.#held.delete(sender)
+      if (ofSender.size === 0) this.#reserved.delete(sender)
       resolve()
     }
   }
@@ -120,7 +124,7 @@ export class KnownItems {
    * not read everything.
    */
   async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
-    for (let looks = 0; looks < OTLP_READS_MAX; looks++) {
+    for (let reads = 0; reads < OTLP_READS_MAX; reads++) {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
       const { size, chunks, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
@@ -168,21 +172,21 @@ export class KnownItems {
     }
   }
 
-  async #waitFor(ledgerId: Uuid, held: Promise<void>, deadlineMs: number): Promise<void> {
+  async #waitFor(ledgerId: Uuid, reserved: Promise<void>, deadlineMs: number): Promise<void> {
     const leftMs = deadlineMs - performance.now()
     if (this.#waiting.of(ledgerId) >= OTLP_WAITING_MAX || leftMs <= 0) throw tooMany()
     this.#waiting.add(ledgerId, 1)
     const end = new AbortController()
-    await Promise.race([held, sleep(leftMs, null, { signal: end.signal }).catch(() => {})])
+    await Promise.race([reserved, sleep(leftMs, null, { signal: end.signal }).catch(() => {})])
     end.abort()
     this.#waiting.add(ledgerId, -1)
   }
 
-  #heldOf(sender: string, groups: Iterable<string>): Promise<void> | undefined {
-    const held = this.#held.get(sender)
-    if (!held) return undefined
+  #reservedOf(sender: string, groups: Iterable<string>): Promise<void> | undefined {
+    const reserved = this.#reserved.get(sender)
+    if (!reserved) return undefined
     for (const name of groups) {
-      const other = held.get(name)
+      const other = reserved.get(name)
       if (other) return other
     }
     return undefined

@@ -4,7 +4,7 @@ import { readRetentionPage } from '../../db/records/retention-records.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { MS_PER_DAY, PREVIEW_PAGES_MAX } from '../limits.ts'
 import { readRetention } from './read-retention.ts'
-import { isAbout, isHeld, isOver, retentionOf } from './rules.ts'
+import { applies, isHeld, isOver, retentionOf } from './rules.ts'
 
 export type Preview = {
   readonly records: number
@@ -35,7 +35,7 @@ export async function previewRule(
   for (let page = 0; page < PREVIEW_PAGES_MAX && next !== null; page++) {
     next = await readRetentionPage(readPool, ledgerId, { from: next, before }, (record) => {
       const { since, hasPayload, type } = record
-      if (since === null || !hasPayload || !isAbout(rule, record)) return
+      if (since === null || !hasPayload || !applies(rule, record)) return
       const kept = retentionOf(rules, record)
       if (kept?.days === null) return
       if (!isOver(since, Math.max(rule.days, kept?.days ?? 0), nowMs)) return

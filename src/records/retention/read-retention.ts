@@ -4,7 +4,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { HOLDS_STANDING_MAX } from '../limits.ts'
 
 /** Rules of a ledger, and its current legal holds. */
-export type Keeping = Awaited<ReturnType<typeof readRetention>>
+export type RetentionState = Awaited<ReturnType<typeof readRetention>>
 
 export async function readRetention(db: Db, ledgerId: Uuid) {
   const [rules, holds] = await Promise.all([

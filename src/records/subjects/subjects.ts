@@ -20,7 +20,7 @@ import { hashSubject } from './label.ts'
 /** Position in a list of a person's records: seq, and index in the batch. */
 export type SubjectPosition = { readonly seq: number; readonly index: number }
 
-type Found = { readonly record: string; readonly documents: readonly ErasableView[] }
+type SubjectRecord = { readonly record: string; readonly documents: readonly ErasableView[] }
 
 const BEFORE_ALL: SubjectPosition = { seq: -1, index: 0 }
 
@@ -33,7 +33,7 @@ export async function findSubject(
   caller: Caller,
   label: string,
   after: SubjectPosition = BEFORE_ALL,
-): Promise<{ readonly data: readonly Found[]; readonly next: SubjectPosition | null }> {
+): Promise<{ readonly data: readonly SubjectRecord[]; readonly next: SubjectPosition | null }> {
   const page = await readPage(deps, caller, label, after)
   const data = page.records
     .filter(({ documents }) => documents.length > 0)
@@ -113,11 +113,11 @@ export async function eraseSubject(
   return { seq, erased, held, next }
 }
 
-type Said = { readonly code: string; readonly reason: string | null }
+type ErasureReason = { readonly code: string; readonly reason: string | null }
 
 type ErasedPage = {
   readonly erased: readonly number[]
-  readonly held: readonly (Wanted & { readonly case: string })[]
+  readonly held: readonly (ErasureCandidate & { readonly case: string })[]
   /** First record with an undecided document, and the error; null: there is none. */
   readonly failed: { readonly record: PageRecord; readonly error: unknown } | null
 }
@@ -126,7 +126,7 @@ async function erasePage(
   deps: EraseDeps,
   caller: Caller,
   records: readonly PageRecord[],
-  said: Said,
+  said: ErasureReason,
 ): Promise<ErasedPage> {
   const wanted = records.flatMap((record) => record.documents.map((document) => ({ record, document })))
   const cases = await listCasesOn(
@@ -140,8 +140,8 @@ async function erasePage(
     })),
   )
   const erased: number[] = []
-  const held: (Wanted & { readonly case: string })[] = []
-  const undecided = new Set<Wanted>()
+  const held: (ErasureCandidate & { readonly case: string })[] = []
+  const undecided = new Set<ErasureCandidate>()
   for (const [i, one] of wanted.entries()) {
     const of = cases[i]!
     if (of === null) undecided.add(one)
@@ -171,13 +171,13 @@ async function erasePage(
 type Page = Awaited<ReturnType<typeof readPage>>
 type PageRecord = Page['records'][number]
 type PageDocument = PageRecord['documents'][number]
-type Wanted = { readonly record: PageRecord; readonly document: PageDocument }
+type ErasureCandidate = { readonly record: PageRecord; readonly document: PageDocument }
 
-function isPayload({ document }: Wanted): boolean {
+function isPayload({ document }: ErasureCandidate): boolean {
   return document.document === 'payload'
 }
 
-function nameOf({ record: { recordId }, document }: Wanted) {
+function nameOf({ record: { recordId }, document }: ErasureCandidate) {
   return { ...viewOf(recordId, document), record: formatId('rec', recordId) }
 }
 
@@ -188,8 +188,8 @@ function nameOf({ record: { recordId }, document }: Wanted) {
 async function eraseOne(
   deps: EraseDeps,
   caller: Caller,
-  { record: { recordId }, document: found }: Wanted,
-  { code, reason }: Said,
+  { record: { recordId }, document: found }: ErasureCandidate,
+  { code, reason }: ErasureReason,
 ): Promise<number | string | null> {
   if (found.needed !== null) return `needed ${found.needed}`
   try {

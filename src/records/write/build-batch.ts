@@ -5,7 +5,7 @@ import { chunkKey, keysOfChunk } from '../../db/chunks/chunk-keys.ts'
 import { itemOf } from '../../db/chunks/item.ts'
 import { ApiError } from '../../errors.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
-import { alone, fromBase64, ownCopies } from '../../proof/bytes.ts'
+import { fromBase64, ownCopies, ownCopy } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { type IdPrefix, isId, parseId, type Uuid } from '../../proof/ids.ts'
@@ -78,7 +78,7 @@ export type BatchContext = {
 }
 
 /** A name, and the index of the first item that has it. */
-export type Named = { readonly name: string; readonly index: number }
+export type FirstUse = { readonly name: string; readonly index: number }
 
 /** Everything that a batch's entry signs and stores, and the names that need a look-up in the ledger. */
 export type BuiltBatch = {
@@ -93,8 +93,8 @@ export type BuiltBatch = {
   /** H(method, path, JCS(body)) without envelope and salts; null if there is no Idempotency-Key. */
   readonly requestHash: Uint8Array | null
   /** Distinct, in the order of the items. */
-  readonly types: readonly Named[]
-  readonly agents: readonly Named[]
+  readonly types: readonly FirstUse[]
+  readonly agents: readonly FirstUse[]
   /** One for each item; null if no item has a parent. */
   readonly parents: readonly (string | number | null)[] | null
   /** Payloads of registered types, as canonical JSON, which must still be validated. */
@@ -165,7 +165,7 @@ export function buildBatch(
     count: items.length,
     first,
     envelope,
-    root: alone(batchRoot(sha256, leaves)),
+    root: ownCopy(batchRoot(sha256, leaves)),
     chunks: chunksOf(first, actor, records, subjects),
     answer,
     requestHash: hash ? hash.update(']}').digest() : null,
@@ -279,7 +279,7 @@ export function chunksOf(
       chunk: chunks.length,
       firstRecordId: recordIdAt(first, start),
       count: held.length,
-      content: alone(encodeChunk(held)),
+      content: ownCopy(encodeChunk(held)),
       keys: ownCopies([
         ...keysOfChunk(actor, held),
         ...held.flatMap((_, place) => {

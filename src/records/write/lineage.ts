@@ -21,7 +21,7 @@ import { quotePlain } from '../read/render.ts'
 type LineageDeps = RenderDeps & { readonly readPool: Db; readonly searches: Searches }
 
 /** A record of a ledger, and what the caller may see: only the records of `ownAgent`, or all (null). */
-type About = {
+type RecordRef = {
   readonly ledgerId: Uuid
   readonly recordId: Uuid
   readonly ownAgent: Uuid | null
@@ -86,7 +86,7 @@ export async function resolveParents(
  */
 export async function findTree(
   deps: LineageDeps,
-  { ledgerId, recordId, ownAgent }: About,
+  { ledgerId, recordId, ownAgent }: RecordRef,
   page: { after: RecordPosition | null; limit: number },
 ) {
   const { readPool, searches, lookups } = deps
@@ -108,7 +108,7 @@ export async function findTree(
 /** Returns the record's own entries after `afterVersion` as JSON texts, oldest first; null: no such record. */
 export async function listRecordEntries(
   { readPool, lookups }: Pick<LineageDeps, 'readPool' | 'lookups'>,
-  { ledgerId, recordId, ownAgent }: About,
+  { ledgerId, recordId, ownAgent }: RecordRef,
   page: { afterVersion: number; limit: number },
 ): Promise<{ readonly entries: readonly string[]; readonly nextVersion: number | null } | null> {
   const row = await lookups.findRecord(ledgerId, recordId)

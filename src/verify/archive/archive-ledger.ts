@@ -1,4 +1,4 @@
-import { alone, utf8Encode } from '../../proof/bytes.ts'
+import { ownCopy, utf8Encode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseExportHead } from '../../proof/ledger/export-ends.ts'
 import { findNamedKeys } from '../../proof/offline/key-hints.ts'
@@ -123,7 +123,7 @@ async function* readRanges(
       const lines = await exportLines(sealed, piece, context)
       if (lines === null) return refuse(objects, seals.slice(i), notices)
       refuseUnexplained(unexplained)
-      yield { lines: alone(lines), checkpoints, rows: null, progress: piece.end }
+      yield { lines: ownCopy(lines), checkpoints, rows: null, progress: piece.end }
       checkpoints = []
     }
     await readTiles(objects, seal)

@@ -44,7 +44,7 @@ export async function exportLines(
     readEnvelopes(seal, piece, context),
   ])
   if (lines === null || documents === null || envelopes === null) return null
-  return objects.judge(piece.lines, async () => {
+  return objects.check(piece.lines, async () => {
     const read = await readPiece({ from, end, lines, documents: documents ?? null })
     const opener = new Opener(piece, read.documents, context)
     return Buffer.concat(
@@ -69,7 +69,7 @@ async function readEnvelopes(
     const name = tileName({ level: 'entries', tile, width })
     const bundle = await objects.read(named.get(name)!)
     const entries =
-      bundle && (await objects.judge(name, async () => entriesOf(bundle, { tile, width }, context)))
+      bundle && (await objects.check(name, async () => entriesOf(bundle, { tile, width }, context)))
     if (entries === null) return null
     const first = tile * TILE_HASHES
     envelopes.push(...entries.slice(Math.max(0, from - first), end - first))
@@ -119,7 +119,7 @@ function exportLine(
   return `${start.slice(0, -1)},"documents":[${shown.join(',')}],${end.slice(1)}\n`
 }
 
-type Sealed = {
+type SealedDocument = {
   readonly seq: number
   readonly item: number
   readonly subject: string
@@ -143,7 +143,7 @@ class Opener {
   }
 
   /** Returns a document as an export's line shows it. Throws ProofError. */
-  show({ seq, item, subject, digest, erasedBy }: Sealed): string {
+  show({ seq, item, subject, digest, erasedBy }: SealedDocument): string {
     const { keys, erasures, size, unexplained } = this.#context
     const sealed = this.#documents.next().value as Buffer | undefined
     const start = JSON.stringify({ subject, digest })

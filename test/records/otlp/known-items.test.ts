@@ -35,12 +35,12 @@ test('requests about the same trace take turns, others do not wait, and a failur
       said.push(`${name} ends`)
     }
   const waiting = [
-    items.holding(sender, ['a', 'b'], work('first', first.promise)),
-    items.holding(sender, ['b', 'c'], () => Promise.reject(new Error('second'))),
-    items.holding(sender, ['b'], work('third')),
+    items.whileReserved(sender, ['a', 'b'], work('first', first.promise)),
+    items.whileReserved(sender, ['b', 'c'], () => Promise.reject(new Error('second'))),
+    items.whileReserved(sender, ['b'], work('third')),
   ]
-  await items.holding(sender, ['d'], work('another trace'))
-  await items.holding(newSender(), ['a', 'b'], work('another ledger'))
+  await items.whileReserved(sender, ['d'], work('another trace'))
+  await items.whileReserved(newSender(), ['a', 'b'], work('another ledger'))
   first.resolve()
   await assert.rejects(waiting[1]!, /second/)
   await Promise.all([waiting[0], waiting[2]])
@@ -55,10 +55,12 @@ test('only so many of a ledger wait', async () => {
   const items = newItems()
   const sender = newSender()
   const { promise, resolve } = Promise.withResolvers<void>()
-  const held = items.holding(sender, ['a'], () => promise)
-  const waiting = Array.from({ length: OTLP_WAITING_MAX }, () => items.holding(sender, ['a'], async () => {}))
+  const held = items.whileReserved(sender, ['a'], () => promise)
+  const waiting = Array.from({ length: OTLP_WAITING_MAX }, () =>
+    items.whileReserved(sender, ['a'], async () => {}),
+  )
   await assert.rejects(
-    items.holding(sender, ['a'], async () => {}),
+    items.whileReserved(sender, ['a'], async () => {}),
     /too many requests about the same traces/,
   )
   resolve()
@@ -99,7 +101,7 @@ test('of a batch with very many traces none is remembered, and none is held beyo
   assert.deepEqual(items.figures, { items: 0, groups: 0 })
   items.note(sender, new Map(names.slice(1).map((name) => [name, ['x.']])), 2)
   assert.equal(items.figures.groups, OTLP_GROUPS_AT_ONCE_MAX)
-  await items.holding(sender, names, () => items.holding(sender, names.slice(-1), async () => {}))
+  await items.whileReserved(sender, names, () => items.whileReserved(sender, names.slice(-1), async () => {}))
 })
 
 test('what a process remembers is bounded, however many ledgers send, and the last one is remembered', async () => {

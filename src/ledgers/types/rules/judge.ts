@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../proof/json/json-value.ts'
 import { COMPARISONS, type RuleCode } from './comparisons.ts'
-import { CanonicalTexts, DocumentValues, Part } from './document-values.ts'
+import { CanonicalTexts, ComparedValue, DocumentValues } from './document-values.ts'
 import type { Rule, Tolerance } from './rule.ts'
 import { type Found, valuesOf } from './rule-values.ts'
 import type { Tolerances } from './tolerances.ts'
@@ -41,7 +41,7 @@ export function judge(rules: readonly Rule[], { payload, evidence, tolerances }:
   const compared = rules.map((rule) => {
     const expected =
       'constant' in rule.expected
-        ? new Part(rule.expected.constant, texts)
+        ? new ComparedValue(rule.expected.constant, texts)
         : find(payloadParts, rule.expected.pointer)
     const actual = find(evidenceParts, rule.actual)
     const tolerance = rule.operator === 'within' ? (tolerances?.byRule.get(rule.id) ?? rule.tolerance) : null

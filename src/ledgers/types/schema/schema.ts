@@ -1,4 +1,4 @@
-import { type Check, type Compiling, type Fault, fault, Seen } from './check.ts'
+import { type Check, type Compiling, EvaluatedMembers, type Fault, fault } from './check.ts'
 import { compileItems, compileUnevaluatedItems, ITEM_KEYWORDS } from './check-items.ts'
 import { LOGIC_KEYWORDS } from './check-logic.ts'
 import { compileMembers, compileUnevaluatedMembers, MEMBER_KEYWORDS } from './check-members.ts'
@@ -161,7 +161,7 @@ function all(checks: readonly Check[]): Check {
  */
 function noting(check: Check): Check {
   return (value, meter, outer) => {
-    const seen = new Seen()
+    const seen = new EvaluatedMembers()
     const found = check(value, meter, seen)
     if (!found) outer?.addAll(seen, meter)
     return found
