@@ -1,4 +1,4 @@
-/** Globals of k6 that its types leave out. */
+/** Globals of k6 that its types omit. */
 declare const console: {
   log(...values: unknown[]): void
   warn(...values: unknown[]): void
