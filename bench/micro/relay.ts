@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Passes on what it is sent, and counts it. */
+/** A TCP relay that counts the bytes it forwards. */
 export type Relay = {
   readonly port: number
-  /** From who connects here, so far. */
+  /** Bytes from the connecting client so far. */
   sentBytes(): number
   receivedBytes(): number
   close(): void
