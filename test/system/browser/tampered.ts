@@ -1,7 +1,7 @@
 import type { VerificationErrorCode } from '../../../sdk/verify/index.ts'
 import type { FilledLedger } from './ledger.ts'
 
-/** An export with one bit changed, and what must be said of it. */
+/** An export with one bit changed, and the expected refusal. */
 export type Tampered = {
   readonly name: string
   readonly text: string

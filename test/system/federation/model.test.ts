@@ -16,8 +16,8 @@ import { reckonPeerings } from '../faults/federation-reckoning.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * A home and a guest, and whatever both may do, in any order: steps, offers that race with them, peerings that are suspended, answers
- * that are lost, requests that come twice. Then all is put right, and both must say the same, and nothing twice.
+ * A home and a guest perform random operations in any order: steps, offers that race with them, suspended peerings,
+ * lost answers, repeated requests. Then all faults are removed. Both sides must agree, and nothing may be doubled.
  */
 
 type Operation =
@@ -34,7 +34,7 @@ type Operation =
     }
   | { readonly kind: 'share'; readonly record: number }
   | { readonly kind: 'suspend' | 'resume'; readonly side: 0 | 1 }
-  /** So few entries of the other side that it is full; null: as many as it likes. */
+  /** Limit of the other side's entries, so low that it is reached; null: no limit. */
   | { readonly kind: 'budget'; readonly side: 0 | 1; readonly entries: number | null }
   | { readonly kind: 'fault'; readonly side: 0 | 1; readonly fault: Fault }
   | { readonly kind: 'wait' }
@@ -97,7 +97,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ kind: fc.constant('wait' as const) }) },
 )
 
-/** Record, and what must be true of it in the end by the answers. */
+/** A record, with the state that the answers imply for the end. */
 type Made = { readonly id: string; shared: boolean; ended: string | null; offers: number }
 
 class Pair {
