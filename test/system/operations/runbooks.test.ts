@@ -89,7 +89,7 @@ async function assertFailingPeer(app: TestApp, query: string): Promise<void> {
   )
 }
 
-/** While one transaction holds a lock, another one waits for it. */
+/** Asserts that the query shows a transaction that waits for another one's lock. */
 async function assertWaiting({ database, sql }: TestApp, query: string): Promise<void> {
   const lock = 'select pg_advisory_xact_lock(4711)'
   await withClient(database.ownerUrl, async (holder) => {

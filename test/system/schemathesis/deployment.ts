@@ -11,7 +11,7 @@ export type Fuzzed = {
   close(): Promise<void>
 }
 
-/** A server and a worker on a Postgres of their own, and two ledgers with a little of everything. */
+/** Starts a server and a worker on a Postgres of their own, with two ledgers that contain a little of everything. */
 export async function startFuzzed(): Promise<Fuzzed> {
   const deployment = await startHere()
   const { url, operatorKey } = deployment

@@ -12,7 +12,7 @@ type LoadShape = {
   readonly seed: number
 }
 
-/** Single records, about 400 bytes of payload each, in a process of their own. */
+/** Plans single records of about 400 bytes, sent from a separate process. */
 export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], shape: LoadShape): LoadPlan {
   return {
     targets: urls.map((url) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })),
@@ -33,7 +33,7 @@ export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], sh
   }
 }
 
-/** Milliseconds. */
+/** Formats in milliseconds. */
 export function formatLatency(latency: LatencySummary): string {
   const ms = (nanoseconds: number) => (nanoseconds / 1e6).toFixed(1)
   const { count, p50, p90, p99, p999, max } = latency
@@ -49,7 +49,7 @@ export function requireClean(name: string, load: LoadResult): void {
   }
 }
 
-/** How busy all cores are before a run has begun, in percent: what is measured on a busy machine is its business too. */
+/** Returns the load of all cores before a run, in percent: a busy machine affects the measurement. */
 export async function measureBusyPercent(): Promise<number> {
   const before = readCpuTimes()
   await sleep(1_000)
