@@ -3,8 +3,6 @@ import type { Tallystick } from '../sdk/client.ts'
 import { formatId, type Uuid } from '../src/proof/ids.ts'
 import { describeMs, say } from './archive-records.ts'
 
-/* Measures reads of records and of their proofs, one after the other. */
-
 const READS = 500
 /** Tens of millions of records have thousands of pieces. */
 const PIECES_MAX = 300
@@ -23,7 +21,6 @@ const RECORDS = `(
   join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
 )`
 
-/** Reads random records whose content is in Postgres. */
 export async function readFromPostgres(client: Tallystick, database: pg.Client): Promise<void> {
   const { rows } = await database.query<{ id: Uuid }>(
     `select id from ${RECORDS} r where not has_left order by random() limit ${READS}`,

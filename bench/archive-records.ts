@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tallystick } from '../sdk/client.ts'
 
-
 const CLIENTS = 8
 
 export type Writing = {

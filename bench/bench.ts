@@ -105,7 +105,6 @@ async function runPhases(database: Database, system: System, options: Options): 
   return phases
 }
 
-/** Measures latency and its steps at shares of the ceiling. */
 async function runLatencyPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   const shares = options.shares ?? LATENCY_SHARES
   const phases: Phase[] = []
@@ -114,7 +113,6 @@ async function runLatencyPhases(database: Database, system: System, options: Opt
   return phases
 }
 
-/** Measures throughput above the ceiling, and the recovery. */
 async function runOverloadPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   const phases: Phase[] = []
   const { run, ceiling } = await runCeiling(phases, database, system, options)

@@ -15,7 +15,6 @@ export type Database = {
   readonly postmaster: number | null
   /** Directory of Postgres' WAL, or a folder for temporary files if this process cannot write there. */
   readonly walDirectory: string
-  /** Number of further connections that a reference run may open. */
   readonly connectionsFree: number
   /** Creates another database that is dropped with this one. Returns its owner's URL. */
   makeAnother(): Promise<string>

@@ -17,7 +17,6 @@ const PAGES = 300
 const PAGES_MIN = 20
 const PASS_MS_MAX = 2_000
 
-/** Measures with a file in `directory`, and removes it. */
 export function measureFsync(directory: string): FsyncLatencies {
   const path = join(directory, `tallystick-fsync-${process.pid}`)
   const page = Buffer.alloc(PAGE_BYTES, 0x5a)

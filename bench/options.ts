@@ -19,7 +19,6 @@ export type Options = {
   /** Numbers of API processes: one round of the scenario for each. */
   readonly servers: readonly number[]
   readonly connections: readonly number[]
-  /** Shares of the ceiling; null: those of the scenario. */
   readonly shares: readonly number[] | null
   readonly durationMs: number
   readonly warmUpMs: number
@@ -30,7 +29,6 @@ export type Options = {
   readonly perSecond: number | null
   readonly arrival: boolean
   readonly batchItems: number
-  /** Who judges gated records. */
   readonly gate: Gate
   readonly payloadBytes: number
   readonly idempotencyKeys: boolean
@@ -48,7 +46,6 @@ export type Options = {
 
 const numbers = (text: string) => text.split(',').map(Number)
 
-/** Throws, naming the fault, on anything that is not in the help (tools/bench.ts). */
 export function parseOptions(args: readonly string[]): Options {
   const { values, positionals } = parseArgs({
     args: [...args],

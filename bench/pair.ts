@@ -12,7 +12,6 @@ export type Side = {
 
 type StartOptions = { readonly inspect: boolean; readonly metrics?: boolean }
 
-/** Starts the second organisation beside a running one. */
 export async function startGuest(database: Database, home: Deployment, options: StartOptions): Promise<Side> {
   const ownerUrl = await database.makeAnother()
   const deployment = await deploy(ownerUrl, home)

@@ -19,7 +19,6 @@ export type Phase = {
   /** Average cores in use within the window. */
   readonly cpu: CpuUse
   readonly samplesChecked: number
-  /** Body of an unexpected answer, if there was one. */
   readonly firstFailure: string | null
   readonly profiles: readonly ProfileSummary[]
   /** Where the time of a request went, by the server's metrics: mean ms, warm-up included. */
@@ -32,7 +31,6 @@ export type PhasePlan = Pick<LoadPlan, 'connections' | 'pace'> & { readonly name
 export const DRAIN_MS_MAX = 10_000
 const SAMPLE_EVERY = { record: 64, batch: 8 }
 
-/** Whether the requests are batches. */
 export function hasBatches({ scenario }: Pick<Options, 'scenario'>): boolean {
   return scenario === 'batch' || scenario === 'notarizer'
 }

@@ -31,7 +31,7 @@ export type Report = {
   readonly rounds: readonly Round[]
 }
 
-/** Returns the commit, marked if the tree has uncommitted changes. */
+/** Returns the commit, marked if the product's source differs from it. */
 export function describeCommit(): string {
   const git = (...args: string[]) =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

@@ -101,7 +101,6 @@ async function refuseForeignLogins(ownerUrl: string): Promise<void> {
   )
 }
 
-/** Starts the processes, waits until each is ready, and creates a ledger. */
 export async function startSystem(
   deployment: Deployment,
   options: { servers: number; worker: boolean; inspect: boolean; metrics?: boolean; watched?: boolean },

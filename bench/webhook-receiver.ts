@@ -6,9 +6,7 @@ import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/
 
 /** Endpoint n has the path `/n`. */
 type ReceiverEndpoint = {
-  /** `whsec_…` */
   readonly secret: string
-  /** Delay before it answers. */
   readonly answerMs: number
 }
 
@@ -50,7 +48,6 @@ export type WebhookReceiver = {
   readonly port: number
   /** Returns the number of the first added endpoint. */
   add(endpoints: readonly ReceiverEndpoint[]): Promise<number>
-  /** Starts a window for all endpoints. */
   begin(): Promise<void>
   /** `windows`: groups of endpoints that count as one. */
   read(windows: readonly (readonly number[])[]): Promise<Received>

@@ -29,7 +29,6 @@ const ID_CHARS = 'rec_'.length + 26
 const PAGE = 'limit=20'
 /** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
 const READ_EVERY = 16
-/** A user would call the server broken above this. */
 const P99_MS_MAX = 1_000
 
 const steps = makeSteps(

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Limits a process to one CPU. */
 export type CpuQuota = {
   /** Number of periods since the limit was set, and of periods in which the process reached it. */
   read(): Throttling

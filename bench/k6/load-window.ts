@@ -1,9 +1,7 @@
 import type { CpuUse } from '../watch/cpu.ts'
 import type { K6Run } from './types.ts'
 
-/** CPU use of the parts of a deployment during a script's load. */
 type LoadWindow = {
-  /** Average cores. */
   readonly cores: CpuUse
   /** CPU microseconds per record, at the script's `rate`. */
   readonly microsPerRecord: Readonly<Record<string, number>>

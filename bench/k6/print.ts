@@ -65,7 +65,6 @@ function describeK6Cores(rounds: Tabled['rounds']): string {
   return `${mean((cpu) => cpu['k6'] ?? 0)} of ${all} cores`
 }
 
-/** Prints one line per script, at the end of `all`. */
 export function printOutcomes(reports: readonly (K6Report | Failed)[]): void {
   console.log('')
   printTable([

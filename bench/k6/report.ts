@@ -106,7 +106,6 @@ function findGrowth({ memory, wallMs }: ReportedRun): string[] {
     .map(([name, { percent }]) => `memory of ${name} grew by ${percent.toFixed(1)} % in the second half`)
 }
 
-/** Returns the prefix of a report's file name. */
 export function reportName({ script, options }: Pick<K6Report, 'script' | 'options'>): string {
   return `k6-${script}-${options.profile}`
 }

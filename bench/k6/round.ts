@@ -10,7 +10,6 @@ import type { K6Run, Round, RoundDeps, RoundResult, Running, Scenario, ScriptNam
 
 const POINT_EVERY_SECONDS = { short: 1, full: 5 }
 
-/** Starts fresh processes, runs k6, and audits everything that was written. */
 export async function runRound(
   deps: RoundDeps,
   script: ScriptName,

@@ -72,7 +72,6 @@ type Testbed = {
   readonly about: Awaited<ReturnType<typeof inspectDatabase>>
 }
 
-/** Testbeds to close when the process receives a signal. */
 const testbeds = new Set<Testbed>()
 let sharedTestbed: Testbed | null = null
 

@@ -11,14 +11,11 @@ import type { Point } from './series.ts'
 export type Profile = 'short' | 'full'
 
 export type K6Options = {
-  /** In the order in which they run. */
   readonly scripts: readonly ScriptName[]
   readonly profile: Profile
   /** Requests/s at the end of notarize-ramp; `max`: the runner finds the ceiling; null: the script's default. */
   readonly peak: number | 'max' | null
-  /** API processes; null: the script's default. */
   readonly servers: number | null
-  /** Replaces the script's seconds of load; null: the profile's. */
   readonly seconds: number | null
   readonly seed: number
   readonly outDir: string
@@ -29,7 +26,6 @@ export type K6Options = {
   readonly keep: boolean
 }
 
-/** A script's summary, from k6/lib/summary.js. */
 export type Summary = {
   readonly script: string
   readonly profile: string
@@ -54,7 +50,6 @@ export type K6Result = {
   readonly summary: Summary
   /** k6's own aggregates, by its own clock: one point per second, or per five. */
   readonly points: readonly Point[]
-  /** Last lines on stderr of k6 and the script. */
   readonly warnings: readonly string[]
 }
 
@@ -84,7 +79,6 @@ export type RoundResult = {
   readonly audit: Audit
 }
 
-/** Figures by their ids in k6/published.json. */
 type Figures = Readonly<Record<string, number | null>>
 
 /** Runs on fresh processes, and in `full` on a fresh database. All its runs are audited together. */
@@ -97,7 +91,6 @@ export type Round = {
   readonly drive?: (running: Running) => Promise<K6Run[]>
 }
 
-/** Findings of the runner about a script, in addition to the script's own. */
 export type Findings = {
   readonly figures: Figures
   readonly extras?: Readonly<Record<string, unknown>>
@@ -124,7 +117,6 @@ export type Scenario = {
   readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
 }
 
-/** Scripts of k6/, in the order of `all`. */
 export type ScriptName =
   | 'notarize-ramp'
   | 'lifecycle-soak'
@@ -142,7 +134,6 @@ export type Goal = { readonly atLeast?: number; readonly atMost?: number }
 
 export type Published = {
   readonly what: string
-  /** Figures published elsewhere, in words, and their hardware. */
   readonly elsewhere: string
   readonly hardware: string
   readonly figures: readonly {

@@ -62,7 +62,6 @@ export class LifecycleClient {
     return this.#connection.open()
   }
 
-  /** Whether a record is in progress. */
   get isBusy(): boolean {
     return this.#isBusy
   }

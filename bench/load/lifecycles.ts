@@ -35,7 +35,6 @@ type LifecycleResult = {
   readonly abandoned: number
 }
 
-/** Figures of a phase of gated records, in addition to those of every phase. */
 export type LifecycleFigures = Omit<LifecycleResult, 'load'> & { readonly gate: Gate }
 
 /**
@@ -146,5 +145,4 @@ class LifecycleRun implements LifecycleEvents {
   }
 }
 
-/** Runs `generateLifecycles` in a separate process. */
 export const runLifecycles = makeJob(import.meta.url, generateLifecycles)

@@ -9,7 +9,6 @@ export type LoadPlan = Times & {
   /** Connections are spread over the targets, round-robin. */
   readonly targets: readonly Target[]
   readonly request: RequestShape
-  /** Keep-alive connections with one request in flight each. */
   readonly connections: number
   readonly pace: Pace
   /** Every n-th answer is stored whole; 0: none. */
@@ -144,5 +143,4 @@ class LoadRun {
   }
 }
 
-/** Runs `generateLoad` in a separate process. */
 export const runLoad = makeJob(import.meta.url, generateLoad)

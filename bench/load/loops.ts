@@ -4,7 +4,6 @@ export type Loops = {
   ended(): Promise<void>
   /** Starts nothing new and completes the work in progress. Rejects when a client has failed. */
   finish(): Promise<void>
-  /** Stops the clients without completing their work. */
   abandon(): Promise<void>
 }
 

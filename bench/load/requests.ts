@@ -26,7 +26,6 @@ const TEMPLATES_PER_CONNECTION = 16
 /** A batch varies within itself, and is large. */
 const TEMPLATES_PER_BATCH_CONNECTION = 2
 const COUNTER_DIGITS = 12
-/** Replaced by a counter, so that no two requests are equal. */
 const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
 
 /**
@@ -83,7 +82,6 @@ function keyOf({ seed }: Pick<RequestShape, 'seed'>): string {
 type Contents = {
   readonly body?: string
   readonly key?: string
-  /** Further header lines. */
   readonly headers?: Readonly<Record<string, string>>
   readonly host?: string
 }
@@ -165,7 +163,6 @@ export type LifecycleShape = {
   readonly type: string
   readonly principalBearer: string
   readonly performerBearer: string
-  /** Agent of the performer, named by the record. */
   readonly performer: string
   readonly gate: Gate
   readonly deadline: string

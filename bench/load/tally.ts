@@ -23,7 +23,6 @@ export type LoadResult = {
   readonly service: LatencySummary
   /** Latency of requests that were answered 503. */
   readonly refusals: LatencySummary
-  /** Service time of requests that were answered 503. */
   readonly refusalsService: LatencySummary
   /** Whole run, with warm-up and drain: an audit must find all of these. */
   readonly acknowledged: number
@@ -41,12 +40,9 @@ export type LoadResult = {
 
 export type Sample = { readonly status: number; readonly body: string }
 
-/** A load generator that `measure` runs. */
 type Generator = {
   start(): void | Promise<void>
-  /** Called when the window starts. */
   onMeasure?(): void
-  /** Starts nothing new. */
   stop(): void
   /** Waits at most `msMax` for requests in progress. */
   drain(msMax: number): Promise<void>

@@ -23,7 +23,6 @@ type Cell = { readonly database: Database; readonly deployment: Deployment; read
 type Way = 'one, directly' | 'one' | 'three'
 type Kind = 'single' | 'batch'
 
-/** Connections, and records per request. */
 const LOADS: Readonly<Record<Kind, { readonly connections: number; readonly items: number }>> = {
   single: { connections: 64, items: 1 },
   batch: { connections: 4, items: 1_000 },

@@ -34,7 +34,6 @@ const BUNDLE_CONNECTIONS = ENTRY_BUNDLES_PER_LEDGER_MAX
 /** A bundle is larger than other answers: requests for it are divided by this. */
 const BUNDLE_SHARE = 20
 const PAYLOAD_BYTES = 400
-/** Hashes per tile, and entries per bundle. */
 const TILE = 256
 const CHECKPOINT_MS_MAX = 20_000
 
@@ -60,7 +59,6 @@ try {
   await database.close()
 }
 
-/** Prints records per second. */
 async function measureRecords(system: System, rounds: number, count: number): Promise<void> {
   const write = (body: object) =>
     formatRequest('POST /v1/records', system.bearer, { body: JSON.stringify(body) })

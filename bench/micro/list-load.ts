@@ -13,7 +13,6 @@ export type ListOptions = {
   /** Records in each of the two ledgers. */
   readonly records: number
   readonly connections: number
-  /** Duration of the measurement of each list. */
   readonly seconds: number
   /** Measures only lists whose name contains this text. */
   readonly only: string
@@ -107,7 +106,6 @@ async function fill(
   await Promise.all(Array.from({ length: kind === 'batch' ? 1 : SINGLES_IN_FLIGHT }, keepSending))
 }
 
-/** Returns paths by list name. */
 async function listsOf({ targets: [target] }: System, ledger: Ledger): Promise<Record<string, string[]>> {
   const list = (query: object, of = 'records') =>
     `/v1/${of}?${new URLSearchParams({ limit: '10', ...query })}`

@@ -4,7 +4,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 /** A TCP relay that counts the bytes it forwards. */
 export type Relay = {
   readonly port: number
-  /** Bytes from the connecting client so far. */
   sentBytes(): number
   receivedBytes(): number
   close(): void

@@ -80,7 +80,6 @@ type Measured = {
   readonly isWhole: boolean
 }
 
-/** Measures one query on two ledgers, alternating. */
 export async function measureQueries(
   small: LargeLedger,
   large: LargeLedger,

@@ -19,7 +19,6 @@ import { type Relay, startRelay } from './relay.ts'
 
 const CLIENTS = 16
 const PAYLOAD_BYTES = 400
-/** Wait after the last entry is verified. */
 const SETTLE_MS = 5_000
 const LOOK_EVERY_MS = 100
 const IDLE_SECONDS = 10

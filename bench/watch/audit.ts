@@ -4,7 +4,6 @@ import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { System } from '../system.ts'
 import type { WebhookReceiver } from '../webhook-receiver.ts'
 
-/** Findings after a round, in all ledgers that it made. */
 export type Audit = {
   readonly ledgers: number
   readonly acknowledged: number
@@ -122,7 +121,6 @@ type Counted = {
   readonly records: number
 }
 
-/** State before a round. */
 export type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
 
 export async function lookBefore(ownerUrl: string): Promise<Before> {
@@ -195,7 +193,6 @@ export function runVerify(system: Pick<System, 'env' | 'ledger'>): Promise<strin
   return runTallystick(['verify', '--database', url, '--ledger', system.ledger], /^INTEGRITY_/)
 }
 
-/** Runs `tallystick` and returns the output line with its verdict. */
 export function runTallystick(args: readonly string[], isVerdict: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['cli/tallystick.ts', ...args], {

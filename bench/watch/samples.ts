@@ -9,7 +9,6 @@ export type Sample = {
   /** Average cores since the sample before. */
   readonly cores: CpuUse
   readonly rssMiB: Readonly<Record<string, number>>
-  /** Metrics of all API processes together. */
   readonly server: Readonly<Record<string, number>>
 }
 

@@ -16,7 +16,6 @@ export const SEED = Number(__ENV.SEED ?? 1)
 
 const PAYLOAD_BYTES = 400
 const BODIES_PER_USER = 8
-/** Marks the position of the counter. */
 const MARK = '\u0000'
 const WORDS =
   'order checked against contract and delivery note price within tolerance sent to buyer for review'.split(

@@ -13,7 +13,6 @@ export const sentRecords = new Counter('sent_records')
 const settledRecords = new Counter('settled_records')
 /** Duration of 2xx answers, from the request for a connection to the last byte. */
 const accepted = new Trend('accepted', true)
-/** Duration of 503 answers. */
 const rejected = new Trend('rejected', true)
 /** Share of requests that got neither a 2xx nor a quick 503. */
 const failed = new Rate('failed')

@@ -11,7 +11,6 @@ import { sendPatiently } from './requests.js'
 
 /** Records whose acceptance the guest saw. */
 const complete = new Counter('shared_complete')
-/** Records that were started and given up. */
 const abandoned = new Counter('shared_abandoned')
 /** From sending the creation until the guest sees the verdict, waiting included. */
 const wholeMs = new Trend('shared_lifecycle', true)

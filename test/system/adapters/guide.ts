@@ -40,7 +40,6 @@ export function checkInstalls(installs: readonly string[]): void {
   }
 }
 
-/** Creates a folder in which npm has installed `packed`. */
 export async function makeProject(folder: string, packed: readonly string[]): Promise<void> {
   const modules = join(folder, 'node_modules')
   mkdirSync(join(modules, '@tallystick'), { recursive: true })

@@ -78,7 +78,6 @@ function nameOf(ledger: string): string {
   return `tly_${ledger.slice(4)}${'0'.repeat(48)}`
 }
 
-/** Starts the application once more, on a socket. */
 async function listen(t: TestContext, { deps }: TestApp) {
   const admission = new Admission(() => performance.now(), FEW)
   const server = buildApp({ ...deps, admission, metrics: new Metrics() })

@@ -102,7 +102,6 @@ test('a batch that is as large as it may be holds nobody up, and is taken', asyn
   }
 })
 
-/** Routes that accept documents, or batches of them. */
 const TAKES_MORE = new Set([
   'POST /mcp',
   'POST /v1/logs',

@@ -20,7 +20,6 @@ import { askWitness, startWitness } from '../../helpers/witness.ts'
 const SIZE = 12
 /** Size of the tree for which outsiders have receipts, checkpoints and bundles. */
 const KEPT = 9
-/** Seq of the record that the operator wants to change. */
 const TARGET = 6
 
 /** A ledger of single records after its first three entries. */
@@ -46,7 +45,6 @@ function copy({ kind, recordedAt, envelope, documents, items }: TestLine, forged
   forged.push(kind, recordedAt, fromBase64(envelope), { documents, items })
 }
 
-/** Commands of outsiders, and their files. */
 function outsiders(t: TestContext, honest: TestChain) {
   const files = temporaryFiles(t)
   let written = 0
@@ -73,7 +71,6 @@ function outsiders(t: TestContext, honest: TestChain) {
         honest.firstSigner.kidHex,
         ...more,
       ),
-    /** Stored when the ledger had `KEPT` entries. */
     checkpoint: write(honest.checkpoint(KEPT)),
     receipt: write(receiptFileOf(honest, target, { size: KEPT })),
     bundle: write(
@@ -99,7 +96,6 @@ async function witnessed(t: TestContext, honest: TestChain, size: number) {
       '2',
       ...witnesses.flatMap(({ vkey }) => ['--witness', vkey]),
     ] as string[],
-    /** Returns the status of each witness's answer. */
     ask: async (chain: TestChain, from: number, at: number) =>
       Promise.all(witnesses.map(async (witness) => (await askWitness(witness, chain, from, at)).status)),
   }
@@ -321,7 +317,6 @@ function publicKeyOf({ ledger, agent }: TestChain, { kidHex, key }: ReturnType<t
   return { kid: kidHex, alg: 'EdDSA', spki: toBase64(key.spki), ledger, agent }
 }
 
-/** Copies the entry with its signing key. */
 function copyOwn(line: TestLine, forged: TestChain): void {
   copy(line, forged)
   if (line.signer) forged.lines.at(-1)!.signer = line.signer

@@ -43,7 +43,6 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     )
     const forge = () => mallory.request('entries', sent, { signer: thief })
     await refused(victim!, forge, 401, 'key_unknown')
-    // The MAC of the peer's genuine key.
     const [genuine] = await victim!.sql<{ mac: Buffer }>(
       'select mac from tallystick.peer_keys where peer_id = $1 and until_seq is not null',
       [peerId],

@@ -60,7 +60,6 @@ async function connectBare(t: TestContext, url: string): Promise<pg.Client> {
   return client
 }
 
-/** Returns a digest of each table's rows. */
 async function readRows(owner: pg.Client): Promise<unknown> {
   const { rows } = await owner.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('tallystick', 'tallystick_jobs') order by 1`,

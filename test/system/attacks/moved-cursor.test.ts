@@ -35,7 +35,6 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   assert.deepEqual([fault?.found_by, Number(fault?.seq)], ['follower', unsigned])
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), unsigned)
   assert.match(JSON.stringify(audit.alarms[0]), new RegExp(`${app.ledger.ledger.id}`))
-  // The next attempt meets an open fault.
   await move('size')
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')

@@ -32,7 +32,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
     return (await drains()).map((drain) => drain.behind)
   }
 
-  // As long as answers could be before, and as long as an answer about one entry may be now.
+  // The former limit of an answer, and the present limit of an answer about one entry.
   const long = costlyTexts(8 * 1024 * 1024, '"outcomes":')['nested lists, and a name with an escape']!
   const short = Object.values(costlyTexts(BODY_BYTES_MAX + 6_000, '"outcomes":'))
   for (const [what, bodyOf] of [

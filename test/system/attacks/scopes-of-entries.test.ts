@@ -91,7 +91,6 @@ test('whatever a key with one scope does over HTTP verifies: routes and verifier
     assert.ok(body.includes(`"kind":"${kind}"`), kind)
 })
 
-/** Makes a key for each scope, with that scope only. */
 async function makeSingleScopes(app: TestApp): Promise<Partial<Record<Scope, string>>> {
   const scopes: Scope[] = ['agents:manage', 'keys:manage', 'types:write', 'records:write', 'payloads:erase']
   const keys: Partial<Record<Scope, string>> = {}

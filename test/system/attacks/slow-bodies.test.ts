@@ -93,7 +93,6 @@ async function listen(t: TestContext): Promise<{ app: TestApp; port: number }> {
   return { app, port: Number(port) }
 }
 
-/** Sends a batch without its last byte, and records the answer. */
 class Sender {
   readonly socket: Socket
   status = 0

@@ -32,7 +32,6 @@ function makeQuarter(): TestChain {
   return chain
 }
 
-/** Chains entries again without a key. */
 function chainAnew(chain: TestChain, entries: readonly TestLine[]): TestLine[] {
   let head = genesis(sha256, parseIdBytes('led', chain.ledger))
   return entries.map((line, seq) => {

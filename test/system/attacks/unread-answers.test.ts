@@ -15,7 +15,6 @@ const CONNECTIONS = 37
 const PIPELINED = 6
 const FURTHER = 60
 const AT_ONCE = 4
-/** Limit for a server that does not answer any more. */
 const ANSWER_MS_MAX = 2_000
 /** The budget, pages in progress for eight database connections, and the heap. A pod has 1 GiB. */
 const GROWTH_MIB_MAX = 448

@@ -13,7 +13,6 @@ export type FilledLedger = {
   readonly checkpoint: string
   /** Proofs of a verdict and of a batch's record, with the records. */
   readonly proofs: readonly { readonly proof: object; readonly record: object }[]
-  /** Seq of the verdict's entry, and of a record whose payload contains "copper". */
   readonly verdictSeq: number
   readonly copperSeq: number
 }
@@ -78,7 +77,6 @@ async function newestCheckpoint(buyer: Tallystick): Promise<string> {
   return (await buyer.checkpoints.latest())!
 }
 
-/** Erases a payload and waits until the worker has removed it. */
 async function erase(buyer: Tallystick, id: string): Promise<void> {
   await buyer.records.erasePayload(id, { code: 'data_subject_request' })
   await until(async () => (await buyer.records.get(id)).payload === null)

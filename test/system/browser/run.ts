@@ -59,7 +59,6 @@ for (const result of await runPage()) {
 }
 if (failures > 0) process.exitCode = 1
 
-/** Throws unless the browser's findings are right. */
 function judge({ name, found, refused }: PageResult): void {
   const changed = tampered.find((one) => one.name === name)
   if (changed) {
@@ -96,7 +95,6 @@ function summaryOf({ found, refused, ms }: PageResult): string {
   return `${entries} entries, ${Math.round((ms * 1000) / entries)} µs an entry`
 }
 
-/** Serves the page, opens it, and waits for its results. */
 async function runPage(): Promise<PageResult[]> {
   const results = Promise.withResolvers<PageResult[]>()
   const files = new Map<string, [type: string, body: string]>([

@@ -1,6 +1,5 @@
 import type { ExportOptions, ProofOptions, VerificationError } from '../../../sdk/verify/index.ts'
 
-/** A task of the page: a named export, as a file or as a stream, or a proof. */
 export type Task = { readonly name: string; readonly withoutWebCrypto?: true } & (
   | { readonly kind: 'file' | 'stream'; readonly options: ExportOptions }
   | { readonly kind: 'proof'; readonly proof: object; readonly options: ProofOptions }

@@ -16,7 +16,6 @@ export type Name = 'a' | 'b' | 'c'
 
 export type HaproxyProcess = {
   readonly url: string
-  /** Path of the runtime API's socket. */
   readonly socket: string
   readonly child: ChildProcess
 }

@@ -8,7 +8,6 @@ export { isHaproxyThere, type Name } from './haproxy-process.ts'
 export type Haproxy = {
   readonly url: string
   readonly socket: string
-  /** Sends a command to the runtime API and returns its answer. */
   command(line: string): Promise<string>
 }
 

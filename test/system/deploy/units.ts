@@ -3,7 +3,6 @@ import { basename, join } from 'node:path'
 import { parse } from 'yaml'
 import { ROOT } from '../../../tools/bundle.ts'
 
-/** A process of a deployment, with the settings of its file. */
 export type Part = {
   readonly command: string
   readonly env: Readonly<Record<string, string>>

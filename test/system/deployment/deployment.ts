@@ -28,7 +28,6 @@ export { MASTER_KEY, OPERATOR_KEY } from './environment.ts'
 export type DeploymentOptions = {
   /** Folder of Postgres' data, logs and the worker's files. The caller removes it. */
   readonly dir: string
-  /** Default: 1. */
   readonly apis?: number
   /** Number of workers, or whether there is one. */
   readonly worker?: boolean | number
@@ -46,7 +45,6 @@ export type DeploymentOptions = {
   readonly passwords?: { readonly api: string; readonly worker: string }
   /** Environment of the Postgres process: a preloaded library. */
   readonly postgresEnv?: Record<string, string>
-  /** `NODE_OPTIONS` of API processes and workers. */
   readonly nodeOptions?: string
   /** Overrides the environment of all servers and workers. */
   readonly env?: Readonly<Record<string, string>>
@@ -98,7 +96,6 @@ export class Deployment {
     this.urls = apiPorts.map((port) => `http://127.0.0.1:${port}`)
   }
 
-  /** Starts everything and waits until it is ready. */
   static async start(options: DeploymentOptions): Promise<Deployment> {
     exitOnSignals()
     const ports = []
@@ -130,7 +127,6 @@ export class Deployment {
     })
   }
 
-  /** Starts all servers and workers of the options, and waits until they are ready. */
   async startAll(): Promise<void> {
     await Promise.all(this.urls.map((_, i) => this.startApi(i)))
     for (let i = 0; i < Number(this.#options.worker ?? 0); i++) await this.startWorker(i)
@@ -244,7 +240,6 @@ export class Deployment {
     }
   }
 
-  /** Returns when the victim is gone. */
   async killPostgres(victim: PostgresVictim): Promise<void> {
     const { pid, exited } = this.#postgres!
     const children = childrenOf(pid)
@@ -303,7 +298,6 @@ export class Deployment {
     await this.#postgres?.stop('immediate')
   }
 
-  /** Environment of an operator's command on this deployment. */
   get ownerEnv(): Record<string, string> {
     return { ...(this.#environment() as Record<string, string>), DATABASE_URL: this.ownerUrl }
   }

@@ -12,14 +12,12 @@ export { PROJECT_DIR } from './product-process.ts'
 
 type Started = {
   readonly process: ChildProcess
-  /** All output until it was ready. */
   readonly output: string
   /** All output since then. */
   said(): string
   readonly url: string
   /** The `curl` line to paste. */
   readonly curl: string
-  /** Sends the signal. Returns the exit code or the signal's name. */
   stop(signal: NodeJS.Signals): Promise<number | string>
 }
 
@@ -29,7 +27,6 @@ type StartOptions = {
   readonly uid?: number
   /** A descriptor for standard output and standard error. */
   readonly output?: number
-  /** Starts through tools/run.mjs, as npm does. */
   readonly launcher?: boolean
 }
 

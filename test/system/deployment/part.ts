@@ -16,7 +16,6 @@ export type PartOptions = {
   readonly closeStreamsMs?: number
 }
 
-/** A running server or worker. */
 export type Part = {
   /** null: it runs in this process. */
   readonly process: ProductProcess | null
@@ -24,7 +23,6 @@ export type Part = {
   readonly url: string | null
   /** Its metrics, if it runs in this process. */
   readonly metrics: Metrics | null
-  /** Returns its exit code, or the signal's name. */
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 

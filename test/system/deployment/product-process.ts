@@ -18,9 +18,7 @@ export type Launch = {
   readonly args?: readonly string[]
   /** The whole environment: nothing of this process's environment is added. */
   readonly env: NodeJS.ProcessEnv
-  /** Copy of the project to run. Default: this one. */
   readonly root?: string
-  /** Options of Node, before the script. */
   readonly nodeArgs?: readonly string[]
   /**
    * A path is a log that both outputs are appended to; a number is an open descriptor. `memory` stores both. `errors`
@@ -28,7 +26,6 @@ export type Launch = {
    */
   readonly output: string | number | 'memory' | 'errors'
   readonly uid?: number
-  /** Starts through tools/run.mjs, as npm does. */
   readonly launcher?: boolean
 }
 
@@ -99,12 +96,10 @@ export class ProductProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
-  /** Returns all output so far. */
   said(): string {
     return this.#log === null ? this.#kept : readFileSync(this.#log).subarray(this.#logged).toString()
   }
 
-  /** Sends the signal. Returns the exit code or the signal's name. */
   async end(signal: NodeJS.Signals): Promise<number | string> {
     if (!this.hasEnded) this.child.kill(signal)
     return this.ended

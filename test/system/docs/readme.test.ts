@@ -63,7 +63,6 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
   }
 })
 
-/** Prints when a step ended and how long it took. */
 function tell(t: TestContext, beganAt: number, step: string): void {
   t.diagnostic(`${new Date().toISOString()}  ${((Date.now() - beganAt) / 1000).toFixed(1)} s  ${step}`)
 }

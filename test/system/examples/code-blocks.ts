@@ -12,7 +12,6 @@ const TSC = join(PROJECT_DIR, 'node_modules', '.bin', 'tsc')
 /** The TypeScript blocks of some pages, each as a module, in a project with this project's installed packages. */
 export type CodeBlocks = {
   readonly folder: string
-  /** Paths by page. */
   readonly files: Readonly<Record<string, readonly string[]>>
 }
 
@@ -44,7 +43,6 @@ function writeBlocksOf(page: string, folder: string): string[] {
   })
 }
 
-/** Throws with the compiler's output. */
 export async function compile({ folder }: CodeBlocks): Promise<void> {
   await run(TSC, ['-p', folder]).catch(({ stdout }: { stdout: string }) => {
     throw new Error(`does not compile:\n${stdout}`)

@@ -91,7 +91,6 @@ async function auditorFinds(t: TestContext, project: Project, disputed: string):
   assert.match(output, new RegExp(`^${disputed} version=6 signal=\\{"decision":"RELEASE",`, 'm'))
 
   const { id } = await app.notarize()
-  // Until a checkpoint covers the record.
   await until(async () => (await app.send('GET', `/v1/records/${id}/proof`)).statusCode === 200)
   const again = await audit()
   assert.equal(again.code, 0, again.output)

@@ -27,7 +27,6 @@ export type Project = {
   run(example: string, args?: readonly string[], env?: Record<string, string>): Promise<Ended>
 }
 
-/** `environment`: of server and worker. */
 export async function openProject(t: Test, environment: Record<string, string> = {}): Promise<Project> {
   const app = await buildTestApp(t, { environment })
   const url = await app.app.listen({ port: 0, host: '127.0.0.1' })

@@ -15,7 +15,6 @@ import { freePort } from '../deployment/installation.ts'
 import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
 import { openProject, type Project, type Running } from './project.ts'
 
-/** Keys with which a receiver verifies. */
 type Keys = Pick<Endpoint, 'secret' | 'publicKey'>
 
 const VALID_MS = 2_500
@@ -117,7 +116,6 @@ async function says(running: Running, text: string): Promise<void> {
   await Promise.race([running.says(text), late.then(() => assert.fail(`it does not say ${text}`))])
 }
 
-/** Creates a webhook for the receiver at this port. */
 async function makeWebhook({ app }: Project, port: string): Promise<Keys> {
   const body = { url: `http://127.0.0.1:${port}/`, events: ['signal.emitted'] }
   const { secret, secrets } = expectStatus(201, await app.send('POST', '/v1/webhooks', { body })).json()
@@ -163,7 +161,6 @@ async function step(app: TestApp, id: string, name: string, body: object, key?: 
   expectStatus(200, await app.send('POST', `/v1/records/${id}/${name}`, { body, ...(key && { key }) }))
 }
 
-/** Creates a record and takes it to its verdict. */
 async function judge(
   app: TestApp,
   { verdict, validMs }: { verdict: 'accept' | 'reject'; validMs?: number },

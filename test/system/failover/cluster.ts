@@ -135,7 +135,6 @@ export class Cluster {
     )
   }
 
-  /** Returns the member that Patroni calls the leader. */
   async leader(): Promise<Member> {
     for (const giveUpAt = Date.now() + HEALTHY_MS_MAX; Date.now() < giveUpAt; await sleep(100)) {
       const found = (await this.#read()).find(({ role }) => role === 'leader')

@@ -4,7 +4,6 @@ import { LAG_BYTES_MAX, LEADER_TTL_SECONDS, LOOP_WAIT_SECONDS, RETRY_TIMEOUT_SEC
 /** `quorum`: a commit waits for either of two standbys, and only a standby with all such commits is promoted. */
 export type Replication = 'quorum' | 'asynchronous'
 
-/** Ports of 127.0.0.1. */
 type Ports = { readonly postgres: number; readonly rest: number }
 export type MemberPlace = Ports & { readonly name: string; readonly dir: string }
 

@@ -213,7 +213,6 @@ async function startOnCluster(t: Ends, { mode }: FailoverPlan) {
   return { dir, cluster, home }
 }
 
-/** Causes one fault after the other. */
 async function suffer(
   on: Pick<Scene, 'cluster' | 'home' | 'clients' | 'sdk'>,
   { kills, seed }: FailoverPlan,

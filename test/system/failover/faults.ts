@@ -57,7 +57,6 @@ export function planFaults(kills: number, random: Random): FailoverFaultName[] {
   return names
 }
 
-/** Outcome of one fault, until the cluster was healthy again. */
 export type Suffered = {
   readonly fault: FailoverFaultName
   /** Unix ms. */

@@ -12,7 +12,6 @@ export class Gaps {
     this.#clusterAtMs = this.#upSinceMs = this.#recordsAtMs = nowMs
   }
 
-  /** Resets the longest times. */
   begin(nowMs: number): void {
     this.#recordsAtMs = Math.max(this.#recordsAtMs, nowMs)
     this.#longest = { cluster: 0, records: 0, beyond: 0 }

@@ -13,7 +13,6 @@ export const HEALTHY_MS_MAX = 180_000
 export const FAILOVER_MS_MAX = 120_000
 /** One commit of the test's own, which may wait for a standby. */
 export const COMMIT_MS_MAX = 30_000
-/** Time for an answer of Patroni or Postgres. */
 export const ANSWER_MS_MAX = 2_000
 /** If the probe's commits are further apart, the cluster was unavailable in between. */
 export const PROBE_GAP_MS_MAX = 1_000

@@ -80,7 +80,6 @@ export type FaultLosses = {
   readonly lost: number
   /** Lost records below the checkpoint that closed their ledger. No stored checkpoint had reached the others yet. */
   readonly named: number
-  /** Number of closings. */
   readonly closed: number
 }
 

@@ -13,7 +13,6 @@ type MemberOptions = {
   readonly password: string
 }
 
-/** One Postgres of the cluster, with its Patroni. */
 export class Member {
   readonly name: string
   readonly restUrl: string

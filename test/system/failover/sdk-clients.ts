@@ -4,7 +4,6 @@ import { Tallystick } from '../../../sdk/client.ts'
 import { TallystickError } from '../../../sdk/errors.ts'
 import type { Ledger } from '../deployment/deployment.ts'
 
-/** Clients per address. */
 const CLIENTS = 2
 const PAUSE_MS_MAX = 100
 const PAGE = 100

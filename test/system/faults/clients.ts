@@ -11,9 +11,7 @@ type ClientPlan = {
   readonly ledgers: readonly { readonly ledger: string; readonly bearer: string }[]
   readonly clients: number
   readonly batchItems: number
-  /** Longest pause of a client between two requests; default: none. */
   readonly pauseMsMax?: number
-  /** Folder in which each client has its own file. */
   readonly journalDir: string
 }
 
@@ -33,7 +31,6 @@ const FINISH_QUIET_MS_MAX = 45_000
 const FINISH_LOOK_EVERY_MS = 500
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 
-/** Answers that mean that nothing was written. */
 const NOTHING_WRITTEN = new Set(['503 overloaded', '503 unavailable', '503 clock_skew', 'ECONNREFUSED'])
 
 /**
@@ -79,7 +76,6 @@ type State = {
   readonly run: string
   stopping: boolean
   abandoned: boolean
-  /** Aborts requests in progress. */
   readonly givenUp: AbortController
   readonly attempts: Record<string, number>
   acknowledgedRecords: number

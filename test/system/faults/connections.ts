@@ -60,7 +60,6 @@ export function openAgentConnection(): AgentConnection {
   }
 }
 
-/** Returns the reason why a request got no answer. */
 export function codeOf(error: NodeJS.ErrnoException): string {
   return error.code ?? error.message
 }
@@ -103,7 +102,6 @@ function connect(host: string, port: number): Promise<Socket> {
 
 type Read = { readonly answer: Pick<Answer, 'status' | 'text'>; readonly isKept: boolean }
 
-/** Reads a status line, headers with a content-length, and the body. */
 function exchange(socket: Socket, request: Buffer): Promise<Read> {
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0)

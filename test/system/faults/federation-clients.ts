@@ -9,7 +9,6 @@ import { Abandoned, persist } from './persist.ts'
 export type Partners = {
   readonly home: Member
   readonly guest: Member
-  /** Agent of the guest. */
   readonly performer: Agent
   readonly peer: string
   /** A third organisation with which some records are shared too; null: none. */
@@ -130,7 +129,6 @@ class Client {
     await this.sees('CREATED')
   }
 
-  /** Takes a step of the performer at the guest's server. */
   offer(
     step: 'activate' | 'completions',
     body: object,
@@ -140,7 +138,6 @@ class Client {
     return this.#ask(guest, `/${this.#id}/${step}`, body, statuses, performer.key)
   }
 
-  /** Takes a step of the principal at the home. */
   take(step: string, body: object, statuses: readonly number[]): Promise<Answer> {
     return this.#ask(this.#partners.home, `/${this.#id}/${step}`, body, statuses)
   }

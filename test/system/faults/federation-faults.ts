@@ -19,7 +19,6 @@ import { type FederationReckoning, type Peering, reckonPeerings } from './federa
 import { checkLedger } from './ledger-contents.ts'
 
 export type FederationPlan = {
-  /** Seed of faults and kills. */
   readonly seed: number
   readonly organisations: 2 | 3
   /** Clients of each side that works for another. */
@@ -27,7 +26,6 @@ export type FederationPlan = {
   readonly kills: number
   /** Number of kills before which an organisation's key is rotated, another one's each time. */
   readonly rotations: number
-  /** Each kill comes at a random moment of this range. */
   readonly loadMs: { readonly min: number; readonly max: number }
   /** Share of the requests between servers that meet a fault, and the longest duration of a fault. */
   readonly faults: { readonly share: number; readonly msMax: number }
@@ -39,10 +37,8 @@ export type FederationOutcome = {
   readonly reckoning: FederationReckoning
   /** Entries of all ledgers, verified. */
   readonly entries: number
-  /** Records that clients took to their end, by state. */
   readonly ends: Readonly<Record<string, number>>
   readonly met: Readonly<Record<FaultKind, number>>
-  /** Requests between servers in progress at each kill. */
   readonly requestsHit: readonly number[]
   /** From the last fault until everything is received. */
   readonly settleMs: number
@@ -195,7 +191,6 @@ export async function settle(peerings: readonly Peering[]): Promise<FederationRe
     const left = lost + openOffers + unlike
     if (left < fewest) giveUpAt = Date.now() + SETTLE_MS_MAX
     fewest = Math.min(fewest, left)
-    // A refused entry stays refused.
     if (left === 0 || deadLetters > 0 || Date.now() > giveUpAt) return reckoning
   }
 }

@@ -28,7 +28,6 @@ export type FederationReckoning = {
   readonly records: number
   readonly deadLetters: number
   readonly forks: number
-  /** The first few findings, as text. */
   readonly findings: readonly string[]
 }
 
@@ -94,7 +93,6 @@ export class Findings {
   }
 }
 
-/** Compares the entries that the sender's chain shares with the receiver's receipts. */
 export function reckonSent(
   found: Findings,
   { id, sender, receiver }: { id: string; sender: Side; receiver: Side },
@@ -155,7 +153,6 @@ function receivedOf({ kind, predicate }: Entry): { ledger: string; seq: number; 
   return kind === 'step-offered' ? null : (predicate.offer ?? null)
 }
 
-/** Compares both sides' states of the home's records. */
 async function reckonStandings(found: Findings, id: string, home: Member, guest: Member): Promise<void> {
   const standings = async (side: Member, role: 'home' | 'guest') => {
     const records = await listAll(side, `/v1/peers/${id}/records`)

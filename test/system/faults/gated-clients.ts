@@ -11,7 +11,6 @@ export type GatedPlan = {
    * answered immediately.
    */
   readonly persistMs?: number
-  /** Lets some records expire, and cancels some. */
   readonly withOtherEnds?: boolean
 }
 
@@ -30,9 +29,7 @@ type State = {
 }
 
 export type RunningGatedClients = Loops & {
-  /** Records that a client saw reach their end. */
   readonly completed: number
-  /** Those records, by final state. */
   readonly ends: Readonly<Record<string, number>>
 }
 
@@ -159,7 +156,7 @@ async function waitWhile(
   const known: Record<string, string> = version ? { 'if-none-match': `"${version}"` } : {}
   while (!isStuck()) {
     const record = await call(state, principal, 'GET', `${path}?wait=${WAIT_SECONDS}`, undefined, known)
-    const seen = record['state'] ?? states[0]! // 304: unchanged
+    const seen = record['state'] ?? states[0]!
     if (states.includes(seen)) continue
     state.moved++
     state.movedAtMs = performance.now()

@@ -12,7 +12,6 @@ import { join } from 'node:path'
 export type JournalLine = {
   readonly intent: string
   readonly ledger: string
-  /** Number of records in the request. */
   readonly items: number
   readonly hasKey: boolean
   readonly outcome: 'acked' | 'refused' | 'unknown'
@@ -45,7 +44,6 @@ export class Journal {
   }
 }
 
-/** Returns the lines of all clients. */
 export function readJournals(dir: string): JournalLine[] {
   return readdirSync(dir)
     .filter((name) => /^client-\d+\.ndjson$/.test(name))

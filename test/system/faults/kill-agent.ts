@@ -14,7 +14,6 @@ import { checkLedger } from './ledger-contents.ts'
 
 type Plan = {
   readonly victims: readonly ('agent' | 'api')[]
-  /** A kill comes at a random moment within this range of work. */
   readonly workMs: { readonly min: number; readonly max: number }
 }
 
@@ -86,7 +85,6 @@ class Lives {
     mkdirSync(this.#journals)
   }
 
-  /** Returns when the agent has taken its first record. */
   async begin(): Promise<ChildProcess> {
     const life = this.#count++
     const journal = join(this.#journals, `${life}`)

@@ -9,7 +9,6 @@ import { checkLedger } from './ledger-contents.ts'
 type Plan = {
   readonly exporters: number
   readonly victims: readonly ('api' | 'postgres')[]
-  /** A kill comes at a random moment within this range of work. */
   readonly workMs: { readonly min: number; readonly max: number }
 }
 

@@ -17,14 +17,12 @@ type WebhookKillPlan = {
   readonly clients: number
   readonly ledgers: number
   readonly endpointsPerLedger: number
-  /** Each kill comes at a random moment of this range. */
   readonly loadMs: { readonly min: number; readonly max: number }
   /** At the end, retries come immediately and leases of killed workers end. */
   readonly hurry: boolean
 }
 
 export type WebhookKillOutcome = WebhookReckoning & {
-  /** Requests in progress at each kill. */
   readonly requestsHit: readonly number[]
 }
 

@@ -9,7 +9,6 @@ type WorkerKillPlan = {
   readonly kills: number
   readonly clients: number
   readonly ledgers: number
-  /** Each kill comes at a random moment of this range. */
   readonly loadMs: { readonly min: number; readonly max: number }
 }
 

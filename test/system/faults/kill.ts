@@ -16,14 +16,12 @@ import { type Reckoning, reckon, type StoredRecord } from './reckoning.ts'
 type KillPlan = {
   readonly kills: number
   readonly clients: number
-  /** Each kill comes at a random moment within this range of load. */
   readonly loadMs: { readonly min: number; readonly max: number }
 }
 
 export type Outcome = {
   readonly reckoning: Reckoning
   readonly attempts: Readonly<Record<string, number>>
-  /** Entries of all ledgers. */
   readonly entries: number
   readonly recoveryMs: readonly number[]
   /** Records acknowledged between a kill and the one before. */
@@ -40,7 +38,6 @@ export async function killPostgresUnderLoad(dir: string, plan: KillPlan, setting
   })
 }
 
-/** Kills two API processes under load, alternating. */
 export async function killApiUnderLoad(dir: string, plan: KillPlan): Promise<Outcome> {
   return killUnderLoad({ dir, apis: 2, worker: true }, plan, async (deployment, kill) => {
     await deployment.killApi(kill % 2)
@@ -121,7 +118,6 @@ export async function readAll(
   return { journal: readJournals(join(dir, 'journals')), stored, entries }
 }
 
-/** Allows for a busy machine. */
 const RECOVERY_MS_MAX = 120_000
 
 /** Returns when a record has been acknowledged. Throws if that takes long, or a process has ended by itself. */

@@ -45,7 +45,6 @@ const ENTRIES_PER_QUERY = 10_000
 async function checkChain(url: string, ledger: string): Promise<number> {
   const ledgerId = parseId('led', ledger)
   return withPatientClient(url, async (client) => {
-    // One snapshot for entries and head.
     await client.query('begin isolation level repeatable read read only')
     let chain = sha256(Buffer.from('tallystick-chain-v1'), bytesOfUuid(ledgerId))
     let size = 0
@@ -77,7 +76,6 @@ async function checkChain(url: string, ledger: string): Promise<number> {
   })
 }
 
-/** Returns the number of deadlocks that Postgres ever found in this database. */
 export async function countDeadlocks(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ deadlocks: string }>(

@@ -58,7 +58,6 @@ export type OutageOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly attempts: Readonly<Record<string, number>>
-  /** Counts of answers of `/readyz` meanwhile. */
   readonly readiness: Readonly<Record<string, number>>
   /** Times from the database's return to the first acknowledged record, and to a newer checkpoint. */
   readonly recoveries: readonly {
@@ -111,7 +110,6 @@ export async function sufferOutages(
   }
 }
 
-/** Returns when the outage is over. */
 export async function suffer(scene: Scene, { break: breakIt, ms, heal }: Outage): Promise<void> {
   await breakIt(scene)
   await sleep(ms)

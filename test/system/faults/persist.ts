@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const AGAIN_AFTER_MS = 100
 
-/** Ends a client that was told to stop. */
 export class Abandoned extends Error {}
 
 /**

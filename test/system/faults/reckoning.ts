@@ -1,6 +1,5 @@
 import type { JournalLine } from './journal.ts'
 
-/** A record in the database. */
 export type StoredRecord = {
   readonly ledger: string
   readonly id: string
@@ -15,23 +14,19 @@ export type Reckoning = {
   readonly acked: number
   /** Acknowledged, and in the ledger with that id and seq. */
   readonly found: number
-  /** Acknowledged, but missing. */
   readonly lost: number
   /** More than one record in the ledger for one item of one request. */
   readonly doubled: number
   /** In the ledger although the client was told that nothing was written, or although it was never sent. */
   readonly ghosts: number
-  /** Batches with only some of their items in the ledger. */
   readonly torn: number
   /** Requests of unknown outcome, and how many of them are in the ledger. */
   readonly unknown: number
   readonly unknownFound: number
-  /** Counts requests. */
   readonly refused: number
   readonly replayed: number
 }
 
-/** Compares the clients' journals with the contents of the ledger. */
 export function reckon(journal: readonly JournalLine[], stored: readonly StoredRecord[]): Reckoning {
   const byIntent = Map.groupBy(stored, (record) => record.intent)
   const counts = {

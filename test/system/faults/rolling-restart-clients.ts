@@ -15,7 +15,6 @@ type ClientPlan = {
   readonly url: string
   readonly ledger: Ledger
   readonly clients: number
-  /** Folder in which each writing client has its own file. */
   readonly journalDir: string
 }
 
@@ -100,7 +99,6 @@ function count(state: State, end: string): void {
   if (end.startsWith('2')) state.answered++
 }
 
-/** null: there is no record yet. */
 async function get(
   connection: Connection,
   { bearer }: Ledger,
@@ -134,7 +132,6 @@ async function notarize(
   return '201'
 }
 
-/** Returns the answer, or the error code. */
 function send(connection: Connection, request: Request): Promise<Ended> {
   return connection.send(request).catch(codeOf)
 }

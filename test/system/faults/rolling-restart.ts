@@ -13,7 +13,6 @@ type RestartPlan = {
   /** Restarts of each of the two API processes. */
   readonly rounds: number
   readonly clients: number
-  /** Load between two restarts. */
   readonly loadMs: number
   readonly drainSeconds: number
 }
@@ -30,7 +29,6 @@ export type RestartOutcome = {
   }[]
 }
 
-/** Restarts two API processes one after the other behind a TCP balancer, under load. */
 export async function restartUnderLoad(dir: string, plan: RestartPlan): Promise<RestartOutcome> {
   const apiEnv = { TALLYSTICK_DRAIN_SECONDS: String(plan.drainSeconds) }
   const deployment = await Deployment.start({ dir, apis: 2, apiEnv })

@@ -10,7 +10,6 @@ type SeveralServersOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly attempts: Readonly<Record<string, number>>
-  /** Deadlocks that Postgres found meanwhile. */
   readonly deadlocks: number
   readonly recordsPerSecond: number
 }

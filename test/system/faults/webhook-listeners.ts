@@ -6,7 +6,6 @@ import type { Ledger } from '../deployment/deployment.ts'
 import { withPatientClient } from '../deployment/processes.ts'
 
 export type WebhookReckoning = {
-  /** Events that endpoints should have received, over all endpoints. */
   readonly events: number
   readonly received: number
   /** Events received again, for whatever reason; and those of them that got a failure as the first answer. */
@@ -17,7 +16,6 @@ export type WebhookReckoning = {
   readonly disordered: number
   /** Events that came with two ids, or ids that came with two events. */
   readonly unstable: number
-  /** Received, but in no ledger. */
   readonly ghosts: number
 }
 

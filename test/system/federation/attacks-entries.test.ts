@@ -176,7 +176,6 @@ test('entries of a record come in order, once, and each is one that may follow',
     assert.deepEqual(again, [first[2], first[0], first[1]])
     const fresh = toSent(mallory.record().last())
     await unchanged(victim, () => refusedAsWhole(mallory, [fresh, fresh]))
-    // One entry has one seq.
     const outcomes = await mallory.outcomes([fresh, { ...fresh, seq: 6_000 }])
     assert.deepEqual(codesOf(outcomes), ['received', 'fork'])
   })

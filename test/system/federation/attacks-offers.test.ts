@@ -13,7 +13,6 @@ import {
 } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
-/** Creates a record of the victim that Mallory's agent performs. */
 async function createShared({ victim, peer, chain }: Mallory, terms: object = {}): Promise<VictimsRecord> {
   const { id } = await victim.ask('POST', '/v1/records', {
     body: {
@@ -172,7 +171,6 @@ test('of agents of the victim a peer can say only what they have offered, once, 
     await mallory.take([gated.last()])
     return gated
   }
-  /** Makes the victim's agent offer to activate a record. */
   const offered = async (terms?: object) => {
     const gated = await sent(terms)
     const path = `/v1/records/${gated.record}`

@@ -23,7 +23,6 @@ import { unchanged, verifyOwnExport } from './unchanged.ts'
  * inbox refuses what a verifier refuses, even if the peering changes between a request's headers and its body.
  */
 
-/** Returns the end of the peering in Mallory's chain. */
 function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {
   const { chain } = mallory
   return chain.append({
@@ -33,7 +32,6 @@ function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {
   })
 }
 
-/** Creates a record of the victim that Mallory's agent performs. */
 async function createShared({ victim, peer, chain }: Mallory): Promise<VictimsRecord> {
   const { id } = await victim.ask('POST', '/v1/records', {
     body: {

@@ -23,7 +23,6 @@ function run(side: Organisation, args: readonly string[], given: Given = {}) {
   return runAlone(args, { env, ...given })
 }
 
-/** Returns the output of a command, one JSON value per line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(side: Organisation, args: string[], given: Given = {}): Promise<any[]> {
   const { code, stdout, stderr } = await run(side, args, given)

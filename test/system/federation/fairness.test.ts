@@ -10,7 +10,6 @@ import { Mallory } from './mallory.ts'
 
 const RECORDS = 12
 
-/** A second ledger of a server. */
 type Second = { readonly ledger: string; readonly key: string }
 
 async function addLedger(home: Organisation): Promise<Second> {

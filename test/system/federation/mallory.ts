@@ -70,7 +70,6 @@ export type Heard = {
   readonly body: any
   readonly headers: IncomingMessage['headers']
 }
-/** An answer. `body`: an object, or the bytes. */
 export type Lie = {
   readonly status?: number
   readonly headers?: Record<string, string>
@@ -85,13 +84,10 @@ export class Mallory {
   readonly chain: TestChain
   peer = ''
   readonly url: string
-  /** Received requests, in order. */
   readonly heard: Heard[] = []
   /** Received checkpoints to cosign, in order. Apart from `heard`, because they come at any time. */
   readonly checkpoints: Heard[] = []
-  /** Makes the answers to the victim's requests. */
   lie: (heard: Heard) => Lie | Promise<Lie> = (heard) => this.honestAnswer(heard)
-  /** Makes the answers to checkpoints. */
   cosign: (heard: Heard) => Lie = () => ({ status: 404, body: { code: 'not_found' } })
   #handshake: { tokenHash: string; inviter: object; invited: object } | null = null
 
@@ -101,7 +97,6 @@ export class Mallory {
     this.chain = chain
   }
 
-  /** Opens Mallory without a peering. */
   static async open(t: Test, victim: Organisation, chain = makeChain()): Promise<Mallory> {
     const server = createServer((request, response) => {
       answer(mallory, request, response).catch(() => response.destroy())
@@ -125,7 +120,6 @@ export class Mallory {
     return mallory
   }
 
-  /** Creates an invitation at the victim and returns its text. */
   async invite(): Promise<string> {
     return (await this.victim.ask('POST', '/v1/peers', { body: { name: 'Mallory' } })).invitation
   }
@@ -207,7 +201,6 @@ export class Mallory {
     return this.post(path, forged.body ?? text, forged.headers?.(signed) ?? signed, forged.server)
   }
 
-  /** Sends a request unchanged. */
   async post(
     path: string,
     body: string,
@@ -222,7 +215,6 @@ export class Mallory {
     return { status: response.status, body: await response.json() }
   }
 
-  /** Sends entries and returns the outcome of each. */
   async outcomes(
     lines: readonly (TestLine | SentLine)[],
     more: object = {},
@@ -240,7 +232,6 @@ export class Mallory {
     if (other) throw new Error(`an entry was not received: ${JSON.stringify(other)}`)
   }
 
-  /** Returns the answer of an honest peer. */
   honestAnswer({ path, body }: Heard): Lie {
     if (path !== '/v1/federation/entries') return { status: 404, body: { code: 'not_found' } }
     const outcomes = body.entries.map((entry: SentLine) => {
@@ -269,7 +260,6 @@ export class Mallory {
   }
 }
 
-/** Starts an organisation, with Mallory as its peer. */
 export async function meetMallory(t: Test): Promise<Mallory> {
   const [victim] = await startOrganisations(t, 1)
   return Mallory.meet(t, victim!)
@@ -313,7 +303,6 @@ export type VictimsRecord = {
   readonly id: string
   readonly digest: string
   readonly version: number
-  /** Leaf of its newest entry. */
   readonly leaf: string
 }
 
@@ -346,7 +335,6 @@ export function offering(
   })
 }
 
-/** Reads the current state of the victim's record. */
 export async function lookAtVictims(victim: Organisation, id: string): Promise<VictimsRecord> {
   const [row] = await victim.sql<Omit<VictimsRecord, 'id'>>(
     `select encode(r.digest, 'hex') as digest, g.version, encode(e.leaf, 'hex') as leaf from tallystick.records r

@@ -106,7 +106,6 @@ class Pair {
   readonly worker: Agent
   readonly faults: readonly [Fault[], Fault[]]
   readonly all: Made[] = []
-  /** Records of this run. */
   made: Made[] = []
 
   constructor(
@@ -189,7 +188,6 @@ class Pair {
     if (status === 202) made.offers++
   }
 
-  /** Next step by the guest's view of the record. */
   async #nextStep(made: Made): Promise<string> {
     return (await look(this.sides[1], made))?.state === 'CREATED' ? 'activate' : 'completions'
   }

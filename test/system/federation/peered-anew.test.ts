@@ -12,7 +12,6 @@ import {
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** Creates a `task/1` for the guest's agent. */
 async function order(home: Organisation, guest: Organisation, performer: Agent, id: string) {
   const share = [{ peer: id, documents: 'whole' }]
   const body = { type: 'task/1', payload: { do: 'it' }, performer: performer.remote, share }

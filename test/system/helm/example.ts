@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { ROOT } from './command.ts'
 import { type KubernetesObject, parse, type Rendering } from './render.ts'
 
-/** Reads a manifest of examples/ in the form of a rendering. */
 export function readExample(file: string, kubernetesVersion: string): Rendering {
   const text = readFileSync(join(ROOT, 'examples', file), 'utf8')
   return { helm: 'none', kubernetesVersion, name: file, text, objects: parse(text) }

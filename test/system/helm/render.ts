@@ -18,7 +18,6 @@ export type KubernetesObject = {
   readonly [field: string]: any
 }
 
-/** Output of Helm for one values file. */
 export type Rendering = {
   readonly helm: string
   readonly kubernetesVersion: string

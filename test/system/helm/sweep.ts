@@ -107,7 +107,6 @@ function isNamed(message: string, path: readonly string[]): boolean {
   )
 }
 
-/** Lists every value and every map of values. */
 function pathsOf(of: Schema, root: Schema, path: readonly string[] = []): string[][] {
   const definition = of.$ref === undefined ? of : root.$defs![of.$ref.split('/').at(-1)!]!
   return Object.entries(definition.properties ?? {})

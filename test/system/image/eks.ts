@@ -98,7 +98,6 @@ async function makeSecrets(dir: string): Promise<Secrets> {
   return Object.fromEntries(lines.split('\n').map((line) => line.split('=', 2))) as Secrets
 }
 
-/** Returns the secrets by the page's names for them. */
 function storedOf(secrets: Secrets): Stored {
   return {
     'tallystick-master-key': { 'master-key': secrets.MASTER_KEY },
@@ -153,7 +152,6 @@ async function startPod(pod: Pod, env: Record<string, string> = {}): Promise<Pro
   return launch(pod, { TALLYSTICK_METRICS_PORT: await freePort(), ...env })
 }
 
-/** Runs a pod to its end and returns its output. */
 async function runPod(pod: Pod, env: Record<string, string> = {}, codes = [0]): Promise<string> {
   const started = launch(pod, env)
   const code = await started.ended

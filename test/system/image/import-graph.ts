@@ -31,7 +31,6 @@ export function importGraph(project: string, entry: string, { onlyAtOnce = false
   return { files, packages }
 }
 
-/** Leaves out type imports. */
 function importsOf(text: string): string[] {
   const found = text.matchAll(
     /^(?:import|export) (?!type\b)(?:[\w$]+,? )?(?:\* (?:as \w+ )?)?(?:\{[^}]*\} )?from '([^']+)'|^import '([^']+)'/gm,

@@ -3,7 +3,6 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubernetesObject } from '../helm/render.ts'
 
-/** Contents of Secrets and ConfigMaps, by name. */
 export type Stored = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export type Pod = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }

@@ -21,7 +21,6 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { MUTATIONS, type Mutation } from './mutations.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..', '..')
-/** Number of nearest tests that run first. */
 const NEAREST_MAX = 24
 const RUN_MS_MAX = 20 * 60_000
 
@@ -54,7 +53,6 @@ function copyProject(): string {
   return dir
 }
 
-/** Returns the first test that failed, or null. */
 async function tryMutation({ file, from, to }: Mutation): Promise<string | null> {
   const path = join(copy, file)
   const text = readFileSync(path, 'utf8')

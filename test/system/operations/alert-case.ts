@@ -7,7 +7,6 @@ export type AlertCase = {
   readonly series: Series
   /** Uses no other series, because days of them take long. */
   readonly isAlone?: boolean
-  /** Metrics that are missing. */
   readonly without?: readonly string[]
   readonly atMinute: number
   /** Minutes from the fault until the `for` starts, for faults that must last a while to count; default: 0. */
@@ -23,5 +22,4 @@ export type AlertCase = {
 
 export const page = { severity: 'page', atMinute: 100 } as const
 export const ticket = { severity: 'ticket', atMinute: 100 } as const
-/** Once, at minute 90. */
 export const once = `0+0x89 1+0x${MINUTES}`

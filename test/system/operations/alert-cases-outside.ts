@@ -1,7 +1,6 @@
 import { type AlertCase, once, page, ticket } from './alert-case.ts'
 import { flat, growing, MINUTES, SERVER, WORKER } from './healthy-series.ts'
 
-/** Cases of deliveries, of peers, and of pods. */
 export const OUTSIDE_CASES: readonly AlertCase[] = [
   // One endpoint waits for events. Two others refused their last event days ago and are at the end of their ledgers.
   {

@@ -4,7 +4,6 @@ import { flat, growing, MINUTES, SERVER, SINGLE, WORKER } from './healthy-series
 
 const startsEach10Minutes = Array.from({ length: 40 }, (_, i) => `${(40 + i * 10) * 60}+0x9`).join(' ')
 
-/** Alerts that must fire, with their texts. */
 export const CASES: readonly AlertCase[] = [
   {
     ...page,

@@ -11,7 +11,6 @@ export const flat = (value: number) => `${value}+0x${MINUTES}`
 export const growing = (perMinute: number) => `0+${perMinute}x${MINUTES}`
 /** A timestamp that follows the clock, which starts at 0. */
 const follows = `0+60x${MINUTES}`
-/** A counter that grows by one an hour. */
 const eachHour = Array.from({ length: MINUTES / 50 }, (_, i) => `${i}+0x59`).join(' ')
 /** A timestamp that is updated every 50 minutes. */
 const each50Minutes = Array.from({ length: MINUTES / 50 }, (_, i) => `${i * 3_000}+0x49`).join(' ')

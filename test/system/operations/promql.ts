@@ -6,7 +6,6 @@ import { PROJECT_DIR } from '../deployment/installation.ts'
 
 /** Labels that Prometheus adds when it scrapes a process. */
 const TARGET_LABELS = ['cluster', 'namespace', 'pod', 'container', 'job', 'instance']
-/** Metrics of kube-state-metrics that we use. */
 const KUBERNETES = new Map([
   ['kube_pod_container_status_waiting_reason', ['reason']],
   ['kube_pod_container_status_running', []],
@@ -36,7 +35,6 @@ export function findStrangers(expr: string, made: readonly string[] = []): strin
   ]
 }
 
-/** Adds the metric's labels to those that may be grouped by. */
 function checkSelector(name: string, matchers: string, known: Set<string>): string[] {
   if (name.startsWith('tallystick:')) {
     // A recorded metric: its labels are those that its own rule groups by, which is checked separately.

@@ -4,10 +4,8 @@ import type { Alert, Rule } from './alerts-file.ts'
 import { HEALTHY, QUIET, type Series } from './healthy-series.ts'
 import { quietTest, realLifeTests, rulesOf, SITUATIONS } from './real-life.ts'
 
-/** Input of `promtool test rules`: rules and their tests. */
 export type TestFile = {
   readonly name: string
-  /** Time between two evaluations. */
   readonly interval: string
   readonly rules: readonly Rule[]
   readonly tests: readonly unknown[]

@@ -214,7 +214,6 @@ function specifiersOf(file: string): string[] {
   return [...found].map((match) => (match[1] ?? match[2] ?? match[3])!)
 }
 
-/** Packages that a module imports, directly or indirectly. */
 function packagesFrom(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return []
   seen.add(file)

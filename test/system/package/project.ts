@@ -4,7 +4,6 @@ import { glob, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { npm } from '../../../tools/pack.ts'
 
-/** An empty project with one installed package. */
 export type Project = {
   readonly dir: string
   /** Names of all installed packages, including the package itself. */
@@ -26,7 +25,6 @@ export async function installIn(
   return { dir, packages: packages.sort() }
 }
 
-/** Returns the bytes of all files below the folder. */
 export async function bytesIn(dir: string): Promise<number> {
   let bytes = 0
   for await (const entry of glob('**/*', { cwd: dir, withFileTypes: true }))

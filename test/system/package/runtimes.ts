@@ -7,7 +7,6 @@ import { npm } from '../../../tools/pack.ts'
 export type Runtime = {
   readonly name: string
   readonly file: string
-  /** Arguments before the program's own. */
   readonly args: readonly string[]
   /** Whether it also runs the command line, and not only the library. */
   readonly runsCli: boolean

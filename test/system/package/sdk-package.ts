@@ -10,7 +10,6 @@ const PROGRAM = 'smoke'
 /** The SDK promises to have only these dependencies. */
 const DEPENDENCIES = ['@noble/ed25519', '@noble/hashes']
 
-/** Throws if other packages were installed. */
 export function checkDependencies({ packages }: Project): string {
   const expected = [...DEPENDENCIES, '@tallystick/sdk'].sort()
   if (packages.join() !== expected.join()) throw new Error(`installed ${packages}, not ${expected}`)
@@ -48,7 +47,6 @@ export async function checkTypes({ dir }: Project): Promise<string> {
   return `TypeScript ${version}, ${Object.keys(RESOLUTIONS).join(' and ')}`
 }
 
-/** Runs the program against a new ledger. */
 export async function useOn(runtime: Runtime, { dir }: Project, deployment: PackageServer): Promise<string> {
   const env = { ...(await deployment.newLedger()), SPOOL: join(dir, `spool ${runtime.name}`) }
   const args = [...runtime.args, `${PROGRAM}.js`]

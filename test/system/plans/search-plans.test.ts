@@ -40,7 +40,6 @@ const BLOCKS_OF_A_BUDGET = 1_000
 const BATCH = 1_000
 const OLD_BATCHES = 10
 const NEW_BATCHES = 40
-/** Gated records, one entry each. */
 const CREATED_EACH_CALL = 500
 const OLD_CALLS = 4
 const NEW_CALLS = 8
@@ -58,7 +57,6 @@ const OLD = {
   trace: 'aa'.repeat(16),
   type: 'old/1',
 }
-/** Values that only records of batches have. */
 const BATCHED = {
   actor: randomId(),
   agent: randomId(),
@@ -78,7 +76,6 @@ const NEW = {
 
 test('a search reads no more than its page needs, whatever the planner believes', async (t) => {
   const { owner, api, pool, ledger } = await open(t)
-  // Prepares statements while the tables are empty.
   const old = oldFilters()
   const batched = batchedFilters()
   for (const filters of [{}, ...Object.values({ ...old, ...batched })]) await search(pool, ledger, filters)
@@ -221,7 +218,6 @@ async function load(
   }
 }
 
-/** Creates gated records with the same properties. */
 async function create(
   api: pg.ClientBase,
   ledger: TestLedger,

@@ -43,7 +43,6 @@ export type Filled = {
   readonly statement: number
 }
 
-/** Writes a little of everything into a ledger. */
 export async function fill(client: Tallystick, baseUrl: string): Promise<Filled> {
   const worker = await client.keys.create({ name: 'worker', scopes: ['records:write', 'records:read'] })
   const performer = new Tallystick({ baseUrl, apiKey: worker.key })

@@ -41,7 +41,6 @@ type Left = {
   readonly outside: ReadonlyMap<string, string>
   /** A time after the backup and before the last records. */
   readonly earlier: Date
-  /** Entries of each ledger when it was lost. */
   readonly sizes: ReadonlyMap<string, number>
 }
 

@@ -66,7 +66,6 @@ export async function restoreCheck(
   return { code, output: stdout + stderr }
 }
 
-/** Appends one record as an agent of the ledger. */
 export async function append(
   url: string,
   { bearer }: Ledger,
@@ -78,7 +77,6 @@ export async function append(
   return { status, code: (body['code'] as string | undefined) ?? null }
 }
 
-/** Reads what is lost, and acknowledges it. */
 export async function acknowledge(url: string, ledger: string, size: number): Promise<void> {
   const route = `${url}/v1/ledgers/${ledger}/restore`
   const { body } = await send(route, 'GET', OPERATOR_KEY)

@@ -170,7 +170,6 @@ test('the operator’s key is replaced one server after the other, and both are 
 
 type Server = Awaited<ReturnType<typeof serverOn>>
 
-/** Starts another server of the same deployment. */
 async function serverOn(t: Test, { database }: TestApp, environment: Record<string, string>) {
   const deps = await openDeps(testConfig(database.apiUrl, environment))
   const app = buildApp(deps)

@@ -5,7 +5,6 @@ import { startHere } from '../deployment/deployment.ts'
 export type Fuzzed = {
   readonly url: string
   readonly ledgerKey: string
-  /** Key of another ledger. */
   readonly otherLedgerKey: string
   readonly operatorKey: string
   close(): Promise<void>

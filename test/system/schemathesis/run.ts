@@ -24,7 +24,6 @@ const EXAMPLES_MAX = 25
 /** A read that waits for a checkpoint answers after ten seconds at most. */
 const ANSWER_SECONDS_MAX = RECEIPT_WAIT_SECONDS_MAX + 10
 
-/** Matches the output that names each operation and its answer. */
 const FAULTS = /^=+ (?:ERRORS|FAILURES) =+$[\s\S]*?(?=^=+ (?:WARNINGS|SUMMARY) =+$)/m
 const TOLD_LINES_MAX = 60
 

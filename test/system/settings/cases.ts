@@ -11,7 +11,6 @@ export type Case = {
   readonly refused: RegExp | null
   /** Major version of Postgres that introduced the setting. */
   readonly since?: number
-  /** Whether CI runs it. */
   readonly isQuick?: boolean
 }
 
@@ -46,7 +45,7 @@ export const CASES: readonly Case[] = [
   refused('encoding', 'server_encoding', 'SQL_ASCII'),
   works('database', 'default_transaction_read_only', 'on', { refused: /read-only|503/, isQuick: true }),
   works('role', 'default_transaction_read_only', 'on', { refused: /read-only|503/ }),
-  // Time-outs.
+  // Timeouts.
   works('database', 'statement_timeout', '2ms', { isQuick: true }),
   works('database', 'lock_timeout', '1ms'),
   works('database', 'idle_in_transaction_session_timeout', '2ms'),

@@ -11,7 +11,6 @@ import { startClientsOn, untilAcknowledging } from '../faults/kill.ts'
 import { OUTAGES, type OutageName, suffer } from '../faults/outages.ts'
 import { setSlowFsync } from './slow-fsync.ts'
 
-/** The deployment under test, and its peer. */
 export type ChaosScene = {
   readonly dir: string
   readonly home: Deployment
@@ -22,10 +21,8 @@ export type ChaosScene = {
   readonly hasSlowDisk: boolean
   /** Ledgers that bursts write to. */
   readonly ledgers: readonly Ledger[]
-  /** Clients that write all the time. */
   readonly clients: RunningClients
   readonly random: Random
-  /** Results of the bursts' requests. */
   readonly burstAttempts: Record<string, number>
 }
 

@@ -14,14 +14,12 @@ export type ReaderPlan = {
   /** Ledgers with other writers, in which the readers list, search and follow. */
   readonly others: readonly Ledger[]
   readonly readers: number
-  /** Longest pause between two requests. */
   readonly pauseMsMax: number
 }
 
 export type RunningReaders = Loops & {
   /** Requests with the expected answer, by kind. */
   readonly done: Readonly<Record<string, number>>
-  /** Records whose payload was erased. */
   readonly erased: ReadonlySet<string>
 }
 

@@ -42,7 +42,6 @@ export type ChaosEvidence = {
   readonly journaled: readonly Ledger[]
   readonly gated: readonly Ledger[]
   readonly read: Ledger
-  /** Ledgers of the peering. */
   readonly federated: { readonly home: string; readonly guest: string }
   readonly erased: ReadonlySet<string>
   readonly listeners: readonly Listener[]
@@ -57,9 +56,7 @@ export type ChaosReckoning = {
   readonly federation: FederationReckoning
   /** Output of `tallystick reconcile`. */
   readonly reconciled: readonly string[]
-  /** Erased records that still have a payload. */
   readonly unerased: number
-  /** Entries of all ledgers, all verified. */
   readonly entries: number
   readonly memory: Memory
   /** Controls that should have found something, but did not. */
@@ -169,7 +166,6 @@ async function isTakenFound({ superuserUrl, ownerUrl }: Deployment, { ledger }: 
   )
 }
 
-/** Returns the names of all faults. */
 export function findFaults(reckoning: ChaosReckoning): string[] {
   const { records, gated, webhooks, federation, reconciled, unerased, memory, blind } = reckoning
   const { shared, offers, records: sharedRecords, findings, ...unequal } = federation

@@ -1,4 +1,3 @@
-/** A request of a ledger that slows down others. */
 export type CostlyRequest = { readonly path: string; readonly body: object }
 
 type Documents = { readonly list: { list: number[] }; readonly text: { text: string } }

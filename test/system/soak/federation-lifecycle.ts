@@ -12,15 +12,12 @@ export type LifecyclePlan = {
   readonly organisations: 2 | 3
   /** Clients of each side that works for another. */
   readonly clients: number
-  /** Total of all records. */
   readonly records: number
 }
 
 export type LifecycleOutcome = {
   readonly reckoning: FederationReckoning
-  /** Entries of all ledgers, verified. */
   readonly entries: number
-  /** Records that clients took to their end, by state. */
   readonly ends: Readonly<Record<string, number>>
   /** Output of `tallystick reconcile` on the exports of each pair of ledgers. */
   readonly reconciled: readonly string[]

@@ -2,7 +2,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** Behaviours, by path. */
 const BEHAVIOURS: Readonly<Record<string, (socket: Socket) => void>> = {
   hang: () => {},
   'drip-headers': (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nx-drip: ', 'x'),
@@ -22,7 +21,6 @@ const POUR_BYTES = 64 * 1024
 
 export type HostileEndpoints = {
   readonly port: number
-  /** Number of requests, by path. */
   counts(): Promise<Record<string, number>>
   stop(): void
 }

@@ -23,10 +23,8 @@ const LEAD_MS = 1_000
 const BATCH_ITEMS = 2_000
 
 export type IsolationPlan = {
-  /** Records of the ledger that is exported and searched. */
   readonly records: number
   readonly probeMs: number
-  /** Names of the neighbours to measure; null: all. */
   readonly only: readonly string[] | null
 }
 

@@ -51,7 +51,6 @@ export async function rotation(): Promise<Reckoning> {
   }
 }
 
-/** Returns when the old key is retired. */
 async function rotateOnce(deployment: Deployment): Promise<void> {
   await sleep(2_000)
   const startedAt = performance.now()

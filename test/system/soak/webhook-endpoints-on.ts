@@ -65,7 +65,6 @@ export function residentMiB(pid: number): number {
 
 export type WebhookRows = { readonly deliveries: number; readonly open: number; readonly jobs: number }
 
-/** Counts rows of all endpoints. */
 export function countRows(ownerUrl: string): Promise<WebhookRows> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<WebhookRows>(

@@ -26,7 +26,6 @@ export type Isolation = {
   /** Events that the healthy endpoint received, each counted once, and those due. */
   readonly received: number
   readonly due: number
-  /** Requests that the hostile endpoints received. */
   readonly hostile: Readonly<Record<string, number>>
 }
 

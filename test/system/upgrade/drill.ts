@@ -133,7 +133,6 @@ function refusalOfRestart(older: Deployment): Promise<string | null> {
   )
 }
 
-/** Runs the command `migrate` of that version and returns its output. */
 async function migrateBy(deployment: Deployment, root = PROJECT_DIR): Promise<string> {
   const { code, stdout, stderr } = await runCommand('migrate', [], {
     env: deployment.ownerEnv,

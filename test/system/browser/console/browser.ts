@@ -14,7 +14,6 @@ export type View = { readonly width?: number; readonly height?: number; readonly
 /** A page with its script errors and violations of its policy. */
 export type Watched = { readonly page: Page; readonly complaints: readonly string[] }
 
-/** Opens a tab with its own storage. */
 export async function openTab(
   browser: Browser,
   { width = 1280, height = 800, scheme = 'light' }: View = {},

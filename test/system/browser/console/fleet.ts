@@ -4,7 +4,6 @@ import { agentSigner, makePrivateKey } from '../../../../sdk/signing/index.ts'
 import { until } from '../../../helpers/wait.ts'
 import { type Served, serve } from './server.ts'
 
-/** A ledger with a day of a fleet, and the ids that the tests look for. */
 export type Fleet = {
   readonly served: Served
   readonly ledger: string
@@ -18,7 +17,6 @@ export type Fleet = {
     readonly denied: string
     /** An approval by a person called ada. */
     readonly approval: string
-    /** Signed by its agent. */
     readonly signed: string
     readonly accepted: string
     /** Waits for the verdict of `operations`. */
@@ -30,7 +28,6 @@ export type Fleet = {
   }
   readonly trace: string
   readonly peer: string
-  /** Verifier key with which the peer cosigns. */
   readonly witnessKey: string
   close(): Promise<void>
 }

@@ -28,7 +28,6 @@ export function pagesOf({ records, peer, trace }: Fleet): ConsolePage[] {
   ]
 }
 
-/** Opens the console with a key, like the link that `npm start` prints. */
 export async function enter(page: Page, { served }: Fleet, key: string): Promise<void> {
   await page.goto(`${served.url}/console/#key=${key}`)
   await page.waitForSelector('h1:has-text("Overview")')

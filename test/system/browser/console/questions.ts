@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { Fleet } from './fleet.ts'
 
-/** A question about a fleet's day, the way from the overview to its answer, and the answer. */
 export type Question = {
   readonly question: string
   readonly go: (page: Page, fleet: Fleet) => Promise<void>
@@ -9,7 +8,6 @@ export type Question = {
 }
 
 const menu = (page: Page, name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
-/** Finds a card of a page by its heading. */
 const part = (page: Page, heading: RegExp) =>
   page.locator('section.card').filter({ has: page.getByRole('heading', { name: heading }) })
 

@@ -759,7 +759,6 @@ async function openDetails(page: Page): Promise<void> {
   await page.waitForTimeout(60)
 }
 
-/** Presses Tab until an element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let i = 0; i < 80; i++) {
     const focused = await page.evaluate<string>(`{

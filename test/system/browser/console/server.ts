@@ -14,7 +14,6 @@ export type Served = {
   clientOf(key: string): Tallystick
   /** Runs SQL as the database's superuser, past every defence of the database. */
   tamper(text: string, values: unknown[]): Promise<number>
-  /** Stops the server only: the worker and the database continue. */
   stopServer(): Promise<unknown>
   close(): Promise<void>
 }

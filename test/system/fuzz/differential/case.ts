@@ -1,8 +1,6 @@
 import type { Random } from '../../../helpers/mutate/random.ts'
 import type { Archive } from './archives.ts'
 
-/* Data of a test case. */
-
 /** Trust that both verifiers are given. */
 export type Trust = {
   readonly noteKey?: string
@@ -12,7 +10,6 @@ export type Trust = {
   readonly compromised?: Readonly<Record<string, string | null>>
   readonly checkpoints?: readonly string[]
   readonly strict?: boolean
-  /** Maximum depth of JSON. */
   readonly depth?: number
   readonly alg?: string
   readonly issuerKey?: { readonly alg: string; readonly spki: string }
@@ -20,7 +17,6 @@ export type Trust = {
   readonly directory?: string
 }
 
-/** A case without its kind. */
 export type Made = {
   /** Description of the changes, for people. */
   readonly how: string

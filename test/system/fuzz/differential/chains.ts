@@ -16,7 +16,6 @@ export function anyModel(random: Random): Model {
   return modelOf(anyBase(random))
 }
 
-/** Returns a copy of an entry from some base. */
 export const anyEntry = (random: Random) => copyEntry(pick(random, anyModel(random).entries))
 
 /** Returns a note's text as a JSON string, as in files. */

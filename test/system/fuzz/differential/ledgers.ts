@@ -48,7 +48,6 @@ export function seededIssuer(alg: Issuer['alg'], name: string): Issuer {
   }
 }
 
-/** Signs a protected header and a payload as the issuer. */
 export function signAs(
   { alg, privateKey }: Issuer,
   protectedBytes: Uint8Array,
@@ -81,9 +80,7 @@ export function signedStatement(
 export type Base = {
   readonly name: string
   readonly chain: TestChain
-  /** Every key that signs an entry, by kid. */
   readonly signers: ReadonlyMap<string, TestSigner>
-  /** Issuers of its registered statements. */
   readonly issuers: readonly Issuer[]
   /** An agent that signs for itself, with the kid of its first key. */
   readonly pinned: readonly [agent: string, kid: string] | null
@@ -91,7 +88,6 @@ export type Base = {
 
 export type Bases = { readonly all: readonly Base[]; readonly pair: readonly [Base, Base] }
 
-/** Definitions of registered types. */
 export const ORDER = { name: 'order', version: 1, payloadSchema: { type: 'object' } }
 export const DEED = { name: 'deed', version: 1, agentSigned: true }
 

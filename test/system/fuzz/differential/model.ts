@@ -43,7 +43,6 @@ import { type Base, makeBases, signAs } from './ledgers.ts'
 export type Entry = {
   readonly kind: string
   readonly recordedAt: string
-  /** Protected header and payload. */
   head: Item
   unprotected: Item
   payload: Tree | Uint8Array
@@ -52,7 +51,6 @@ export type Entry = {
   line: Tree
   /** The envelope; null once something in it is changed. */
   envelope: Uint8Array | null
-  /** Hash of the envelope, and its base64. */
   hashed: { readonly of: Uint8Array; readonly leaf: Uint8Array; readonly base64: string } | null
 }
 
@@ -101,7 +99,6 @@ function parseLine(base: Base, line: Base['chain']['lines'][number]): Entry {
 }
 
 let pool: Pool | null = null
-/** Members of all statements and lines of the bases. */
 export const statementPool = (): Pool =>
   (pool ??= poolOf(
     makeBases()

@@ -20,7 +20,6 @@ import { seededSigner } from './ledgers.ts'
 /* Checkpoints signed by their keys, honest or changed, with lines of witnesses and others. */
 
 const WITNESSES = [0, 1].map((i) => ({ name: `w${i}.example/w`, signer: seededSigner(120 + i) }))
-/** Verifier keys of the witnesses that each case knows. */
 export const WITNESS_KEYS = WITNESSES.map(({ name, signer }) =>
   formatNoteKey(name, 'cosignature', signer.key.raw, sha256),
 )
@@ -134,7 +133,6 @@ function otherBase64(text: string, random: Random): string {
   ])
 }
 
-/** Adds, removes or changes one line. */
 function changeLines(
   lines: string[],
   text: string,

@@ -11,7 +11,6 @@ const CASES_DEFAULT = 20_000
 /** Cases in progress at once. While Python judges some, this process makes and judges the next ones. */
 const BATCH_CASES = 64
 
-/** Runs `npm run drill -- fuzz --differential`. */
 export async function runDifferential(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],

@@ -15,7 +15,6 @@ const TIMES_MAX = 1_000
 type Counts = { cases: number; ok: number; readonly codes: Map<string, number>; found: number }
 type Side = 'TypeScript' | 'Python'
 
-/** Compares verdicts, prints differences, and counts. */
 export class Tally {
   findings = 0
   cases = 0
@@ -86,7 +85,6 @@ export class Tally {
     )
   }
 
-  /** Prints the last case in full. */
   show(): void {
     if (this.#last === null) return
     const [given, own, theirs] = this.#last

@@ -85,7 +85,6 @@ async function judge({ kind, parts, trust }: Case): Promise<Omit<Verdict, 'cpuMs
   return { outcome: 'ok', code: '', seq: null, facts }
 }
 
-/** A refusal that a report contains. */
 class Refusal {
   readonly code: string
   readonly seq: number | null
@@ -262,7 +261,6 @@ function factsOf(report: VerifyReport): Facts | Refusal {
 
 let files = 0
 
-/** Runs `use` with files of these contents. */
 async function withFiles<T>(
   contents: readonly Uint8Array[],
   use: (paths: readonly string[]) => Promise<T>,
