@@ -4,8 +4,7 @@
  * Takes a ledger with an archive in a directory from its first record to its restore:
  *
  * 1. Writes `--records` in batches of `--batch` (1: single records) while the worker archives them. Eight clients
- *    write as
- * fast as they can, or at `--rate` records a second.
+ *    write as fast as they can, or at `--rate` records a second.
  * 2. Removes their content from Postgres. Records and proofs are read before and after.
  * 3. Verifies the archive as `tallystick verify --archive` does, without and with keys.
  * 4. Restores the ledger into another database.

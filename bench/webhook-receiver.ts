@@ -54,7 +54,7 @@ export type WebhookReceiver = {
   stop(): void
 }
 
-/** Starts a receiver in a separate process. It uses raw sockets, because its CPU is missing to the worker. */
+/** Starts a receiver in a separate process. It uses raw sockets, to leave CPU to the worker. */
 export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const child = fork(new URL(import.meta.url), ['webhook-receiver'], { execArgv: [] })
   const [port] = (await once(child, 'message')) as [number]

@@ -2,12 +2,11 @@
  * Measures how fast the records that two organisations share reach the guest.
  *
  * 1. The home suspends the peering, a backlog is created, and the peering is resumed. The rate is counted in the
- *    guest's
- * chain until the guest has received the whole backlog.
+ *    guest's chain until the guest has received the whole backlog.
  * 2. Records come at a constant rate.
  *
- * For each shared entry of the home, the guest signs an entry that it was received. The runner counts the entries
- * again in both chains and computes each lag, from the home's `recordedAt` to the guest's.
+ * For each shared entry of the home, the guest appends a signed receipt. The runner counts the entries again in both
+ * chains and computes each lag, from the home's `recordedAt` to the guest's.
  */
 import { check, sleep } from 'k6'
 import { Counter, Gauge } from 'k6/metrics'

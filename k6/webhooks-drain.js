@@ -2,7 +2,7 @@
  * Measures webhook deliveries.
  *
  * 1. The webhooks of some ledgers are paused, a backlog is recorded, and they are resumed. The rate is counted at the
- * receiver, from the first arrival to the last.
+ *    receiver, from the first arrival to the last.
  * 2. One ledger's records come at a constant rate. Each lag is counted from the entry's `recordedAt` to its arrival.
  *
  * The receiver is a process that the runner starts (RECEIVER_URL). It counts the arrivals.

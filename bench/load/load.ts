@@ -19,12 +19,10 @@ export type LoadPlan = Times & {
  * How requests are timed.
  *
  * - `closed`: a connection sends as soon as it is answered. A slow server therefore gets less load, and the
- *   percentiles leave
- * out requests that would have waited.
+ *   percentiles leave out requests that would have waited.
  * - `arrival`: requests are due at a constant rate, however the server behaves. Latency counts from the time when a
- *   request
- * was *due* (corrected for coordinated omission). A request that is due while every connection is busy waits in a
- * backlog. Above `backlogMax` it is dropped and counted.
+ *   request was *due* (corrected for coordinated omission). A request that is due while every connection is busy
+ *   waits in a backlog. Above `backlogMax` it is dropped and counted.
  */
 export type Pace =
   | { readonly kind: 'closed' }

@@ -2,13 +2,11 @@
  * Payloads of the load scripts.
  *
  * - Seeded, so that a run can be repeated. No two payloads are equal.
- * - Cheap: where k6 and the server share a machine, CPU time that k6 uses is missing to the server. Each virtual user
- *   makes
- * a few bodies once and splits them at the counter. For each request the parts are joined with the counter.
+ * - Cheap: where k6 and the server share a machine, the server lacks the CPU time that k6 uses. Each virtual user
+ *   makes a few bodies once and splits them at the counter. For each request the parts are joined with the counter.
  * - In ASCII: other characters are escaped (`\u00fc`), as many serialisers do. Sobek, k6's JavaScript engine, keeps
- *   ASCII
- * as bytes and all other text as UTF-16. With one umlaut in 20 characters, a batch of 1,000 (430 KB) is joined and
- * sent in 3.5 ms of k6's time.
+ *   ASCII as bytes and all other text as UTF-16. With one umlaut in 20, a batch of 1,000 (430 KB) is joined and sent
+ *   in 3.5 ms of k6's time.
  */
 
 /** @type {number} */

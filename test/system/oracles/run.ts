@@ -4,15 +4,13 @@
  * Lets independent programs read a ledger:
  *
  * - Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's client and fsck read its tiles and
- *   checkpoint, and
- * those of its archive.
+ *   checkpoint, and those of its archive.
  * - pycose verifies its receipts; securesystemslib and in-toto's library verify a statement in DSSE.
  * - A witness cosigns its checkpoints. `tallystick witness` witnesses a Tessera log.
  * - A statement that pycose signed is registered, and go-cose checks it with its receipt.
  * - OpenTelemetry's exporters of Go and Python send spans and logs.
  * - PyPI's mcp and the conformance suite of MCP use it over stdio and HTTP. The official client calls three official
- *   servers
- * through `tallystick mcp-proxy`.
+ *   servers through `tallystick mcp-proxy`.
  *
  * Each, except the exporters, must also refuse a faulty input.
  */
