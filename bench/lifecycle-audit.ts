@@ -8,11 +8,9 @@ export type LifecycleAudit = {
   readonly complete: number
   readonly abandoned: number
   readonly states: Readonly<Record<string, number>>
-  /** Judged records that do not have exactly one completion, one verification and one verdict. */
   readonly notOnce: number
   /** Milliseconds from the completion's `recordedAt` to the verification's. */
   readonly verificationMs: { readonly p50: number; readonly p99: number; readonly max: number }
-  /** pg-boss jobs that failed at least once. */
   readonly jobsRetried: number
   readonly ok: boolean
 }

@@ -16,7 +16,6 @@ export type Phase = {
   readonly servers: number
   readonly connections: number
   readonly load: Omit<LoadResult, 'samples'>
-  /** Average cores in use within the window. */
   readonly cpu: CpuUse
   readonly samplesChecked: number
   readonly firstFailure: string | null

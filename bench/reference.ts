@@ -13,7 +13,6 @@ type ReferencePlan = Times & {
   readonly payloadBytes: number
 }
 
-/** Latency in nanoseconds, closed loop. */
 export type ReferenceResult = {
   readonly connections: number
   readonly rowsPerSecond: number

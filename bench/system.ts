@@ -25,7 +25,6 @@ export type System = {
   stop(): Promise<void>
 }
 
-/** Shared by the processes of every round: the deployment's secrets and logins. */
 export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
 
 /**

@@ -10,7 +10,6 @@ type ReceiverEndpoint = {
   readonly answerMs: number
 }
 
-/** Figures of arrivals since the start, or in the window. */
 export type Received = {
   readonly requests: number
   /** Each event counts once per endpoint. */

@@ -5,7 +5,6 @@ import { installGoTool } from '../../tools/go-tool.ts'
 export async function installK6(log: (line: string) => void): Promise<string> {
   const path = await installGoTool('k6', log)
   try {
-    // Checked here, before minutes of work.
     describeK6(path)
     return path
   } catch (error) {

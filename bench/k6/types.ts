@@ -177,7 +177,6 @@ export type K6Report = {
   readonly figures: Figures
   readonly extras: Readonly<Record<string, unknown>>
   readonly rounds: readonly ReportedRound[]
-  /** Failed thresholds, failed audits, and growing memory. */
   readonly faults: readonly string[]
   readonly ok: boolean
 }

@@ -70,7 +70,6 @@ export class LifecycleClient {
     return this.#connection.inFlight
   }
 
-  /** Runs one record after another until `stop` is called. */
   begin(): void {
     if (this.#isStopped) return
     this.#requests.turn()

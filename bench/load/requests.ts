@@ -2,7 +2,6 @@ import { type Random, randomFrom } from './random.ts'
 
 /** A request that a connection sends again and again, each time with other contents. */
 export type RequestShape = {
-  /** Keys of the ledgers that are written to, round-robin. */
   readonly bearers: readonly string[]
   readonly kind: 'record' | 'batch' | 'get'
   /** Paths for `get`, round-robin. */
@@ -180,7 +179,6 @@ export type LifecycleRequests = {
 }
 
 const ORDERS_PER_CLIENT = 16
-/** The server's own limit. */
 const WAIT_SECONDS = 20
 const RECORD_MARK = `rec_${'@'.repeat(26)}`
 

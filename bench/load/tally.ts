@@ -10,7 +10,6 @@ export type LoadResult = {
    * Units of load due within the measured window (closed loop: sent). A unit is a request, or a gated record's life.
    */
   readonly offered: number
-  /** Units that ended as expected within the measured window. */
   readonly achieved: number
   readonly achievedPerSecond: number
   readonly itemsPerSecond: number
@@ -21,7 +20,6 @@ export type LoadResult = {
   readonly latency: LatencySummary
   /** Nanoseconds since the request was sent, as a generator that omits waiting would report. */
   readonly service: LatencySummary
-  /** Latency of requests that were answered 503. */
   readonly refusals: LatencySummary
   readonly refusalsService: LatencySummary
   /** Whole run, with warm-up and drain: an audit must find all of these. */
@@ -139,7 +137,6 @@ export class Tally {
     if (wasInFlight) this.unanswered++
   }
 
-  /** Stores a few bodies for the report. */
   keep(status: number, body: string, expected: boolean): void {
     if (!expected && this.#failedSamples++ >= FAILED_SAMPLES_MAX) return
     if (this.#samples.length < SAMPLES_MAX) this.#samples.push({ status, body })

@@ -139,7 +139,6 @@ function textsOf({ itemsPerSecond, requestsPerSecond, p50Ms, p99Ms, cells, hapro
   ]
 }
 
-/** Returns the round with the median rate. */
 function medianOf(figures: readonly Figures[]): Figures {
   const sorted = figures.toSorted((one, two) => one.itemsPerSecond - two.itemsPerSecond)
   return sorted[Math.floor(sorted.length / 2)]!

@@ -139,7 +139,6 @@ async function measureReads(system: System, rounds: number, count: number): Prom
   }
 }
 
-/** Waits for a checkpoint that covers all entries. Returns its size. */
 async function untilCovered({ targets: [target], bearer }: System): Promise<number> {
   const { data } = await get(target!, bearer, '/v1/records?limit=1')
   const { seq } = data[0].entry

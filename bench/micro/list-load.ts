@@ -10,7 +10,6 @@ import { printTable } from '../table.ts'
 import { watchWindow } from '../watch/window.ts'
 
 export type ListOptions = {
-  /** Records in each of the two ledgers. */
   readonly records: number
   readonly connections: number
   readonly seconds: number

@@ -168,7 +168,6 @@ async function countStale(
   if (rows[1]!.at(-1) !== '0') process.exitCode = 1
 }
 
-/** Reads that the server answered, by source. */
 async function readSources(metricsPort: number): Promise<{ replica: number; fallback: number }> {
   const read = await scrapeAll([`http://127.0.0.1:${metricsPort}/metrics`])
   if (read === null) throw new Error('the server shows no metrics')

@@ -151,7 +151,6 @@ async function countLedgers(ownerUrl: string): Promise<Counted[]> {
   })
 }
 
-/** Counts jobs and deliveries that were given up. */
 async function countDead(ownerUrl: string): Promise<number> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<{ count: number }>(

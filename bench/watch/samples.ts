@@ -33,7 +33,6 @@ const PAGE_BYTES = 4_096
 
 export type Sampling = { stop(): Sampled }
 
-/** Takes a sample each second until it is stopped. */
 export function startSampling(watched: Watched): Sampling {
   const beganAt = performance.now()
   const samples: Sample[] = []

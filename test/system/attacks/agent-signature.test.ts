@@ -91,7 +91,6 @@ test('a key that the thief registers, with whatever signatures it can make, is r
   assert.match((await openFaults(audit))[0]!.code, /agent_key_refused/)
 })
 
-/** Entries that a thief of the server's keys adds to an export. */
 const FORGED: readonly (readonly [what: string, code: string, forge: (chain: TestChain) => unknown])[] = [
   ['signed by the server', 'agent_signature_missing', (chain) => chain.notarize()],
   [

@@ -14,7 +14,6 @@ import { addKey } from '../../helpers/more-keys.ts'
  * rate limit.
  */
 
-/** Sends the body while others send requests. Returns how long each of them waited at most. */
 async function attack(app: TestApp, text: string) {
   const other = await app.newLedger()
   const note = () => app.send('POST', '/v1/records', { key: other.key.key, body: genericBody() })

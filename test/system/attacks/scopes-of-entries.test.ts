@@ -16,7 +16,6 @@ import { makeGated } from '../../helpers/test-gated.ts'
 
 type Forge = (chain: TestChain, as: object) => TestLine
 
-/** Entries made with a key that may only read, or by `system`. */
 const FORGED: Readonly<Record<string, Forge>> = {
   'agent-registered': (chain, as) => chain.registerAgent(makeId('agt'), 'mole', { ...chain.acting(), ...as }),
   'agent-disabled': (chain, as) => chain.disableAgent(chain.agent, 'agent', as),

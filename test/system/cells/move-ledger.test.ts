@@ -107,7 +107,6 @@ function move(from: Place, to: Place, ...args: string[]) {
   return runCommand(COMMAND, args, { env: environmentOf(from, to) })
 }
 
-/** Returns `--switch` with a command that switches HAProxy, as an operator's command would. */
 function switchTo(name: 'a' | 'b'): string[] {
   const program =
     `const socket = require('net').connect(process.argv[1]);` +

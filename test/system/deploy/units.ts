@@ -6,7 +6,6 @@ import { ROOT } from '../../../tools/bundle.ts'
 export type Part = {
   readonly command: string
   readonly env: Readonly<Record<string, string>>
-  /** Paths of the secret files that the process can read. */
   readonly secrets: readonly string[]
 }
 

@@ -38,7 +38,6 @@ export type DeploymentOptions = {
     Partial<Pick<RunningPostgres, 'stop'>>
   /** Runs servers and workers in this process: this takes a fraction of the CPU, but they cannot be killed. */
   readonly here?: boolean
-  /** Folder of another version of the code. */
   readonly root?: string
   readonly masterKey?: Uint8Array
   readonly operatorKey?: string
@@ -333,7 +332,6 @@ export class Deployment {
     })
   }
 
-  /** Settings that a test switches off. */
   get #accepted(): Acceptable[] {
     return ACCEPTABLE.filter((name) => this.#options.settings?.[name] === 'off')
   }

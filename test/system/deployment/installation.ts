@@ -13,10 +13,9 @@ export { PROJECT_DIR } from './product-process.ts'
 type Started = {
   readonly process: ChildProcess
   readonly output: string
-  /** All output since then. */
+  /** All output so far. `output` ends when the process was ready. */
   said(): string
   readonly url: string
-  /** The `curl` line to paste. */
   readonly curl: string
   stop(signal: NodeJS.Signals): Promise<number | string>
 }
@@ -25,7 +24,6 @@ type StartOptions = {
   readonly env?: Record<string, string>
   readonly project?: string
   readonly uid?: number
-  /** A descriptor for standard output and standard error. */
   readonly output?: number
   readonly launcher?: boolean
 }
@@ -94,7 +92,6 @@ export function postgresPid(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10)
 }
 
-/** Returns the pids of running workers that a process has started. */
 export function workersOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -21,7 +21,6 @@ export type Part = {
   readonly process: ProductProcess | null
   /** Address of a server; null: a worker. */
   readonly url: string | null
-  /** Its metrics, if it runs in this process. */
   readonly metrics: Metrics | null
   end(signal: NodeJS.Signals): Promise<number | string>
 }

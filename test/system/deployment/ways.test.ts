@@ -11,7 +11,6 @@ const ONE_WAY = 'test/system/deployment/'
  */
 const FOLDERS = ['test/system', 'test/helpers', 'bench', 'tools']
 
-/** Source text that starts a server, a worker or `npm start`. */
 const STARTS = [
   /\bspawn\([^)]*src\/run\/(server|worker|all-in-one|command\.ts'\)?, '(server|worker)')/s,
   /\b(start|spawn|launch|run)\w*\(\s*'src\/run\/(server|worker|all-in-one)\.ts'/,

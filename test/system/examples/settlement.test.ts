@@ -110,7 +110,6 @@ test('its book pays a record once, whatever a ledger says later, and opens only 
     assert.throws(() => new Book(files.write('damaged.ndjson', damaged)), /is damaged/)
 })
 
-/** Fails the test if the text is not printed soon. */
 async function says(running: Running, text: string): Promise<void> {
   const late = sleep(SAYS_MS_MAX, undefined, { ref: false })
   await Promise.race([running.says(text), late.then(() => assert.fail(`it does not say ${text}`))])
@@ -122,7 +121,6 @@ async function makeWebhook({ app }: Project, port: string): Promise<Keys> {
   return { secret, publicKey: secrets[0].publicKey }
 }
 
-/** Takes a record up to its verification. */
 async function deliver(buyer: Tallystick, baseUrl: string) {
   const { key } = await buyer.keys.create({ name: 'supplier', scopes: ['records:write'] })
   const supplier = new Tallystick({ baseUrl, apiKey: key })

@@ -37,7 +37,6 @@ export type FailoverFaultName = keyof typeof FAILOVER_FAULTS
 
 /** Faults that wait until the leader's key expires: 20 s each. */
 const SLOW = ['machine gone', 'machine paused', 'partition'] as const
-/** One slow fault of each kind per this many kills. */
 const KILLS_PER_SLOW = 16
 
 /**

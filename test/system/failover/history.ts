@@ -26,7 +26,6 @@ type State = {
   readonly urls: readonly string[]
   readonly bearer: string
   readonly performer: { readonly id: string; readonly bearer: string }
-  /** Size of the ledger before the first append. */
   readonly base: number
   readonly file: number
   readonly appended: Appended[]

@@ -18,7 +18,6 @@ export type Loss = {
 const LOOK_EVERY_MS = 250
 
 export type RunningOperator = {
-  /** Closings that the operator has acknowledged. */
   readonly losses: readonly Loss[]
   /** Error of the last poll that failed; null: none failed. */
   readonly error: unknown
@@ -74,7 +73,6 @@ async function findLoss(url: string, ledger: string): Promise<Loss | null> {
   return { ledger, known: body.known.size, found: body.found.size, atMs: Date.now() }
 }
 
-/** Records that one fault lost, and the ledgers that it closed. */
 export type FaultLosses = {
   readonly fault: FailoverFaultName
   readonly lost: number

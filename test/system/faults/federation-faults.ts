@@ -35,16 +35,13 @@ export type FederationPlan = {
 
 export type FederationOutcome = {
   readonly reckoning: FederationReckoning
-  /** Entries of all ledgers, verified. */
   readonly entries: number
   readonly ends: Readonly<Record<string, number>>
   readonly met: Readonly<Record<FaultKind, number>>
   readonly requestsHit: readonly number[]
-  /** From the last fault until everything is received. */
   readonly settleMs: number
 }
 
-/** A kill waits this long for a request to hit. */
 const HIT_MS_MAX = 500
 /** A sender that has failed for long retries after minutes. Without progress for this long, the rest counts as lost. */
 const SETTLE_MS_MAX = 360_000

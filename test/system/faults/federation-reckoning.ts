@@ -13,7 +13,7 @@ export type Peering = { readonly id: string; readonly sides: readonly [Member, M
 export type FederationReckoning = {
   /** Entries that one side should have received from the other. */
   readonly shared: number
-  /** … and for which it has no receipt, or several. */
+  /** Shared entries without a receipt, and with several. */
   readonly lost: number
   readonly doubled: number
   /** Receipts for entries that the other's chain lacks, or should not have sent. */
@@ -21,7 +21,6 @@ export type FederationReckoning = {
   /** Receipts for a record's entries whose order differs from the entries' order. */
   readonly disordered: number
   readonly offers: number
-  /** Offers that are undecided, or decided twice. */
   readonly openOffers: number
   /** Shared records on which the two sides disagree. */
   readonly unlike: number

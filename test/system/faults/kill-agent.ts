@@ -112,7 +112,6 @@ class Lives {
     return readdirSync(this.#spool).filter((name) => /^\d{16}\.ndjson$/.test(name)).length
   }
 
-  /** Returns how often `record` returned in each life. */
   taken(): number[] {
     return Array.from({ length: this.#count }, (_, life) => sizeOf(join(this.#journals, `${life}`)))
   }

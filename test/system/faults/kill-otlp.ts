@@ -21,7 +21,6 @@ export type OtlpReckoning = {
   /** In the ledger, although it was not sent. */
   readonly ghosts: number
   readonly entries: number
-  /** Requests by result: a status, or a connection's error code. */
   readonly ends: Readonly<Record<string, number>>
 }
 

@@ -14,17 +14,14 @@ type WorkerKillPlan = {
 
 export type WorkerKillOutcome = {
   readonly completed: number
-  /** Entries of all ledgers, all of which verify. */
   readonly entries: number
   readonly completions: number
-  /** Completions that were verified more than once, or never. */
   readonly doubled: number
   readonly unverified: number
   /** Records with an `auto` gate that were verified but not judged. */
   readonly unjudged: number
   /** Verifications that were given up. An audit is given up after six kills, and runs again the next day. */
   readonly deadLetters: number
-  /** Completions that waited when the worker was killed, by kill. */
   readonly waitingHit: readonly number[]
 }
 

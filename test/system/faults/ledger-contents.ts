@@ -8,7 +8,6 @@ import { sha256 } from '../../helpers/test-ledger.ts'
 import { withPatientClient } from '../deployment/processes.ts'
 import type { StoredRecord } from './reckoning.ts'
 
-/** Returns every record of a ledger, with the request that made it. */
 export async function readRecords(url: string, ledger: string): Promise<StoredRecord[]> {
   return withPatientClient(url, async (client) => {
     const stored = await listPayloads(client, parseId('led', ledger))

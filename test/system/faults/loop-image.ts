@@ -86,7 +86,6 @@ export class LoopDisk {
     return disk
   }
 
-  /** Flushes everything written so far to the disk. */
   async sync(): Promise<void> {
     await run('sync', ['-f', this.mountPoint])
   }

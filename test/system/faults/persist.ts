@@ -20,7 +20,7 @@ export async function persist<A extends { readonly status: number; readonly body
       if (answer.status !== 503) return answer
       last = JSON.stringify(answer.body)
     } catch (error) {
-      last = error // its server was killed, or is not ready yet
+      last = error
     }
   }
   throw new Error(`no answer within ${msMax} ms`, { cause: last })

@@ -12,7 +12,6 @@ export type StoredRecord = {
 /** Counts of records, unless noted. `lost`, `doubled`, `ghosts` and `torn` must be 0. */
 export type Reckoning = {
   readonly acked: number
-  /** Acknowledged, and in the ledger with that id and seq. */
   readonly found: number
   readonly lost: number
   /** More than one record in the ledger for one item of one request. */

@@ -108,7 +108,6 @@ async function readExpected(
   })
 }
 
-/** Waits until each listener has all its events, or nothing more arrives. */
 export async function settleWebhooks(
   url: string,
   listeners: readonly Listener[],

@@ -37,7 +37,6 @@ async function createShared({ victim, peer }: Mallory): Promise<string> {
   return (await victim.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })).id
 }
 
-/** Makes the drain retry now. */
 function hurry(victim: Organisation) {
   return victim.sql('update tallystick.peer_cursors set resume_at = null')
 }

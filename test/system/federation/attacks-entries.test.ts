@@ -34,7 +34,6 @@ async function refuses(
   assert.deepEqual([outcome, found], ['refused', code], `${detail}`)
 }
 
-/** Returns outcomes: `received`, `missing`, or the code of a refusal. */
 function codesOf(outcomes: readonly { readonly outcome: string; readonly code?: string }[]): string[] {
   return outcomes.map(({ outcome, code }) => code ?? outcome)
 }

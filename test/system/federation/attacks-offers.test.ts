@@ -28,7 +28,6 @@ async function createShared({ victim, peer, chain }: Mallory, terms: object = {}
 
 const recordOf = (victim: Organisation, id: string) => victim.ask('GET', `/v1/records/${id}`)
 
-/** Returns the kinds of the offers' receipts, or the codes of refusals. */
 async function answersOf(mallory: Mallory, lines: readonly TestLine[]): Promise<string[]> {
   const outcomes = await mallory.outcomes(lines)
   return outcomes.map(({ outcome, code, envelope }) => {

@@ -208,7 +208,6 @@ test('an invitation that lies about its inviter leads nowhere', async (t) => {
   await verifyOwnExport(victim)
 })
 
-/** Makes the drain retry now. */
 function hurry(victim: Organisation) {
   return victim.sql('update tallystick.peer_cursors set resume_at = null')
 }

@@ -272,7 +272,7 @@ test('the key of before a rotation signs nothing more, and what it signed before
   const forged = mallory.chain.append({ ...appendingOf(stolen), signer: old })
   const [outcome] = await unchanged(victim, () => mallory.outcomes([forged]))
   assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'key_not_current'])
-  // … nor can it introduce a key of its own.
+  // Nor can the old key introduce another key.
   const branch = mallory.chain.rotateServerKey(thief, old)
   await refused(
     mallory.victim,

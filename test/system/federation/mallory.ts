@@ -43,7 +43,6 @@ export type Answered = {
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 type Outcome = any
 
-/** A request without its body. */
 export type Forged = {
   /** Path of the request, and the signed path; default: the one for the purpose. */
   readonly path?: string
@@ -157,7 +156,6 @@ export class Mallory {
   }
   #counterpart = ''
 
-  /** Appends its half of the handshake to its chain. */
   sayAdded(counterpart = this.#counterpart): TestLine {
     const terms = this.#handshake!
     return this.chain.append({
@@ -241,7 +239,6 @@ export class Mallory {
     return { body: { outcomes } }
   }
 
-  /** Appends the receipt for an entry of the victim. */
   receive({ seq, envelope }: SentLine, changes: object = {}): TestLine {
     const received = { ...receivedOf({ seq, envelope, leaf: leafOf(envelope) } as TestLine), ...changes }
     return this.chain.append({
@@ -280,7 +277,6 @@ export function toSent(line: TestLine | SentLine): SentLine {
   return { seq, envelope, document: shown }
 }
 
-/** Lower-case hex. */
 export function leafOf(envelope: string): string {
   return toHex(leafHash(sha256, fromBase64(envelope)))
 }

@@ -33,7 +33,6 @@ export async function unchanged<T>(organisation: Organisation, work: () => Promi
   return result
 }
 
-/** Asserts that a request is refused and changes nothing. */
 export async function refused(
   organisation: Organisation,
   send: () => Promise<Answered>,

@@ -16,7 +16,6 @@ const SECRETS: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret',
 }
 
-/** Settings that each command needs to start. */
 const NEEDS: Readonly<Record<string, (config: Config) => readonly unknown[]>> = {
   server: ({ apiUrl, masterKey, metricsPort }) => [apiUrl, masterKey, metricsPort],
   worker: ({ workerUrl, masterKey, metricsPort }) => [workerUrl, masterKey, metricsPort],

@@ -57,7 +57,6 @@ type Schema = { [key: string]: unknown }
 
 export type Validators = ReadonlyMap<string, ValidateFunction>
 
-/** Returns validators by `apiVersion/kind`. */
 export async function loadCrds(): Promise<Validators> {
   const validators = new Map<string, ValidateFunction>()
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })

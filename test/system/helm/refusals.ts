@@ -4,7 +4,6 @@ import { type Helm, template } from './render.ts'
 
 const LEAST = join(CHART_DIR, 'ci', 'default-values.yaml')
 
-/** Wrong values on top of the minimal ones, with the expected message. */
 export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] = [
   ['image.repository=', /image\.repository is not set: push the image/],
   ['publicUrl=', /publicUrl is not set: the https:\/\/ address/],

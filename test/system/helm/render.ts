@@ -5,7 +5,6 @@ import { CHART_DIR, execute } from './command.ts'
 
 export type Helm = { readonly name: string; readonly path: string }
 
-/** The fields that the checks read. */
 export type KubernetesObject = {
   readonly apiVersion: string
   readonly kind: string

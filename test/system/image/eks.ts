@@ -168,7 +168,6 @@ function launch({ args, env }: Pod, more: Record<string, string>): ProductProces
   })
 }
 
-/** Runs step 7 of the page. */
 async function verifyFirstRecord(url: string, { OPERATOR_KEY }: Secrets, dir: string): Promise<string> {
   const pasted = ['first-ledger.json', 'kept.note', 'ledger.ndjson'].map((part) =>
     block('sh', `> ${part}`.replace('> ledger', '-o ledger')),

@@ -8,7 +8,6 @@ export type ImportGraph = {
   readonly packages: ReadonlySet<string>
 }
 
-/** `onlyAtOnce`: leaves out what is loaded later. */
 export function importGraph(project: string, entry: string, { onlyAtOnce = false } = {}): ImportGraph {
   const files = new Set<string>()
   const packages = new Set<string>()

@@ -299,7 +299,6 @@ function firstMinute(
   )
 }
 
-/** Index at which the fault shows in a series. */
 function firstChange(name: string, well: Samples, ill: Samples): number {
   const step = (of: Samples, i: number) => (at(of, i) ?? 0) - (at(of, i - 1) ?? at(of, i) ?? 0)
   const index = ill.findIndex((value, i) =>

@@ -34,7 +34,6 @@ export function ruleTests(rules: readonly Rule[]): TestFile[] {
   return [...files, { name: 'nothing', interval: '1m', rules, tests: quiet.map(({ test }) => test) }]
 }
 
-/** Tests that the alert fires in its case, with the expected labels and texts. */
 function said(one: AlertCase, rules: readonly Rule[]): unknown {
   return {
     name: `${one.alert} ${JSON.stringify(one.labels ?? {})}`,

@@ -140,7 +140,6 @@ async function use(server: Server, program: string, files: string, { label, env,
   }
 }
 
-/** Throws unless the bytes before and behind the proxy are equal. */
 function sameBytes(files: string, before: string, behind: string): void {
   for (const direction of ['in', 'out'])
     if (!read(files, `proxied-${before}.${direction}`).equals(read(files, `proxied-${behind}.${direction}`)))

@@ -276,7 +276,6 @@ async function untilArchived(folder: string, size: number): Promise<void> {
   while (sizeOf() < size) await sleep(100)
 }
 
-/** Serves a folder over HTTP until this process ends. Returns the address. */
 async function serveFolder(folder: string): Promise<string> {
   const server = createServer((request, answer) => {
     try {

@@ -127,7 +127,6 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
   }
 })
 
-/** Each filter matches the older records, and none of the newer ones. */
 function oldFilters(): Record<string, RecordFilters> {
   return {
     type: { type: OLD.type },

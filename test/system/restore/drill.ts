@@ -35,7 +35,6 @@ type Left = {
   readonly backup: string
   readonly passwords: string
   readonly archive: string
-  /** The worker's folder of checkpoints. */
   readonly kept: string
   /** Files of `tallystick checkpoints watch`, by ledger. They belong to an outsider. */
   readonly outside: ReadonlyMap<string, string>

@@ -400,7 +400,6 @@ async function forgeAcknowledgement(
   assert.equal(outcome.status, 'appended')
 }
 
-/** Restores the ledger to a backup with `size` entries. */
 async function restoreTo(app: TestApp, size: number): Promise<void> {
   await app.sql(`do $$ begin
     set local session_replication_role = replica;

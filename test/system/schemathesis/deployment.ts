@@ -23,7 +23,6 @@ export async function startFuzzed(): Promise<Fuzzed> {
   }
 }
 
-/** Returns a key of the ledger with all scopes. */
 async function fillLedger(url: string, operatorKey: string): Promise<string> {
   const { key } = await post<NewLedger>(`${url}/v1/ledgers`, operatorKey, { name: 'fuzzed' })
   const record = { type: 'generic/1', payload: { tool: 'search' } }

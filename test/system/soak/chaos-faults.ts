@@ -19,7 +19,6 @@ export type ChaosScene = {
   readonly proxy: TcpProxy
   /** Whether Postgres' flushes can be delayed: this needs a C compiler. */
   readonly hasSlowDisk: boolean
-  /** Ledgers that bursts write to. */
   readonly ledgers: readonly Ledger[]
   readonly clients: RunningClients
   readonly random: Random

@@ -18,7 +18,6 @@ export type ReaderPlan = {
 }
 
 export type RunningReaders = Loops & {
-  /** Requests with the expected answer, by kind. */
   readonly done: Readonly<Record<string, number>>
   readonly erased: ReadonlySet<string>
 }

@@ -54,7 +54,6 @@ export type ChaosReckoning = {
   readonly gated: Verified & { readonly stuck: number }
   readonly webhooks: WebhookReckoning
   readonly federation: FederationReckoning
-  /** Output of `tallystick reconcile`. */
   readonly reconciled: readonly string[]
   readonly unerased: number
   readonly entries: number

@@ -10,7 +10,6 @@ function makeDocuments(bytes: number): Documents {
 export const SMALL = makeDocuments(1_000)
 export const LARGE = makeDocuments(60_000)
 
-/** Types that make validation as costly as possible. */
 export const COSTLY_TYPES = [
   {
     name: 'ways',

@@ -21,7 +21,6 @@ export type LifecycleOutcome = {
   readonly ends: Readonly<Record<string, number>>
   /** Output of `tallystick reconcile` on the exports of each pair of ledgers. */
   readonly reconciled: readonly string[]
-  /** Time of the records alone. */
   readonly livedMs: number
 }
 

@@ -33,14 +33,12 @@ export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], sh
   }
 }
 
-/** Formats in milliseconds. */
 export function formatLatency(latency: LatencySummary): string {
   const ms = (nanoseconds: number) => (nanoseconds / 1e6).toFixed(1)
   const { count, p50, p90, p99, p999, max } = latency
   return `n=${count} p50=${ms(p50)} p90=${ms(p90)} p99=${ms(p99)} p99.9=${ms(p999)} max=${ms(max)} ms`
 }
 
-/** Throws unless every request was answered with a 201. */
 export function requireClean(name: string, load: LoadResult): void {
   const statuses = Object.keys(load.statuses)
   if (statuses.some((status) => status !== '201') || load.unanswered > 0 || load.dropped > 0) {

@@ -18,7 +18,6 @@ export type ProcessMemory = {
   /** MiB at both ends, after a garbage collection. null: a Postgres, with all its backends. */
   readonly live: { readonly first: number; readonly last: number } | null
 }
-/** By process name. */
 export type Memory = Readonly<Record<string, ProcessMemory>>
 
 /** Watches memory while `work` runs. The processes MUST live until it ends. */

@@ -8,7 +8,6 @@ import { formatLatency, measureBusyPercent, planLoad, requireClean } from './loa
 import { SLOW_FSYNC_US, slowFsync } from './slow-fsync.ts'
 
 type Plan = {
-  /** Prefix of its output lines. */
   readonly name: string
   /** Numbers of ledgers, one run each. The ledgers are written to round-robin. */
   readonly ledgers: readonly number[]

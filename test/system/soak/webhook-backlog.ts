@@ -90,7 +90,6 @@ async function recordAll({ urls }: Deployment, { bearer }: Ledger, count: number
     await post(urls[0]!, bearer, '/v1/records', { type: 'generic/1', payload: { i, text: 'x'.repeat(300) } })
 }
 
-/** Returns the seq of the backlog's first entry. */
 async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: number): Promise<number> {
   const pool = new pg.Pool({ connectionString: deployment.superuserUrl, max: 2 })
   const ledgerId = parseId('led', ledger)

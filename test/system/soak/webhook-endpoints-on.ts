@@ -10,7 +10,6 @@ const EVENTS = ['record.recorded']
 /** Limit of a wait for requests that a worker still has to send. */
 export const SETTLE_MS_MAX = 60_000
 
-/** Creates an endpoint at `url` for a ledger's records. Returns its id and secret. */
 export async function addEndpoint(
   { urls }: Deployment,
   { bearer }: Ledger,

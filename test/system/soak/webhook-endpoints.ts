@@ -73,7 +73,6 @@ async function record(
   return count
 }
 
-/** Prints figures of the worker and Postgres during `work`. */
 async function report(
   deployment: Deployment,
   receiver: WebhookReceiver,

@@ -17,7 +17,6 @@ import {
   settle,
 } from './webhook-endpoints-on.ts'
 
-/** Rate of each of two ledgers. */
 const RECORDS_PER_SECOND = 50
 
 export type Isolation = {

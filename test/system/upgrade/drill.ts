@@ -142,7 +142,6 @@ async function migrateBy(deployment: Deployment, root = PROJECT_DIR): Promise<st
   return stdout.trim()
 }
 
-/** Waits until a worker has published a newer checkpoint. */
 async function untilCheckpoint(ownerUrl: string): Promise<void> {
   const giveUpAt = Date.now() + CHECKPOINT_MS_MAX
   const begun = await newestCheckpoint(ownerUrl)

@@ -15,7 +15,6 @@ export type Fleet = {
     readonly run: string
     readonly open: string
     readonly denied: string
-    /** An approval by a person called ada. */
     readonly approval: string
     readonly signed: string
     readonly accepted: string

@@ -12,7 +12,6 @@ export type Served = {
     name: string,
   ): Promise<{ readonly made: NewLedger; readonly client: Tallystick; readonly key: string }>
   clientOf(key: string): Tallystick
-  /** Runs SQL as the database's superuser, past every defence of the database. */
   tamper(text: string, values: unknown[]): Promise<number>
   stopServer(): Promise<unknown>
   close(): Promise<void>

@@ -191,7 +191,6 @@ function sealed(text: string, key: Uint8Array): Uint8Array {
 
 type Change = {
   readonly how: string
-  /** Changes the text of a document before it is sealed. */
   plain?(plain: Tree, random: Random): string
   part?(part: Part, random: Random): string
   lines?(text: Uint8Array, random: Random): Uint8Array

@@ -1,7 +1,6 @@
 import type { Random } from '../../../helpers/mutate/random.ts'
 import type { Archive } from './archives.ts'
 
-/** Trust that both verifiers are given. */
 export type Trust = {
   readonly noteKey?: string
   readonly kids?: readonly string[]
@@ -18,7 +17,6 @@ export type Trust = {
 }
 
 export type Made = {
-  /** Description of the changes, for people. */
   readonly how: string
   readonly trust: Trust
   readonly parts: readonly Uint8Array[]

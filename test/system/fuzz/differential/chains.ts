@@ -18,7 +18,6 @@ export function anyModel(random: Random): Model {
 
 export const anyEntry = (random: Random) => copyEntry(pick(random, anyModel(random).entries))
 
-/** Returns a note's text as a JSON string, as in files. */
 export const quoted = (text: string): Uint8Array => Buffer.from(JSON.stringify(text))
 
 export const signerOf = (chain: TestChain) => chain.noteSigner as Parameters<typeof verifierKey>[1]

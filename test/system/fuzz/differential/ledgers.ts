@@ -21,7 +21,6 @@ import { makeGated } from '../../../helpers/test-gated.ts'
  * again. They are the same in each process: keys are made from numbers, and ids are counted.
  */
 
-/** Returns the key of a number. */
 export function seededSigner(seed: number): TestSigner {
   const signer = makeEd25519Signer(sha256, new Uint8Array(32).fill(seed), 'plain')
   return { ...signer, kidHex: toHex(signer.kid) }
@@ -58,7 +57,6 @@ export function signAs(
   return sign('sha256', message, { key: privateKey, dsaEncoding: 'ieee-p1363' })
 }
 
-/** Returns an honest Signed Statement of the issuer. */
 export function signedStatement(
   issuer: Issuer,
   subject: string,
@@ -93,7 +91,6 @@ export const DEED = { name: 'deed', version: 1, agentSigned: true }
 
 let made: Bases | null = null
 
-/** Makes the bases once in a process. */
 export function makeBases(): Bases {
   made ??= build()
   return made

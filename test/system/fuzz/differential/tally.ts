@@ -9,7 +9,6 @@ const SHOWN_MAX = 2
 /** A case is slow if it takes this many times the median of its kind and size, and at least this much CPU time. */
 const SLOW_FACTOR = 20
 const SLOW_CPU_MS = 400
-/** Number of CPU times for a median. */
 const TIMES_MAX = 1_000
 
 type Counts = { cases: number; ok: number; readonly codes: Map<string, number>; found: number }
@@ -22,7 +21,6 @@ export class Tally {
   readonly #seed: number
   readonly #directory: string
   readonly #counts = new Map<string, Counts>()
-  /** By kind of finding. */
   readonly #alike = new Map<string, number>()
   readonly #times = new Map<string, number[]>()
   readonly #startedMs = Date.now()

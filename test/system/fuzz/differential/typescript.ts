@@ -36,7 +36,6 @@ import { type Case, type Kind, knownKeys } from './cases.ts'
 /** Verdict of a verifier on a case. `facts`: findings of an accepted case, which are compared. */
 export type Verdict = {
   readonly outcome: 'ok' | 'refused' | 'unreadable' | 'crash'
-  /** The error, if it crashed. */
   readonly code: string
   readonly seq: number | null
   readonly facts: Facts
