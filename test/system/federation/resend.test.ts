@@ -11,7 +11,7 @@ import {
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** As if all that was there had been sent: what a peer whose backup was restored has forgotten looks like this. */
+/** Marks all entries as sent. The peer lacks some of them, as after a restore from a backup. */
 const TAKE_ALL_FOR_SENT = `update tallystick.peer_cursors c set next_seq = h.size
   from tallystick.chain_heads h where h.ledger_id = c.ledger_id`
 
@@ -29,7 +29,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await home!.ask('POST', `/v1/records/${known.id}/cancel`, { body: { reason: 'too late' } })
   await home!.sql(TAKE_ALL_FOR_SENT)
   await home!.ask('POST', `/v1/peers/${peering}/resume`, { body: {} })
-  // Later entries of the record are answered with what is missing; of these nothing comes.
+  // Later entries of the record are answered `missing`, so they are not stored.
   const later = await share(about)
   await untilBoth(later, 'CREATED')
   assert.equal(await look(guest!, lacked), null)
@@ -39,7 +39,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await untilBoth(lacked, 'CREATED')
   await untilBoth(known, 'CANCELLED')
 
-  // An offer, too, that the home has forgotten.
+  // An offer, too, that the home lacks.
   await guest!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
   await offer(lacked, 'activate')
   await guest!.sql(TAKE_ALL_FOR_SENT)
