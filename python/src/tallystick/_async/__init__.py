@@ -1,1 +1,1 @@
-"""The client in one of its two flavours: one is made of the other by python/tools/generate.py; `io.py` alone is written for each."""
+"""The asynchronous client. python/tools/generate.py makes `_sync` from it; only `io.py` is written separately for each."""
