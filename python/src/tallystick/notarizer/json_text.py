@@ -18,8 +18,8 @@ def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
     A plain value is only checked and encoded directly, in half of the time.
 
     Raises UsageError, which names the path, for values that JSON would change: names that are not text, NaN, integers that no double
-    represents, lone surrogates, U+0000, other classes, and more than `depth_max` nested objects and arrays. `at`: JSON Pointer of the value,
-    for errors.
+    represents, lone surrogates, U+0000, other classes, and more than `depth_max` nested objects and arrays.
+    `at`: JSON Pointer of the value, for errors.
     """
     try:
         try:

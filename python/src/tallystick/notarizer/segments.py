@@ -73,8 +73,8 @@ class Found(NamedTuple):
 class Spool(Protocol):
     """Stores records until they are recorded: in memory, or on a disk (`open_spool`).
 
-    A record for which `begin` or `append` has returned MUST survive everything that the spool promises to survive. If they raise, the record
-    was not accepted.
+    A record for which `begin` or `append` has returned MUST survive everything that the spool promises to survive. If they raise, the
+    record was not accepted.
     """
 
     @property

@@ -109,7 +109,7 @@ class Notarizer:
     def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
         """Accepts no more records, and flushes. Can be called again. Raises as `flush`.
 
-        If that fails, records in a spool stay there for the next process, and records in memory are tried again as long as the process lives.
+        If that fails, records in a spool stay there for the next process. Records in memory are tried again as long as the process lives.
         An attempt in flight then ends by its own timeout; until then this process owns the spool.
         """
         with self._condition:

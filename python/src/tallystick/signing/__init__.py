@@ -40,8 +40,8 @@ def agent_signer(pkcs8: bytes | str | None = None, *, seed: bytes | None = None)
 
     `pkcs8`: private key in PKCS #8, as PEM or DER: Ed25519, or P-256. `seed`: the 32 bytes of an Ed25519 private key (RFC 8032).
 
-    Records, batches and steps of gated records are signed, by the client and by its notarizer. To sign a step, the record is read first: the
-    API key also needs `records:read` or `records:read:own`. Raises UsageError for an invalid key.
+    Records, batches and steps of gated records are signed, by the client and by its notarizer. To sign a step, the record is read
+    first: the API key also needs `records:read` or `records:read:own`. Raises UsageError for an invalid key.
     """
     return AgentSigner(read_private_key(pkcs8, seed))
 
