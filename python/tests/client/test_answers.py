@@ -98,8 +98,7 @@ def world(flavour: str) -> Iterator[tuple[Proxy, Callable[..., Any], list[str]]]
         key = operator.ledgers.create(name='behind a proxy').key.key
 
     def write(mark: str, *faults: tuple[bool, bytes, bool]) -> tuple[TallystickError | None, int]:
-        """Writes as an application that repeats a call when its error says so. Returns the first call's error, and the number of tries.
-        """
+        """Writes as an application that repeats a call when its error says so. Returns the first call's error, and the number of tries."""
         meant.append(mark)
         payload = {'mark': mark}
         proxy.fail(*faults)

@@ -1,1 +1,4 @@
-"""The asynchronous client. python/tools/generate.py makes `_sync` from it; only `io.py` is written separately for each."""
+"""The client's methods and transport. python/tools/generate.py makes the synchronous ones from the asynchronous ones.
+
+Only `io.py` is written separately for each.
+"""

@@ -194,8 +194,7 @@ class SpoolLock:
         return json.dumps(holder, separators=(',', ':')).encode()
 
     def _is_own(self) -> bool:
-        """Whether the lock belongs to this process. Raises SpoolError if the file cannot be read, which proves nothing about its owner.
-        """
+        """Whether the lock belongs to this process. Raises SpoolError if the file cannot be read, which proves nothing about its owner."""
         try:
             holder = parse_holder(self._path.read_bytes())
         except FileNotFoundError:

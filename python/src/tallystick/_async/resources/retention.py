@@ -91,6 +91,6 @@ class AsyncHolds:
         return await self._http.json(Hold, ops.POST_HOLDS_BY_SEQ_LIFT, Call(params={'seq': seq}, body={}, options=options))
 
     def list(self, *, standing: bool | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[Hold]:
-        """`GET /v1/holds`: lists the holds, newest first. `standing`: only those that last, or only those that were lifted."""
+        """`GET /v1/holds`: lists the holds, newest first. `standing`: True leaves out those that were lifted."""
         query = members(standing=None if standing is None else str(standing).lower(), limit=limit)
         return listing(self._http, Hold, ops.GET_HOLDS, query, options)
