@@ -135,7 +135,7 @@ def accountable(
 
 
 def _is(kind: Callable[[Any], bool], function: Any) -> bool:
-    """Whether a function, or the `__call__` of an object, is of a kind."""
+    """Applies a predicate such as `inspect.iscoroutinefunction` to a function, or to the `__call__` of an object."""
     while isinstance(function, functools.partial):
         function = function.func
     return kind(function) or (not inspect.isclass(function) and kind(getattr(type(function), '__call__', None)))  # noqa: B004

@@ -18,7 +18,7 @@ HANDLE_LINES_MAX = 2 * HANDLES_MAX
 """Lines after which the file of handles is written anew, with the handles that are still known."""
 
 ATTEMPTS_ALONE = 3
-"""After so many refusals by an intermediary, a single record is set aside. Each time, another request proved to pass."""
+"""After so many refusals by an intermediary, a single record is set aside. Each time, a probe proved that other requests pass."""
 SET_ASIDE_IN_A_ROW_MAX = 100
 """After so many records set aside without one that was recorded, the intermediary may refuse every record."""
 BODY_MB = 1.1

@@ -40,7 +40,7 @@ class Open(Pending):
         )
 
     def count(self, measured: MeasuredItem) -> None:
-        """Counts a record that the batch has taken."""
+        """Counts a record that the batch has accepted."""
         item, kind, parent = measured
         self.types.add(kind)
         if parent is not None:

@@ -50,7 +50,7 @@ class AsyncStatements:
         return await self._http.json(Statement, ops.GET_STATEMENTS_BY_ID, Call(params={'id': id}, options=options))
 
     async def receipt(self, statement: Statement, **options: Unpack[CallOptions]) -> bytes:
-        """`GET /v1/entries/{seq}/receipt`: returns the Transparent Statement, which verifies without further data.
+        """`GET /v1/entries/{seq}/receipt`: returns the Transparent Statement, which verifies with the ledger's note key alone.
 
         The server waits some seconds for a checkpoint that covers it. Raises ConflictError `checkpoint_pending` after that.
         """

@@ -18,9 +18,9 @@ class Health:
         self._http = http
 
     def live(self, **options: Unpack[CallOptions]) -> Liveness:
-        """`GET /livez`: returns if the process answers."""
+        """`GET /livez`: succeeds if the process answers."""
         return self._http.json(Liveness, ops.GET_LIVEZ, Call(options={'max_retries': 0, **options}))
 
     def ready(self, **options: Unpack[CallOptions]) -> Readiness:
-        """`GET /readyz`: returns if the server reaches its database and knows its schema. Raises UnavailableError otherwise."""
+        """`GET /readyz`: succeeds if the server reaches its database and knows its schema. Raises UnavailableError otherwise."""
         return self._http.json(Readiness, ops.GET_READYZ, Call(options={'max_retries': 0, **options}))

@@ -354,7 +354,7 @@ class Records:
         statement: bool = True,
         **options: Unpack[CallOptions],
     ) -> bytes:
-        """`GET /v1/records/{id}/receipt`: returns the entry with its COSE receipt, a file that verifies without further data.
+        """`GET /v1/records/{id}/receipt`: returns the entry with its COSE receipt, a file that verifies with the ledger's note key alone.
 
         `statement`: False returns the receipt alone. The server waits some seconds for a checkpoint that covers the entry.
         """
