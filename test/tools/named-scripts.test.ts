@@ -86,7 +86,10 @@ test('every npm script, and every name behind one, that a file of the repository
   const files = globSync(patterns, { cwd: ROOT, exclude })
   assert.ok(files.length > 2_000)
   const faults = files.flatMap((file) => {
-    const text = sourceOf(file)
+    const source = sourceOf(file)
+    // Its functions add the words.
+    const text =
+      file === '.ci/run' ? source.replaceAll(/^ *(?:step|deployment|run) (?=[a-z])/gm, 'npm run ') : source
     const unknown = [...text.matchAll(/\bnpm run ([a-z][\w-]*(?::\w+)?)/g)]
       .map(([, name]) => name!)
       .filter((name) => !Object.hasOwn(scripts, name))
