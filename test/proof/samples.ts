@@ -31,7 +31,6 @@ export const DEFINITION = {
   types: { 'generic/1': HASH },
 }
 
-/** Identity of a peer. */
 export function identity(ledger: string): JsonObject {
   return {
     ledger,
@@ -61,7 +60,7 @@ export const ISSUERS = [
 
 const SIGNATURE = `${'A'.repeat(86)}==`
 
-/** One good statement of each kind. */
+/** One valid statement of each kind. */
 export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
   'ledger-created': { subjects: [LED], predicate: { ...BY_SYSTEM, definition: DEFINITION } },
   'server-key-rotated': { subjects: [LED], predicate: { ...BY_SYSTEM, newKey: ENVELOPE_KEY } },

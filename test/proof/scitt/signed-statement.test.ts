@@ -54,7 +54,7 @@ test('takes a header in any order, as COSE libraries write it', () => {
 
 const LONG = 'x'.repeat(1_025)
 
-/** Changes of the protected header, and what each is refused as. */
+/** Changes of the protected header with the expected refusal. */
 const HEADERS: readonly [ProofErrorCode, [unknown, unknown][]][] = [
   ['cose_crit', [[2, [15]]]],
   ['cose_algorithm', [[1, -37]]],
