@@ -22,7 +22,7 @@ import { clientsOf, sendProblem, startHostile } from './hostile-server.ts'
 import { QUICK_RETRIES } from './quick-retries.ts'
 import { sharedSdk } from './set-up.ts'
 
-/** Events that are tailed, until the test ends. `failure`: the error that ended it. */
+/** Tails events until the test ends. `failure`: the error that ended the tail. */
 function follow(t: TestContext, client: Tallystick, options: TailOptions = {}) {
   const stop = new AbortController()
   t.after(() => stop.abort())
@@ -101,7 +101,7 @@ test('through a network that breaks, a tail tells each event once, in order', as
   const tail = follow(t, sdk.client({ baseUrl: proxy.url }), { from: 'beginning' })
   const ids: string[] = []
   for (let n = 0; n < 60; n++) {
-    // Somewhere in the middle of an event, or of the head of an answer.
+    // Somewhere in an event or in the head of an answer.
     if (n % 4 === 0) proxy.cutAfter({ toClient: 200 + Math.floor(Math.random() * 3_000) })
     if (n === 30) proxy.refuse()
     ids.push((await client.records.notarize({ payload: { n } })).id)
