@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { UnexpectedAnswerError } from '../../sdk/errors.ts'
 import { Listing, type Page } from '../../sdk/http/listing.ts'
 
-/** Three pages, and which of them were asked for. */
+/** Makes three pages, and a list of those that were requested. */
 function threePages() {
   const asked: (string | undefined)[] = []
   const pages: Record<string, Page<number>> = {

@@ -1,4 +1,4 @@
-/** Functions of cose-js that the tests call, which has no types. */
+/** Types of the functions of cose-js that the tests call. */
 declare module 'cose-js' {
   const cose: {
     readonly sign: {

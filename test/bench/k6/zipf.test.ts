@@ -5,7 +5,10 @@ import { makeZipf, placeOf, rankAt } from '../../../k6/lib/zipf.js'
 const DRAWS = 200_000
 const SIZES = [2, 3, 20, 100, 1_000, 10_000]
 
-/** How often each rank comes up when the uniform numbers are spread evenly: the generator's own distribution, without chance. */
+/**
+ * Returns the frequency of each rank for evenly spread uniform numbers: the generator's own distribution without
+ * randomness.
+ */
 function distribution(items: number, theta?: number): Float64Array {
   const zipf = makeZipf(items, theta)
   const shares = new Float64Array(items)
