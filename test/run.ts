@@ -4,8 +4,10 @@
  *
  *   --changed[=BRANCH] only tests affected by files that differ from the branch (main), and tests that read the whole tree
  *
- *   npm run test:all     also test/system, which starts whole deployments, clusters and tools; all except its faults and soak,
- *                        which `npm run drill -- faults` runs alone, because they take all CPU cores for minutes. CI runs test:all.
+ * npm run test:all: also runs test/system, which starts whole deployments, clusters and tools. Its faults and soak
+ * are left out, because they take all CPU cores for minutes: `npm run drill -- faults` runs them alone. CI runs
+ * test:all.
+ *
  *   --rest             only what `npm test` leaves out
  *   --costs            writes the cost of each file into test/costs.json; a later run reports files that cost much more
  *

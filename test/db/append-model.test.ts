@@ -168,7 +168,6 @@ test('calls of four connections at once leave one dense, linked chain, and take 
   )
 })
 
-/** Asserts that outcomes, seqs and chains of a call match the model. */
 async function appendBoth(
   logins: Logins,
   model: AppendModel,
@@ -288,7 +287,6 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
   }
 }
 
-/** Asserts that heads, entries, records and idempotency keys match the model. */
 async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger): Promise<void> {
   const id = ledger.id
   const read = async (sql: string) => (await owner.query({ text: sql, values: [id], rowMode: 'array' })).rows

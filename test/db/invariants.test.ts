@@ -39,7 +39,6 @@ let database: TestDatabase
 let clients: Record<Login, pg.Client>
 let ledger: TestLedger
 let other: TestLedger
-/** Values of the $names in statements. */
 let values: Record<string, unknown>
 
 async function open(t: TestContext): Promise<void> {
@@ -151,12 +150,10 @@ const RECORD = (changes: Record<string, string> = {}) => {
   return `insert into tallystick.records (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-/** Inserts a notarized record with its entry. */
 const NOTARIZED = (changes: Record<string, string>, entry: Record<string, string> = {}) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'record-notarized'", version: '1', ...entry })})
    ${RECORD({ first_seq: '13', ...changes })}`
 
-/** Inserts a batch of `count` records with these chunks. */
 const BATCH = (count: string, ...chunks: Record<string, string>[]) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'batch-notarized'", version: '1', item_count: count })})
    ${CHUNKS(...chunks)}`

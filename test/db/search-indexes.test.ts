@@ -17,7 +17,6 @@ test('a member whose index is missing, or is of another member, is found', () =>
   assert.deepEqual(withoutIndex(schema, ['label', 'area', 'team']), ['area', 'team'])
 })
 
-/** Returns the members without an index `records_by_…` in the schema. */
 function withoutIndex(schema: string, names: readonly string[]): string[] {
   return names.filter(
     (name) =>

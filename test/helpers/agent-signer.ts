@@ -53,12 +53,10 @@ export function withOtherS(signature: Uint8Array): Uint8Array {
   return new Uint8Array([...signature.subarray(0, 32), ...fromHex(s.toString(16).padStart(64, '0'))])
 }
 
-/** Identity under which an agent signs. */
 export type Signing = {
   readonly ledger: string
   readonly issuer: string
   readonly agent: string
-  /** Id of the agent's API key. */
   readonly key: string
 }
 
@@ -173,7 +171,6 @@ export function keyRegistration(
   }
 }
 
-/** Registers a key of the ledger's first agent over HTTP. */
 export async function addSigningKey(
   app: TestApp,
   options: {

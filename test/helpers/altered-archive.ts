@@ -5,7 +5,6 @@ import { BodyTooLong } from '../../src/verify/archive/read-body.ts'
 import { type ArchiveSeal, CHECKPOINT_OBJECT, sealName } from '../../src/verify/archive/seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from '../../src/verify/archive/store.ts'
 
-/** Objects of an archive, by name. */
 export type ArchiveFiles = ReadonlyMap<string, Buffer>
 
 export function readerOf(files: ArchiveFiles): ArchiveReader {
@@ -38,7 +37,6 @@ export class ArchiveEditor {
     this.seals = seals
   }
 
-  /** Replaces a seal by the object or text that `edit` returns. */
   seal(index: number, edit: (seal: ArchiveSeal) => object | string): ArchiveFiles {
     return this.#write(this.files, this.seals, (seal, i) => (i === index ? edit(seal) : seal))
   }
@@ -86,7 +84,6 @@ export class ArchiveEditor {
     throw new Error('no line is changed')
   }
 
-  /** Names of all objects that begin with `start`. */
   names(start: string): string[] {
     return this.seals
       .flatMap(({ objects }) => objects.map(({ name }) => name))

@@ -65,9 +65,7 @@ export type AppOptions = {
   readonly database?: TestDatabase
   /** URL by which the application reaches its database, such as that of a proxy. Default: directly. */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
-  /** The server's clock, in milliseconds. */
   readonly now?: () => number
-  /** Environment variables beyond those of every test. */
   readonly environment?: Record<string, string>
 }
 
@@ -77,7 +75,6 @@ export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<T
   return of(await makeLedger())
 }
 
-/** An application on its own database, which makes ledgers for tests. */
 export type OpenApp = {
   makeLedger(): Promise<NewLedger>
   of(ledger: NewLedger): TestApp
@@ -175,7 +172,7 @@ export function genericBody(payload: object = { tool: 'search', q: 'price of cop
   return { type: 'generic/1', payload }
 }
 
-/** Returns the response if it has that status. Throws an error with its body otherwise. */
+/** Returns the response. Throws an error with its body if the status differs. */
 export function expectStatus(status: number, response: Response): Response {
   if (response.statusCode === status) return response
   throw new Error(`expected ${status}, got ${response.statusCode}: ${response.body.slice(0, 2_000)}`)

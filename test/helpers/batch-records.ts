@@ -28,7 +28,6 @@ function payloadText({ document }: ChunkRecord): string {
 
 type StoredPayload = { readonly recordId: Uuid; readonly seq: number; readonly payload: string }
 
-/** Lists the payloads of all records of the ledger, in chain order. */
 export async function listPayloads(client: pg.ClientBase, ledgerId: Uuid): Promise<StoredPayload[]> {
   const sql: TestApp['sql'] = async (text, values) => (await client.query(text, values)).rows
   const own = await sql<{ recordId: Uuid; seq: string; payload: Buffer }>(

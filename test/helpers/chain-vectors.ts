@@ -293,7 +293,6 @@ export function makeChainVectors(): ChainVector[] {
   return [...alone, ...peered, brokenBehindTheft(), signedByAnother(), receiptOfAnother(), keptOfAnother()]
 }
 
-/** Makes the vectors for bundles. */
 export function makeBundleVectors(): ChainVector[] {
   return BUNDLES.map(([name, code, build]) => ({ name, code, lines: bundleTexts(build(makeChain())) }))
 }

@@ -67,7 +67,6 @@ function distanceTo(
 }
 
 const CODE = /\.(ts|tsx|mjs|cjs)$/
-/** Removed at compile time. */
 const TYPE_IMPORT = /^(?:import|export)\s+type\s[^'"]*?from\s+'[^']+'/gm
 /** A path ends with an extension or, if it is a folder, with a slash. */
 const PATH = /['"`](\.{0,2}[\w@./-]*(?:\.[a-z]{2,4}|\/))['"`]/g

@@ -19,7 +19,6 @@ export async function checkLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): 
   return size
 }
 
-/** Checks every ledger of the database. Returns their number. */
 export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<number> {
   const { rows } = await db.query<{ id: Uuid }>(
     `select ledger_id as id from (
@@ -31,7 +30,6 @@ export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<numb
   return rows.length
 }
 
-/** Checks that seqs are dense, and checks leaves, links and the head. */
 async function checkChain(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const id = ledgerId
   // One query for one snapshot, because the ledger may be growing.

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify'
 
-/** Members of the OpenAPI document that a test reads. */
 export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, object>> }

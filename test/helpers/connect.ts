@@ -21,7 +21,6 @@ export function openTestPool(url: string, config: TestPoolConfig): pg.Pool {
   return new DatabasePool({ ...testDatabase(url).clientConfig(), ...config, Client })
 }
 
-/** Connects, and closes the connection at the end of the test. */
 export async function connect(t: TestContext, url: string): Promise<pg.Client> {
   const client = new DatabaseClient(testDatabase(url).clientConfig())
   client.on('error', () => {}) // A test that cuts the connection sees the error in its query.

@@ -7,7 +7,6 @@ export type FileCost = Omit<Cost, 'wallMs'>
 
 /** Allowed factor over the table. It is 2, because caches and load on the other core change the cost. */
 const GROWTH_MAX = 2
-/** Groups below this are not checked. */
 const FLOOR_MS = 4_000
 /** Files below this are not checked: the file may be the one that warms the caches for its group. */
 const FILE_FLOOR_MS = 2_000
@@ -43,7 +42,6 @@ export function readCosts(
   return [...costs.values()].sort((a, b) => b.cpuMs - a.cpuMs)
 }
 
-/** Costs of the files that shared a process. */
 export function readFileCosts(noteFile: string): FileCost[] {
   return readNotes(noteFile).filter((note): note is FileCost => !Array.isArray(note))
 }

@@ -148,7 +148,6 @@ async function dropDatabase(client: pg.Client, name: string, owner: string): Pro
   }
 }
 
-/** Returns the connections that are still open after the wait. */
 async function untilClosed(client: pg.Client, name: string): Promise<string[]> {
   for (const giveUpAt = Date.now() + LEAK_MS_MAX; ; await sleep(20)) {
     const open = await openConnections(client, name)

@@ -26,7 +26,6 @@ export function takenAway(logged: readonly Logged[], ledger?: string): number {
 }
 
 export type Eraser = {
-  /** Repeats the round until it has nothing more to do. */
   run(): Promise<void>
   readonly pool: pg.Pool
   readonly refused: Refused

@@ -21,7 +21,6 @@ export function makeEs256Signer(privateKeyDer: Uint8Array): Signer {
   }
 }
 
-/** Returns the equivalent signature with the lower s. */
 export function lowerS(signature: Uint8Array): Uint8Array {
   if (hasLowS(signature)) return signature
   const [r, s] = [signature.subarray(0, 32), Buffer.from(signature.subarray(32))]

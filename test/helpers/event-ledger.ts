@@ -5,7 +5,6 @@ import { addStatement } from './signed-statements.ts'
 
 export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 
-/** Page of `GET /v1/events`. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export type EventPageAnswer = { data: any[]; nextCursor: string; more: boolean }
 

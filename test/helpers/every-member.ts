@@ -86,7 +86,6 @@ export function searchesOf(
   })
 }
 
-/** Returns the samples of every member and the names of all filters, as JSON. */
 export function everyMemberFile(): string {
   const id = (prefix: string, end: string) => `${prefix}_01jegv5gyme05800000000000${end}`
   const samples = samplesOfItem({

@@ -35,7 +35,6 @@ export type Ask = {
   readonly headers?: Record<string, string>
 }
 
-/** A migrated database that nobody uses yet. */
 export type OwnDatabase = {
   readonly apiUrl: string
   readonly workerUrl: string
@@ -121,7 +120,6 @@ export class Member {
     return { id, remote: `${this.ledger}/${id}`, key }
   }
 
-  /** Runs SQL as the superuser. */
   async sql<T extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<T[]> {
     return withClient(this.#superuserUrl, async (client) => (await client.query<T>(text, values)).rows)
   }
@@ -160,7 +158,6 @@ export class Organisation extends Member {
     )
   }
 
-  /** Starts everything. It is stopped at the end of the test. */
   async open(t: Test): Promise<this> {
     t.after(async () => {
       for (const part of ['worker', 'api'] as const) await this.stop(part)

@@ -22,7 +22,6 @@ export type OrganisationsOptions = {
   readonly through?: (url: string, index: number) => Promise<string>
   /** One for each organisation. Default: copies of the suite's template. */
   readonly databases?: readonly OwnDatabase[]
-  /** Environment of all processes, added to the usual one. */
   readonly environment?: Record<string, string>
 }
 
@@ -87,7 +86,6 @@ export type SharedRecord = {
   readonly performer: Agent | null
 }
 
-/** Registers at the home the type of the records that `share` creates. */
 export async function registerDelivery(home: Member): Promise<void> {
   await home.ask('POST', '/v1/types', { body: DELIVERY })
 }
@@ -179,7 +177,6 @@ export async function askAnew(side: Member, id: string) {
   return reconciliation(side, id)
 }
 
-/** Waits until nothing is in flight to the peer. */
 export async function untilQuiet(side: Member, id: string): Promise<void> {
   await until(async () => {
     const { sent, offers } = await reconciliation(side, id)

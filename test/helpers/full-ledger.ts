@@ -10,12 +10,10 @@ import { makePersonalGated } from './personal-gated.ts'
 import { erase, PERSONAL } from './personal-records.ts'
 import { addStatement } from './signed-statements.ts'
 
-/** Kinds that involve other ledgers. */
 export const FEDERATION_KINDS: readonly string[] = Object.keys(ENTRY_KINDS).filter((kind) =>
   /^(peer-|record-shared|entry-received|step-offered|offer-refused)/.test(kind),
 )
 
-/** Kinds that a ledger without peers may contain. */
 export const OWN_KINDS: readonly string[] = [...Object.keys(ENTRY_KINDS), STATEMENT].filter(
   (kind) => !FEDERATION_KINDS.includes(kind),
 )

@@ -97,7 +97,6 @@ export type GatedApp = TestApp & {
   reach(state: string, body?: object): Promise<any>
 }
 
-/** Builds an application with a gated type and the agents that take its steps. */
 export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<GatedApp> {
   return gateLedger(t, await buildTestApp(t, options))
 }
@@ -116,7 +115,6 @@ export async function sharedGatedApp(): Promise<GatedApp> {
   return addGates(app, makeTestWorker(workerPool, app))
 }
 
-/** Adds the gated type and its agents to the ledger of an existing application. */
 export async function gateLedger(t: Test, app: TestApp): Promise<GatedApp> {
   return addGates(app, openTestWorker(t, app))
 }

@@ -9,7 +9,6 @@ export type HttpFault = 'refuse' | 'cut' | 'slow' | 'lose' | 'change'
 
 export type HttpFaults = {
   readonly url: string
-  /** Chooses the fault of each request; null: none. */
   choose: (method: string, path: string) => HttpFault | null
   /** Number of all requests by method, with or without a fault. */
   readonly requests: Map<string, number>

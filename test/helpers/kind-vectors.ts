@@ -29,16 +29,13 @@ export type StatementVector = {
   readonly about: string
   readonly code: string | null
   readonly kind: EntryKind
-  /** Names that replace the sample's subjects. */
   readonly subjects?: readonly string[]
-  /** Members of the predicate to set, and members to remove. */
   readonly set?: JsonObject
   readonly without?: readonly string[]
 }
 
 type Statement = { readonly subject: readonly { readonly name: string }[]; readonly predicate: JsonObject }
 
-/** Returns the vector's statement as text. */
 export function textOf(samples: Readonly<Record<string, Statement>>, vector: StatementVector): string {
   const { kind, subjects, set = {}, without = [] } = vector
   const sample = samples[kind]!
@@ -74,7 +71,6 @@ export type KindVectors = {
     readonly code: string | null
     readonly lines: readonly string[]
   }[]
-  /** First entries, each alone. */
   readonly first: readonly LastVector[]
   /** First line of an export, and the entries before each of `last`. */
   readonly begin: readonly string[]
@@ -417,7 +413,6 @@ export function makeKindVectors(codeOf: (lines: readonly string[]) => string | n
   }
 }
 
-/** Returns the code with which the bundle is refused; null: it is valid. */
 export function codeOfBundle(lines: readonly string[]): string | null {
   try {
     verifyTexts(lines)
@@ -582,7 +577,6 @@ function firstVectors(codeOf: (lines: readonly string[]) => string | null): Last
   })
 }
 
-/** Subjects of the sample, plus a reason if the kind may have one. */
 function withReason(kind: EntryKind): readonly string[] {
   const { subjects } = SAMPLES[kind]
   const isLacking = ENTRY_KINDS[kind].subjects.length > subjects.length
@@ -670,7 +664,6 @@ export function codeOfLines([first, ...lines]: readonly string[]): string | null
   }
 }
 
-/** Formats the file with one vector a line. */
 function fileOf({ samples, begin, statements, first, last, bundles }: KindVectors): string {
   const list = (rows: readonly unknown[]) => `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]`
   const head = `{"samples": ${JSON.stringify(samples)},\n"begin": ${list(begin)},\n`

@@ -5,11 +5,9 @@ import { buildReleasedApp } from './released-app.ts'
 
 type Released = Awaited<ReturnType<typeof buildReleasedApp>>
 
-/** Errors that failed rounds logged. */
 export const errorsOf = ({ logged }: Released) =>
   logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
 
-/** Notarizes `count` single records and returns their ids. */
 export async function notarizeSingles(app: TestApp, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i += 50)

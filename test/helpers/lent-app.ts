@@ -13,7 +13,6 @@ import { createTestDatabase } from './database.ts'
 type Kept = {
   isLent: boolean
   readonly opened: OpenApp
-  /** Pools of the worker's login, by name. */
   readonly pools: Map<string, pg.Pool>
   empty(): Promise<boolean>
   close(): Promise<void>

@@ -5,7 +5,6 @@ import type { Test } from './app.ts'
 export const ERAS = ['legacy', 'auto'] as const
 export type Era = (typeof ERAS)[number]
 
-/** Connects the official client to a listening server. */
 export async function connectMcp(t: Test, url: string, key: string, era: Era = 'auto'): Promise<Client> {
   const client = makeMcpClient(era)
   const requestInit = { headers: { authorization: `Bearer ${key}` } }

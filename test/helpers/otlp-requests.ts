@@ -152,7 +152,6 @@ export const NAMES = {
   logs: { groups: 'resourceLogs', scopes: 'scopeLogs', items: 'logRecords' },
 } as const
 
-/** Schema of a span or a log. */
 export function itemMessage(signal: Signal): Message {
   const { groups, scopes, items } = NAMES[signal]
   const below = (message: Message, name: string) => message.names.get(name)!.kind as Message

@@ -25,7 +25,6 @@ export function statementOf(line: Pick<TestLine, 'envelope'>): ParsedStatement {
   return parseStatement(parseEnvelope(fromBase64(line.envelope)).payload)
 }
 
-/** Returns the member of a receiver's entry that names the received entry. */
 export function receivedOf(line: TestLine) {
   const { ledger, kind, predicate } = statementOf(line)
   const { record = null, version = null } = predicate
@@ -147,7 +146,6 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
       })
     },
 
-    /** Creates a record of the home, performed by the guest's agent. */
     create: (changes: object = {}): Gated => {
       const share = [{ peer, documents: 'whole' }]
       return makeGated(home, { performer: `${guest.ledger}/${guest.agent}`, share, ...changes })

@@ -7,7 +7,6 @@ export const PERSONAL_REASON = { reason: `because of ${SECRET}` }
 
 export type PersonalGated = {
   readonly id: string
-  /** Completions of both rounds. */
   readonly completions: readonly [string, string]
   /** Seq of the creation. Each step follows as one entry. */
   readonly firstSeq: number
@@ -42,7 +41,6 @@ export type Erasable = {
   readonly address: string
 }
 
-/** Returns all documents of the record, oldest first. */
 export function documentsOf({ id, completions, firstSeq }: PersonalGated): Erasable[] {
   const of = (document: string, step: number, completion: string | null, address: string): Erasable => ({
     document,

@@ -9,7 +9,6 @@ import { findPort } from '../system/deployment/processes.ts'
 import { temporaryDir } from './postgres.ts'
 import { until } from './wait.ts'
 
-/** Returns null if PgBouncer is installed, otherwise the reason to skip. */
 export function whyNoPgbouncer(): string | null {
   return spawnSync('pgbouncer', ['--version']).error ? 'pgbouncer is not installed' : null
 }

@@ -76,7 +76,6 @@ process.once('exit', () => {
 })
 const REMOVAL_MS_MAX = 20_000
 
-/** Variable with the path of the cluster that `putCluster` copies. */
 export const CLUSTER_VARIABLE = 'TALLYSTICK_TEST_CLUSTER'
 let prepared = process.env[CLUSTER_VARIABLE]
 /** The cluster is gone if it was in the folder of a server that was removed. */

@@ -58,7 +58,6 @@ function splitHeader(line: string): [name: string, value: string] {
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)]
 }
 
-/** null: incomplete. */
 function readBody(
   bytes: string,
   status: number,

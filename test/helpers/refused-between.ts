@@ -9,7 +9,6 @@ const LARGE = 'x'.repeat(60_000)
 const WORD = '<script>'
 const WRITERS = 8
 
-/** Starts two peers, the second behind a refusing proxy. */
 export async function startRefused(t: Parameters<typeof startOrganisations>[0]) {
   let proxy: RefusingProxy | null = null
   const [home, guest] = (await startOrganisations(t, 2, {

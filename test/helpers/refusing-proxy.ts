@@ -10,7 +10,6 @@ export type RefusingProxy = {
    * object. null: the body is forwarded. Assignable.
    */
   refuse: (body: string, path: string) => number | null
-  /** True: the answer to a forwarded body is cut in the middle. */
   cut: () => boolean
   /** Size and answer of each body. The answer is the status, with a star if this proxy gave it. */
   readonly log: { readonly path: string; readonly bytes: number; readonly answer: string }[]

@@ -74,7 +74,6 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
       )
       return [row!.here, row!.left]
     },
-    /** Counts entries whose envelope has left, by kind. */
     async leftEnvelopes() {
       const rows = await app.sql<{ kind: string; left: number }>(
         `select kind, count(*)::int as left from tallystick.entries where envelope is null group by kind order by kind`,

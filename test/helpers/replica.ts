@@ -18,15 +18,12 @@ export type Replicated = {
 }
 
 export type Standby = {
-  /** URL of the API's login. */
   readonly apiUrl: string
   readonly postgres: RunningPostgres
-  /** Runs SQL as the superuser. */
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
   /** Pauses replay. The standby lags from then on. */
   pause(): Promise<void>
   resume(): Promise<void>
-  /** Resolves when the standby has replayed everything that the primary has written. */
   caughtUp(): Promise<void>
   stop(): Promise<void>
 }
@@ -65,7 +62,6 @@ export async function startReplicated(
   return { database, primary, replica: await startStandby(t, primary, settings) }
 }
 
-/** Starts a further standby. */
 export async function startStandby(
   t: Parameters<typeof startTestPostgres>[0],
   primary: RunningPostgres,

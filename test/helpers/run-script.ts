@@ -43,7 +43,6 @@ export async function runScript(
   return { code, stdout, stderr }
 }
 
-/** Runs an operator's command like the image and `npm run op` do. */
 export function runCommand(name: string, args: readonly string[], options?: Options): Promise<ScriptRun> {
   return runScript('src/run/command.ts', [name, ...args], options)
 }

@@ -19,9 +19,7 @@ export type SecondKind = {
 
 export type SecondTables = {
   readonly kinds: ReadonlyMap<string, SecondKind>
-  /** Steps of a record, each as text. */
   readonly steps: readonly string[]
-  /** Sorted members of a batch item. */
   readonly item: readonly string[]
   /** Optional members of a disclosed record that are compared with the signed ones. */
   readonly shown: readonly string[]
@@ -159,7 +157,6 @@ export function differencesOf(
     .map((column) => `${column}: ${onlyOne(own[column], second[column])}`)
 }
 
-/** Describes what only the table of kinds has, and what only the second verifier has. */
 function onlyOne(own: SecondKind[keyof SecondKind], second: SecondKind[keyof SecondKind]): string {
   const [ours, theirs] = [own, second].map((value) => new Set(Array.isArray(value) ? value : [value]))
   const without = (from: Set<unknown>, other: Set<unknown>) => [...from].filter((name) => !other.has(name))

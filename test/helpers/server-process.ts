@@ -63,7 +63,6 @@ export class ServerProcess {
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) / 1024
   }
 
-  /** Opens a paused connection. It reads nothing until it is resumed. */
   open(t: TestContext): Socket {
     return openSocket(t, Number(new URL(this.url).port))
   }

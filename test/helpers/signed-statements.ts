@@ -85,7 +85,6 @@ export function encodeSign1(parts: readonly unknown[]): Uint8Array {
   return new Uint8Array(encode(new Tagged(18, parts), rfc8949EncodeOptions))
 }
 
-/** Sets a registration policy with only these issuers' keys. */
 export async function setPolicy(
   app: TestApp,
   issuers: readonly Issuer[],

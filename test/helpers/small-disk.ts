@@ -24,7 +24,6 @@ export function smallDisk(
   return null
 }
 
-/** Uses up all remaining space. */
 export function fillDisk(directory: string): void {
   const fd = openSync(join(directory, 'lost+found'), 'a', 0o600)
   try {

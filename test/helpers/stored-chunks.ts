@@ -7,7 +7,6 @@ import { indexOfRecordId } from '../../src/proof/statement/batch-ids.ts'
 import type { TestApp } from './app.ts'
 import { appendAsApi, signErasure } from './forged-erasures.ts'
 
-/* Rows of batch_chunks, as a database owner reads and changes them. */
 
 export type StoredChunk = {
   readonly seq: number

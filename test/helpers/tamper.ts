@@ -5,12 +5,10 @@ import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 
 /* Tampers as a database owner, and returns the result of verification. */
 
-/** Runs SQL as the owner of the test ledger's database. */
 export type Tampered = {
   sql<T extends object>(text: string, values?: unknown[]): Promise<T[]>
 }
 
-/** Returns `OK` or the first refusal. */
 export async function verdictOf(
   superuserUrl: string,
   ledger: string,
@@ -95,7 +93,6 @@ export async function tamper(
   return async () => void (await set(old, id))
 }
 
-/** Deletes the ledger's first or last row in a table. */
 export async function deleteRow(
   app: Tampered,
   table: string,

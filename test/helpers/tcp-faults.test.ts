@@ -22,7 +22,7 @@ async function stage(t: TestContext, faults: readonly Fault[]): Promise<Stage> {
     try {
       for await (const chunk of incoming) chunks.push(chunk)
     } catch {
-      return // The request was cut.
+      return
     }
     heard.push(Buffer.concat(chunks).toString())
     outgoing.end(heard.at(-1) + ANSWER)

@@ -28,9 +28,7 @@ export type FaultPlan = (request: number) => Fault
 export type FaultProxy = {
   /** The target's URL with the proxy's address, without a trailing slash. */
   readonly url: string
-  /** Number of requests by fault. */
   readonly met: Readonly<Record<FaultKind, number>>
-  /** Unanswered requests. */
   readonly underWay: number
   /** Forwards everything from now on, including delayed requests. */
   heal(): void

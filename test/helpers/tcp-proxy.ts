@@ -2,9 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type TcpProxy = {
-  /** The target's URL with the proxy's address. */
   readonly url: string
-  /** Cuts every connection. */
   cut(): void
   /** Forwards this many more bytes over all connections together, then cuts them all. */
   cutAfter(bytes: { readonly toServer: number } | { readonly toClient: number }): void
@@ -15,18 +13,15 @@ export type TcpProxy = {
   strand(): void
   /** The same, and new connections get no traffic either, until `accept`. */
   isolate(): void
-  /** Cuts and refuses connections until `accept`. */
   refuse(): void
   accept(): void
   /** Sends new connections to another server. */
   leadTo(targetUrl: string): void
-  /** Open connections. */
   readonly connections: number
   readonly toServerBytes: number
   readonly toClientBytes: number
 }
 
-/** A test, or anything else that runs cleanups at its end. */
 export type Ends = { after(cleanup: () => Promise<void>): void }
 
 type Direction = 'toServer' | 'toClient'

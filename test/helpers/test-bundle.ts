@@ -69,7 +69,6 @@ export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust>
   return verifier.finish(parseBundleEnd(utf8Encode(texts.at(-1) ?? '')))
 }
 
-/** The ledger's definition and every rotation. */
 function foundationOf(chain: TestChain, size: number): TestLine[] {
   return chain.lines
     .slice(0, size)

@@ -194,11 +194,9 @@ export function makeChain(
     system,
     acting,
     append,
-    /** Appends an envelope that somebody else made. */
     push,
     aboutLedger,
 
-    /** Advances the clock without an entry. */
     pass: (ms: number): void => {
       passedMs += ms
     },
@@ -266,7 +264,6 @@ export function makeChain(
         name?: string
         endorsedBy?: TestSigner
         by?: object
-        /** Incorrect members. */
         wrong?: object
         own?: TestSigner
       } = {},

@@ -52,7 +52,6 @@ export type HomeRecord = {
   judge(verdict: 'accept' | 'reject', reason?: string): Promise<void>
   revise(reason: string): Promise<void>
   cancel(): Promise<void>
-  /** Refuses the offer that the guest's ledger made at `seq`. */
   refuse(seq: number, code: string): Promise<void>
   /** Erases the document that the home's entry at `seq` digests. */
   erase(subject: Subject, seq: number): Promise<void>

@@ -22,7 +22,6 @@ export type TestLedger = {
   readonly id: Uuid
   readonly agentId: Uuid
   readonly keyId: Uuid
-  /** The ledger's envelope key. */
   readonly kid: Buffer
 }
 
@@ -159,7 +158,6 @@ export function makeItem(changes: Partial<ChunkRecord> = {}): ChunkRecord {
   }
 }
 
-/** Returns the chunks of a batch whose first record id is `first`. */
 export function makeChunks(ledger: TestLedger, first: Uuid, items: readonly ChunkRecord[]): ChunkRow[] {
   const starts = Array.from({ length: Math.ceil(items.length / CHUNK_RECORDS) }, (_, i) => i * CHUNK_RECORDS)
   return starts.map((start, chunk) => {
@@ -190,7 +188,6 @@ export function makeBatch(
   })
 }
 
-/** Makes an idempotency key from a key name and a request name. */
 export function makeIdempotency(key: string, request: string): NonNullable<EntryRow['idempotency']> {
   return {
     keyHash: sha256(Buffer.from(key)).subarray(0, 16),

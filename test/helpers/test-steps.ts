@@ -25,7 +25,6 @@ const FIRST_ENDS: Record<StepKind, string> = {
 const PERFORMERS_STEPS: readonly string[] = ['record-activated', 'completion-submitted']
 const WORKERS_STEPS: readonly string[] = ['completion-verified', 'record-expired']
 
-/** Makes an entry that creates a gated record; `changes` override its members. */
 export function makeCreation(
   ledger: TestLedger,
   terms: Partial<GatedRow> = {},
@@ -69,7 +68,6 @@ export function makeStep(
   return makeEntry(ledger, { ...step, ...partyOf(ledger, kind), ...changes })
 }
 
-/** Makes the worker's verdict on an `auto` gate. */
 export function makeAutoVerdict(
   ledger: TestLedger,
   last: LastEntry,

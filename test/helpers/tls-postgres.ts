@@ -8,7 +8,6 @@ import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { startTestPostgres } from './database.ts'
 import { temporaryDir } from './postgres.ts'
 
-/** Returns null if certificates can be made here, otherwise the reason to skip. */
 export function whyNoCertificates(): string | null {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' })

@@ -11,12 +11,10 @@ export function makeUnreadPipe() {
   const fd = openSync(path, constants.O_WRONLY)
   return {
     fd,
-    /** Fills the pipe completely. */
     fill() {
       const bytes = Buffer.alloc(4_096)
       for (const size of [bytes.length, 1]) untilEagain(() => writeSync(kept, bytes, 0, size))
     },
-    /** Empties the pipe and returns its text. */
     read(): string {
       const bytes = Buffer.alloc(65_536)
       let text = ''

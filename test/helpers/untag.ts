@@ -40,7 +40,6 @@ const TAGS: Readonly<Record<string, (value: never) => unknown>> = {
   json: (value: unknown) => new Declared(untag(value)),
 }
 
-/** An object with `toJSON`. */
 export class Declared {
   readonly #json: unknown
 

@@ -1,7 +1,6 @@
 import type { PublicKey, VerifySignature } from '../../src/proof/crypto.ts'
 import { type ParsedEnvelope, parseEnvelope, verifySigner } from '../../src/proof/envelope/cose.ts'
 
-/** Parses one envelope and verifies its signature with `key`. */
 export function verifyEnvelope(
   bytes: Uint8Array,
   key: PublicKey,

@@ -5,7 +5,6 @@ import pg from 'pg'
 /** Limit of a wait. On a busy machine one slice of the event loop has taken 20 s. */
 const WAIT_MS_MAX = 60_000
 
-/** Resolves when the condition is true. Throws on timeout. */
 export async function until(condition: () => Promise<boolean> | boolean, msMax = WAIT_MS_MAX): Promise<void> {
   for (const giveUpAt = Date.now() + msMax; !(await condition()); await sleep(5)) {
     if (Date.now() > giveUpAt) throw new Error(`it did not happen within ${msMax} ms`)

@@ -12,7 +12,6 @@ const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** A webhook endpoint with a receiver in this process. */
 export type Endpoint = {
   readonly id: string
   readonly secret: string
@@ -24,11 +23,9 @@ export type Endpoint = {
   ask(method: string, path?: string, body?: object): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   deliveries(query?: string): Promise<any[]>
-  /** Waits until the receiver has got `count` requests of `type`. */
   hears(count: number, type?: string, msMax?: number): Promise<void>
   /** Waits until no worker has a lease of the endpoint. Undelivered events then wait for their next attempt. */
   rests(): Promise<void>
-  /** Runs SQL on the webhook's rows as the superuser. */
   sql(text: string): Promise<void>
 }
 

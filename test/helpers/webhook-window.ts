@@ -3,10 +3,8 @@ import { DeliveryWindow, type Outcome, type Task } from '../../src/outside/webho
 import type { Uuid } from '../../src/proof/ids.ts'
 
 type State = 'pending' | 'held' | 'delivered' | 'dead'
-/** `due`: whether a pending delivery is due. */
 type Row = { state: State; due: boolean }
 type Answer = Exclude<Outcome, 'held'>
-/** `at`: position in the stream. */
 type Event = { readonly id: Uuid; readonly record: string | null; readonly at: number }
 type SimTask = Task<Event>
 
@@ -26,7 +24,6 @@ export class WindowSim {
   /** Completes the database call in progress, with the data as of its start. */
   #busy: (() => void) | null = null
   #now = 0
-  /** Events that endpoints received, over all crashes. */
   readonly #sent = new Set<string>()
   readonly #done = new Set<string>()
 

@@ -20,12 +20,11 @@ export async function listAll(app: TestApp, url: string): Promise<any[]> {
   }
 }
 
-/** Returns the webhook's position in the event stream. */
 export async function standing(app: TestApp, id: string) {
   return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().standing
 }
 
-/** Returns a time in January 2026, `minute` minutes after its start. */
+/** Returns a fixed time: `minute` minutes after the beginning of 2026. */
 export function timeOf(minute: number): string {
   return new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString()
 }

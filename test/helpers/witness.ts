@@ -48,7 +48,6 @@ export async function startWitness(
   return { key: state.key, url: server.url, vkey, state, know }
 }
 
-/** Returns those of the keys whose witnesses have cosigned the note. */
 export function cosignersOf(note: string, vkeys: readonly string[]): string[] {
   const keys = vkeys.map((vkey) => parseNoteKey(vkey, 'cosignature', sha256))
   return verifyCosignatures(parseNote(note), keys, nativeProviders).map(({ witness }) => witness)
@@ -67,7 +66,6 @@ export async function askWitness(
   return { status: response.status, text: await response.text() }
 }
 
-/** Starts a server that answers in place of a witness. */
 export async function startImpostor(t: WitnessTest, listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -479,14 +479,12 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
   ]
 }
 
-/** Makes a webhook with a pending event. */
 async function makeHook(app: TestApp, { key: { key } }: NewLedger): Promise<{ id: string; event: string }> {
   const { id } = await makeWebhook(app, {}, key)
   const test = await app.send('POST', `/v1/webhooks/${id}/test`, { key })
   return { id, event: expectStatus(202, test).json().id }
 }
 
-/** Makes a peer and a gated record that is shared with it. */
 async function makeShared(app: TestApp, ledger: NewLedger): Promise<{ id: string; record: string }> {
   const { peer } = await addPeer(app, 'active', ledger.ledger.id)
   const share = [{ peer, documents: 'whole' }]

@@ -37,7 +37,6 @@ type Item = {
   readonly traceparent?: string
 }
 
-/** A record as every reader must show it. */
 type Expected = {
   readonly id: string
   readonly batch: string
@@ -48,7 +47,6 @@ type Expected = {
   readonly item: Item
   readonly onBehalfOf: string | null
   readonly parent: string | null
-  /** Seq of the entry that erased it. */
   erasedSeq: number | null
 }
 
@@ -220,12 +218,10 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
   return { app, publish, eraser, notarize, assertShown }
 }
 
-/** The value after a JSON round trip. */
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 const referencesOf = ({ references }: Item) => (references?.length ? references : null)
 
-/** The signed item. */
 function itemOf({ id, digest, salt, item: said, onBehalfOf, parent }: Expected) {
   const references = referencesOf(said)
   return {
@@ -289,7 +285,6 @@ function expectedMembers({
   })
 }
 
-/** All records in chain order. */
 async function listAll(app: TestApp): Promise<Shown[]> {
   const records: Shown[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {

@@ -55,13 +55,11 @@ async function notarize(app: TestApp, records: readonly Item[], options: object 
 const read = async (app: TestApp, id: string) =>
   expectStatus(200, await app.send('GET', `/v1/records/${id}`)).json()
 
-/** Ids of a record's ancestors, parent first. */
 async function ancestorsOf(app: TestApp, id: string): Promise<string[]> {
   const { parent } = await read(app, id)
   return parent === null ? [] : [parent, ...(await ancestorsOf(app, parent))]
 }
 
-/** Records as stored in their chunks, in order. */
 async function stored(app: TestApp, seq: number) {
   const { rows } = await app.deps.readPool.query<ChunkColumns>({
     text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}

@@ -38,7 +38,6 @@ async function read(app: TestApp, path: string, options: SendOptions = {}) {
   return expectStatus(200, await app.send('GET', path, options)).json()
 }
 
-/** Makes a record with two completions, a verdict and an overturn. */
 async function takeAllSteps(app: GatedApp, body: object = {}) {
   const { id } = await app.create(body)
   await app.take(id, 'activate')

@@ -41,13 +41,11 @@ function share(
   })
 }
 
-/** Parses the statement of the ledger's entry at `seq`. */
 async function statementAt(app: GatedApp, seq: number) {
   const [entry] = await app.entries(`?after=${seq - 1}&limit=1`)
   return parseStatement(parseEnvelope(Buffer.from(entry.envelope, 'base64')).payload)
 }
 
-/** Rows of the peers with which the record is shared. */
 async function sharedRows(app: GatedApp, id: string) {
   const rows = await app.sql<{ peer_id: Uuid; documents: string; shared_seq: string }>(
     'select peer_id, documents, shared_seq from tallystick.shared_records where record_id = $1 order by peer_id',

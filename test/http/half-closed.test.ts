@@ -83,7 +83,6 @@ async function askAndEnd(t: TestContext, port: number, text: string): Promise<nu
   return answers.map(({ status }) => status)
 }
 
-/** Number of open exports, tails and waits. */
 async function openSlots(app: TestApp): Promise<number> {
   const text = await app.deps.metrics.registry.metrics()
   const open = [...text.matchAll(/^tallystick_streams\{[^}]*\} (\d+)/gm)]

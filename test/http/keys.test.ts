@@ -21,7 +21,6 @@ import { assertVerifies } from '../helpers/verify-app.ts'
 
 const DAY_MS = 86_400_000
 
-/** Clock for the tests of this file that change it. */
 let nowMs = 0
 const clockedApp = shareApp({ now: () => nowMs })
 

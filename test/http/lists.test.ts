@@ -11,7 +11,6 @@ import { makeWebhook } from '../helpers/webhooks.ts'
 
 type List = { readonly method: string; readonly url: string; readonly isInBody: boolean }
 
-/** Routes with a cursor in the address or in the body. */
 function listsOf(app: TestApp): List[] {
   return app.routes.flatMap(({ method, url, schema }: RouteOptions) => {
     const isIn = (part: unknown) => part instanceof z.ZodObject && 'cursor' in part.shape

@@ -352,7 +352,6 @@ class Connection {
   }
 }
 
-/** Returns a function with everything that the socket has received so far. */
 function receive(socket: Socket): () => string {
   let text = ''
   socket.on('data', (chunk: Buffer) => {

@@ -141,7 +141,6 @@ async function runRound(
   await runFollower(follower, log, stop.signal, observe)
 }
 
-/** Values by name and labels. */
 function parseMetrics(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(

@@ -30,7 +30,6 @@ import { assertVerifies } from '../helpers/verify-app.ts'
 type Payload = any
 
 const ITEMS = 100
-/** Index of the span or log with the bad value. */
 const ODD = 50
 const END = 1_790_000_000_000_000_000n
 const SIGNALS: Signal[] = ['traces', 'logs']
@@ -54,7 +53,6 @@ type Odd = Members | Raw
 type Case = {
   readonly json?: Odd
   readonly protobuf?: Odd
-  /** Members for both encodings. */
   readonly both?: Members
   /** Expected `errorMessage`; null: the item is recorded without a warning. */
   readonly told: RegExp | null

@@ -816,7 +816,6 @@ test('the exporter of OpenTelemetry is understood, and understands: a refusal th
   assert.ok(!encoded.body.includes(app.ledger.key.key))
 })
 
-/** Small spans under a resource that contains `text`. */
 function spansOf(text: string, count: number): string {
   const spans = Array.from({ length: count }, (_, i) => ({
     ...{ traceId: 'ab'.repeat(16), spanId: (i + 1).toString(16).padStart(16, '0'), name: 'gen_ai.a' },
@@ -825,7 +824,7 @@ function spansOf(text: string, count: number): string {
   return JSON.stringify({ resourceSpans: [{ schemaUrl: text, scopeSpans: [{ spans }] }] })
 }
 
-/** Smallest possible span of an agent. */
+/** Returns `count` spans of one trace, as small as a span of an agent can be. They are the same each time. */
 function manySpans(count: number): Buffer {
   const spans = Array.from({ length: count }, (_, i) => {
     const spanId = (i + 1).toString(16).padStart(16, '0')

@@ -30,7 +30,7 @@ describe('reads from a replica', () => {
   /** A standby for the one test that promotes it. */
   let next: Standby
   let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
-  /** `app` has the usual lag limit. `strict` refuses a replica with almost any lag. */
+  /** `app` tolerates lag. `strict` refuses a replica with almost any lag. */
   let app: TestApp
   let strict: TestApp
 
@@ -56,7 +56,6 @@ describe('reads from a replica', () => {
 
   after(() => servers?.replica.resume().catch(() => {}))
 
-  /** Lets the replica catch up, then pauses it. */
   async function pauseReplica(): Promise<void> {
     await servers.replica.caughtUp()
     await servers.replica.pause()
@@ -728,7 +727,6 @@ describe('reads from a replica', () => {
   const ownConnections: typeof fetch = (url, init) =>
     fetch(url, { ...init, headers: { ...init?.headers, connection: 'close' } })
 
-  /** Resolves when reads use the replica again. */
   async function untilRead(of: TestApp): Promise<void> {
     for (let tries = 0; tries < 100; tries++) {
       if ((await read(of, '/v1/records')).where === 'replica') return

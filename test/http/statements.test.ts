@@ -27,7 +27,6 @@ async function setUp(t: Test, issuers: readonly Issuer[] = [makeIssuer()]) {
   return { app, publish, register, get, noteKey, issuer: issuers[0]! }
 }
 
-/** Code and detail of an RFC 9290 problem. */
 function problemOf(response: { rawPayload: Buffer; headers: Record<string, unknown> }) {
   assert.equal(response.headers['content-type'], 'application/concise-problem-details+cbor')
   const problem = decode(response.rawPayload, { useMaps: true }) as Map<number | string, unknown>

@@ -151,7 +151,6 @@ function rotate(app: TestApp, id: string, overlapSeconds?: number) {
   return app.send('POST', `/v1/webhooks/${id}/rotate-secret`, { body })
 }
 
-/** Opens the sealed secrets like the worker. */
 async function openSealed(app: TestApp, id: string) {
   const of = { ledgerId: app.ledgerId, webhookId: parseId('whk', id) }
   const rows = await app.sql<{ secret_id: Uuid; sealed: Buffer }>(

@@ -29,7 +29,6 @@ const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../vectors/corpora/${name}.json`, import.meta.url), 'utf8'))
 const { sha256, verifySignature } = nativeProviders
 
-/** Returns the code of the refusal; null: accepted. */
 function codeOf(work: () => unknown): string | null {
   try {
     work()

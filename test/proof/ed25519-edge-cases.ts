@@ -20,7 +20,6 @@ function firstOfOrder8(): Point {
   }
 }
 
-/** Returns null if the curve has no point with this y. */
 function pointAt(y: number): Point | null {
   try {
     return Point.fromBytes(new Uint8Array(32).fill(y, 0, 1))

@@ -115,7 +115,6 @@ class Exchange {
     }
   }
 
-  /** Kinds that either side signed. */
   get kinds(): ReadonlySet<string> {
     return new Set([...this.peers.home.lines, ...this.peers.guest.lines].map(({ kind }) => kind))
   }

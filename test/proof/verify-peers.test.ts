@@ -40,7 +40,6 @@ function refused(
   assert.equal(verified, bad.seq)
 }
 
-/** Makes a shared record that the guest has received. */
 function shared(peers: PeeredChains, terms: object = {}): Gated {
   const gated = peers.create(terms)
   peers.receive(peers.guest, gated.last())

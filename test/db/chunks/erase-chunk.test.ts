@@ -22,7 +22,6 @@ import {
 
 /** Seq of the first batch. The second follows, then one erasure for each of `ERASED`. */
 const BATCH_SEQ = 3
-/** Positions in the first batch. */
 const ERASED = [70, 71, 1, 63, 64, 127, 128, 191, 192, 255, 256]
 const RECORDS = 300
 const ERASURE_SEQ = 5

@@ -95,7 +95,6 @@ test('nobody knows the outcome of a commit that no longer waits for its standby,
   assert.equal((await commitBatch(write, [makeEntry(ledger)]))[0]!.status, 'appended')
 })
 
-/** Starts a migrated primary behind a proxy. */
 async function startReplaceable(t: TestContext) {
   const primary = await startTestPostgres(t)
   await migrate({

@@ -74,7 +74,6 @@ test('no code reads a column by its name in the database', () => {
   assert.deepEqual(faults, [])
 })
 
-/** Functions of libsodium. */
 const NOT_COLUMNS = /^(crypto_sign|sodium)_/
 
 /** Removes comments and strings. Of a template, the inserted expressions remain, innermost first. */

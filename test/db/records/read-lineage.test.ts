@@ -125,7 +125,6 @@ async function openLineage(t: TestContext) {
     ledger,
     api,
     owner,
-    /** Appends a single record. */
     async appendOwn(parentId: Uuid | null): Promise<Uuid> {
       const recordId = randomId()
       await append(
@@ -153,7 +152,6 @@ async function append(client: pg.ClientBase, entry: TestEntry): Promise<void> {
   assert.deepEqual(outcomesOf(await appendEntries(client, [entry])), ['appended'])
 }
 
-/** Makes a record with many rounds and large evidence and values. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const worker = await connect(t, database.workerUrl)

@@ -95,7 +95,6 @@ test('a chunk that is not as it was stored is a fault, and a key without a chunk
   await assert.rejects(searchRecords(new Searches(pool), ledger.id, search), { code: 'chunk_syntax' })
 })
 
-/** Records how many chunks each query asks for. */
 function countChunks(pool: pg.Pool): number[] {
   const counts: number[] = []
   const { query } = pool

@@ -173,7 +173,6 @@ async function open(t: TestContext) {
   return { owner, api, worker, pool, ledger: await createTestLedger(api) }
 }
 
-/** Reads all pages and runs `between` after each. */
 async function readAll(
   pool: pg.Pool,
   ledger: TestLedger,
@@ -317,7 +316,6 @@ async function create(client: pg.ClientBase, ledger: TestLedger, known: Known[])
   known.push({ ...record, actorId, seq, recordedAtMs, isErased: false, gated: { ...start } })
 }
 
-/** Takes a random step of a random record. */
 async function move(
   client: pg.ClientBase,
   ledger: TestLedger,
@@ -408,7 +406,6 @@ async function erase(
   return record
 }
 
-/** Returns the record's chunk without its document. */
 async function withoutDocument(client: pg.ClientBase, ledger: TestLedger, record: Known, erasedSeq: number) {
   const { rows } = await client.query<{ seq: number; chunk: number; content: Buffer; count: number }>(
     'select seq, chunk, content, count from tallystick.batch_chunks where ledger_id = $1 and first_record_id = $2',

@@ -116,7 +116,6 @@ async function append(client: pg.ClientBase, entries: EntryRow[]): Promise<void>
   assert.deepEqual(new Set(answers.map(({ outcome }) => outcome)), new Set(['appended']))
 }
 
-/** Records the names of statements from now on. */
 function watch(pool: pg.Pool): string[] {
   const names: string[] = []
   const { query } = pool

@@ -13,7 +13,6 @@ export type Item = {
   value: bigint
   /** Bytes of the argument; null: the shortest. */
   width: 0 | 1 | 2 | 4 | 8 | null
-  /** Content of a string. */
   body: Uint8Array | null
   /** Items of an array; keys and values of a map, alternating; the one item of a tag. */
   items: Item[] | null
@@ -224,7 +223,6 @@ export function strange(random: Random): Item {
     () => tag(pick(random, [0, 1, 2, 4, 18, 21, 24, 37, 55_799, 2 ** 32]), pick(random, SIMPLE)),
     () => float(8, 0x7ff8000000000000n),
   ])()
-  // The item may be changed later.
   return copyItem(made)
 }
 

@@ -228,7 +228,6 @@ function repeated(tree: Extract<Tree, { kind: 'array' }>, random: Random): Tree 
   return { kind: 'array', items: Array.from({ length: most }, () => item) }
 }
 
-/** Drops, doubles, adds, swaps or renames members or items. */
 function restructured(parent: Tree, index: number, random: Random, pool: Pool): string {
   if (parent.kind === 'array') {
     const { items } = parent
@@ -244,7 +243,6 @@ function restructured(parent: Tree, index: number, random: Random, pool: Pool): 
   const kind = random()
   if (kind < 0.25) members.splice(index, 1)
   else if (kind < 0.45) {
-    // Adds the same name twice, sometimes in another spelling.
     const name = random() < 0.5 ? member.name : escaped(member.name, random)
     members.splice(below(random, members.length + 1), 0, { name, value: copyTree(member.value) })
     return 'doubles'
@@ -287,7 +285,6 @@ const SPACES = [
   '\u0000',
 ]
 
-/** Adds white space or nesting around the whole. */
 function changeWhole(root: Tree, random: Random): string {
   const space = pick(random, SPACES)
   const depth = pick(random, [3, 4, 5, 31, 32, 33, 34, 35, 36, 62, 63, 64, 65, 66, 128, 1_000])

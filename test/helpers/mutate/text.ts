@@ -121,7 +121,6 @@ export function changeText(text: string, random: Random): string {
   return text.slice(0, at) + pick(random, [...'0123456789abcdefZ/:.=_-+ ']) + text.slice(at + 1)
 }
 
-/** Lengthens the text to a limit in bytes, UTF-16 units or characters. */
 function stretched(text: string, random: Random): string {
   const filler = pick(random, ['a', 'a', '\u00e9', '\u2014', '\u{1f600}'])
   const unit = pick(random, [1, filler.length, Buffer.byteLength(filler)])

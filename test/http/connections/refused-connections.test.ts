@@ -163,7 +163,6 @@ async function listen(t: TestContext) {
   return { socket, answers, seen, state }
 }
 
-/** Writes the bytes and waits for `count` more answers. */
 async function ask(socket: Socket, answers: () => string[], bytes: string, count = 1): Promise<void> {
   const before = answers().length
   socket.write(bytes, 'latin1')

@@ -24,7 +24,6 @@ import { refuses } from '../refuses.ts'
 const verify = (bundle: TestBundle, trust: Partial<ProofTrust> = {}) =>
   verifyTexts(bundleTexts(bundle), trust)
 
-/** Returns a changed copy of the bundle. */
 function changed(bundle: TestBundle, change: (copy: TestBundle) => unknown): TestBundle {
   const copy = structuredClone(bundle)
   change(copy)

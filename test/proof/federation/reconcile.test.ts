@@ -57,7 +57,6 @@ function differs(
   }
 }
 
-/** Makes a shared record that the guest has received. */
 function shared(peers: PeeredChains, terms: object = {}): Gated {
   const gated = peers.create(terms)
   peers.receive(peers.guest, gated.last())
@@ -74,7 +73,6 @@ function live(peers: PeeredChains): Gated {
   return gated
 }
 
-/** Makes another peering of the same two ledgers. */
 function peerAgain(before: PeeredChains): PeeredChains {
   const { home, guest } = before
   return makePeers({ of: { home, guest } })
@@ -235,7 +233,7 @@ describe('finds', () => {
     const second = makePeers({ of: { home, guest }, apart: true })
     const at = second.receive(home, second.add(guest, { counterpart: second.add(home).leaf }))
     guest.forget()
-    // The entry may still be in a part of the other ledger behind the end of its export.
+    // The missing entry may lie behind the end of the other export.
     reconciled(first)
     guest.notarize()
     differs(first, 'peering_missing', at)

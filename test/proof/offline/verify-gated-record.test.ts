@@ -48,7 +48,6 @@ function makeRecord(terms: object = {}) {
     state,
     gated: { ...shownTerms, ...none, ...members },
   })
-  /** A step as the API shows it. */
   const step = (line: TestLine, by: string, document: string, said: object = {}) => {
     const { seq, recordedAt } = line
     const { salt, digest, document: content } = line.documents.at(-1) ?? NO_DOCUMENT

@@ -37,9 +37,7 @@ type Vector = {
 }
 type Vectors = {
   readonly policy: RegistrationPolicy
-  /** Each has a description. */
   readonly statements: readonly Vector[]
-  /** Random mutations. */
   readonly changed: readonly Vector[]
 }
 const file = new URL('../../vectors/registered-statements.json', import.meta.url)
@@ -52,7 +50,6 @@ function admit(sent: Uint8Array, by: RegistrationPolicy): SignedStatement {
   return statement
 }
 
-/** Verifies a ledger line with these bytes. */
 function verify(envelope: Uint8Array, by: RegistrationPolicy): SignedStatement {
   const leaf = toHex(leafHash(nativeProviders.sha256, envelope))
   const place = { seq: 1, chain: '00'.repeat(32), recordedAt: '2026-11-20T12:00:00.000Z' }

@@ -45,7 +45,6 @@ const HOSTILE = [
   ],
 ]
 
-/** Paths of all nested values. */
 function placesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   const own = path.length === 0 ? [] : [path]
   if (typeof value !== 'object' || value === null) return own
@@ -61,7 +60,6 @@ function put(into: object, path: readonly string[], value: unknown): void {
   else at[last] = value as never
 }
 
-/** Returns the code of the refusal; null: accepted. */
 function codeOf(work: () => unknown): string | null {
   try {
     work()

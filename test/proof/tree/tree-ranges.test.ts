@@ -163,7 +163,6 @@ test('refuses slices that are missing, begin too late or end too early', () => {
   }
 })
 
-/** Returns a stored tile, or one made from its leaves. */
 function tileOf(level: number, tile: number, count: number): Buffer {
   const stored =
     TILES.get(`${level} ${tile}`) ?? Buffer.concat(LEAVES.slice(tile * TILE_HASHES, (tile + 1) * TILE_HASHES))
