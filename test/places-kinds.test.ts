@@ -17,7 +17,6 @@ const LIST = KINDS.length / 2
 const FAMILY = 10
 const MOST = 3
 
-/** Generated files. */
 const MADE =
   /^(sdk\/generated|python\/src\/tallystick\/(_sync|types|raw)|migrations\/(schema|0001-rules-and-keys)\.sql|.*\.json$)/
 const PROMISE = 'python/src/tallystick/verify/'
@@ -37,7 +36,6 @@ test(`a kind of entry stands in at most ${MOST} tables`, (t) => {
   assert.ok(places.length <= MOST, places.join('\n'))
 })
 
-/** Number of kinds that a file names. */
 function kindsIn(file: string): number {
   const text = readFileSync(join(ROOT, file), 'utf8')
   return KINDS.filter((kind) => text.includes(`'${kind}'`)).length

@@ -76,7 +76,6 @@ function boundOf(clients: number, flushUs: number): number {
   return 1e6 * Math.min(server, postgres)
 }
 
-/** Simulates two seconds. */
 function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
   const END_US = 2_000_000
   const arrivals: { at: number; client: Client }[] = []

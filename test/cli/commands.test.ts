@@ -15,7 +15,6 @@ const loaded = await Promise.all(
   Object.entries(COMMANDS).map(async ([name, { load }]) => ({ name, ...(await load()) })),
 )
 
-/** Finds long and short options in a text. */
 function optionsIn(text: string): string[] {
   return [...new Set(text.match(/(?<=^|[\s(`'=])--?[a-z][a-z-]*/gm))]
 }

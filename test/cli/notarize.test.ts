@@ -138,7 +138,6 @@ test('notarize', async (t) => {
     },
   )
 
-  /** Returns parent and references of each record, from lines of ids. */
   async function originsOf(ids: string): Promise<[string | null, string[] | null][]> {
     const read = ids
       .trim()

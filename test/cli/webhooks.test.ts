@@ -35,7 +35,6 @@ async function fails(args: string[], code: number, pattern: RegExp): Promise<voi
   assert.match(failed.stderr, pattern)
 }
 
-/** Parses variables like a shell. */
 function environmentOf(text: string): Record<string, string> {
   return Object.fromEntries(text.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)))
 }
@@ -292,7 +291,6 @@ test('beside a worker that delivers', async (t) => {
   })
 })
 
-/** Returns doctor's finding about webhooks. */
 async function diagnosed() {
   const { stdout } = await runCommand(['doctor'])
   const findings = parseLines(stdout).filter(({ check }) => check === 'webhooks')

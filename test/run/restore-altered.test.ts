@@ -119,7 +119,6 @@ test('an altered archive is restored where it verifies, and refused by the same 
   }
 })
 
-/** Returns the code of a refusal. Throws any other error. */
 function codeOf(error: Error): string {
   if (error instanceof ProofError) return error.code
   const [, code] = / code=([a-z_]+) /.exec(error.message) ?? []

@@ -64,7 +64,6 @@ const environmentOf = ({ ownerUrl }: TestDatabase) => ({
   TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
 })
 
-/** Runs the restore as a process. */
 function restore(target: TestDatabase, copy: Copy, ...more: readonly string[]) {
   return runCommand(COMMAND, [...optionsOf(copy), ...more], { env: environmentOf(target) })
 }
@@ -97,7 +96,6 @@ async function fill(app: GatedApp): Promise<void> {
   await addStatement(app)
 }
 
-/** Adds and removes rules, holds, agents and keys. */
 async function administer(app: GatedApp): Promise<void> {
   await post(app, '/v1/retention/rules', { days: 400, basis: 'law', type: 'generic/1' })
   const { id } = await app.notarize()

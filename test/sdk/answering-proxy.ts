@@ -80,7 +80,6 @@ type Request = {
   readonly body: Buffer<ArrayBuffer>
 }
 
-/** null: incomplete. */
 function parseRequest(seen: Buffer): Request | null {
   const headEnd = seen.indexOf(HEAD_END)
   if (headEnd < 0) return null

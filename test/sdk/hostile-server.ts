@@ -71,7 +71,6 @@ export function clientsOf(port: number): Pick<Hostile, 'baseUrl' | 'client'> {
   }
 }
 
-/** Answers a problem document like the server. */
 export function sendProblem(
   response: ServerResponse,
   status: number,

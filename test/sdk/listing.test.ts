@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { UnexpectedAnswerError } from '../../sdk/errors.ts'
 import { Listing, type Page } from '../../sdk/http/listing.ts'
 
-/** Makes three pages, and a list of those that were requested. */
 function threePages() {
   const asked: (string | undefined)[] = []
   const pages: Record<string, Page<number>> = {

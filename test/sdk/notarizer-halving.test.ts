@@ -27,11 +27,9 @@ type World = {
   /** Longest body that passes, and the status of longer ones. */
   readonly bytesMax: number
   readonly sizeStatus: number
-  /** Records that the server itself refuses. */
   readonly invalid: readonly number[]
   /** First request of an outage, and its length in requests. */
   readonly outage: readonly [number, number]
-  /** Steps after which the process ends. */
   readonly crashes: readonly number[]
 }
 

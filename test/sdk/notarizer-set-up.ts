@@ -12,7 +12,6 @@ export const QUICK: NotarizerOptions = {
   onError: () => {},
 }
 
-/** Batch records whose payload is of the group, in chain order. */
 export async function recordsOfGroup(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
   return (await listStoredRecords(app)).filter(({ payload }) => payload.group === group)
 }

@@ -14,7 +14,6 @@ const TRIES = 2
 
 type Row = { readonly status: number; readonly again: boolean; readonly nothingDone: boolean }
 
-/** Rows of the page's table of statuses. */
 const ROWS: readonly Row[] = [
   ...readFileSync(PAGE, 'utf8').matchAll(/^\| (\d{3}) \|[^|]*\| (yes)? ?\| (unknown|nothing done) \|$/gm),
 ].map(([, status, again, outcome]) => ({

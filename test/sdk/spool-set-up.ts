@@ -18,7 +18,6 @@ export function namesIn(directory: string): string[] {
     .sort()
 }
 
-/** Begins a batch with these items and leaves it open. */
 export function begin(spool: Spool, items: readonly MeasuredItem[], key = KEY): SpooledBatch {
   const batch = spool.begin(key, items[0]!, items[0]!.bytes)
   for (const one of items.slice(1)) batch.append(one, one.bytes)

@@ -83,7 +83,6 @@ export async function notGiven(tallystick: Tallystick, type: string | undefined)
   await tallystick.records.create({ payload: order, performer: undefined, deadline: undefined })
 }
 
-/** Valid and invalid declarations. */
 export function declared(): void {
   new Tallystick<Types>()
   // @ts-expect-error: a payload is an object

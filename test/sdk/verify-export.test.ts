@@ -38,7 +38,6 @@ function textOf(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The export with a changed entry at `seq`. */
 function withEntry(seq: number, change: (line: (typeof chain.lines)[number]) => object): string {
   const line = JSON.stringify({ ...chain.lines[seq]!, ...change(chain.lines[seq]!) })
   return textOf(chain.exportLines().with(seq + 1, line))

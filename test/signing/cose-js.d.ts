@@ -1,4 +1,3 @@
-/** Types of the functions of cose-js that the tests call. */
 declare module 'cose-js' {
   const cose: {
     readonly sign: {

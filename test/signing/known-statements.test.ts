@@ -76,7 +76,6 @@ test('what comes first is forgotten first, by the bytes of the envelopes', () =>
   assert.notEqual(known.findSigned(leafOf(last), last), null)
 })
 
-/** Counts how often keys are requested. */
 class CountedKeys extends EnvelopeKeys {
   asked = 0
 

@@ -14,7 +14,6 @@ type Method = {
   /** Text of the annotation, by argument. */
   readonly args: ReadonlyMap<string, string>
   readonly doc: string
-  /** `POST /v1/records`. */
   readonly operations: readonly string[]
 }
 

@@ -383,7 +383,6 @@ async function eraseTwo(app: TestApp, gone: { id: string }, stored: { id: string
   await app.send('DELETE', `/v1/records/${stored.id}/payload`, { body })
 }
 
-/** Erases the first record of the first batch. */
 async function eraseOfBatch(app: TestApp): Promise<void> {
   const [{ firstRecordId }] = (await listStoredChunks(app)) as [StoredChunk]
   await takeAway(app, firstRecordId, await orderErasure(app, firstRecordId))

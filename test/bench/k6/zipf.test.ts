@@ -16,7 +16,6 @@ function distribution(items: number, theta?: number): Float64Array {
   return shares
 }
 
-/** Distribution with YCSB's theta. */
 function exact(items: number, theta = 0.99): number[] {
   const weights = Array.from({ length: items }, (_, rank) => 1 / (rank + 1) ** theta)
   const total = weights.reduce((sum, weight) => sum + weight, 0)

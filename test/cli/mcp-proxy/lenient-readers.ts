@@ -1,6 +1,5 @@
 /* Servers that read JSON more leniently than RFC 8259 and JSON-RPC. Each deviation exists in some parser in use. */
 
-/** A tool call as a server reads it. */
 export type ReadCall = { readonly name: string; readonly args: unknown }
 
 type Node =

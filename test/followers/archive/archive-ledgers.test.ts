@@ -18,7 +18,6 @@ import { lendApp } from '../../helpers/lent-app.ts'
 import { documentsOf, makePersonalGated } from '../../helpers/personal-gated.ts'
 import { ERASE, erase, PERSONAL, postBatch, SECRET } from '../../helpers/personal-records.ts'
 
-/** Concatenated bytes of all objects in the archive's directory. */
 async function allBytes(directory: string): Promise<Buffer> {
   const names = await readdir(directory, { recursive: true, withFileTypes: true })
   const files = names.filter((name) => name.isFile()).map((name) => join(name.parentPath, name.name))

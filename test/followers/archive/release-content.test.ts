@@ -100,7 +100,6 @@ async function piecesOf(app: TestApp): Promise<string[]> {
   return rows.map(({ state }) => state)
 }
 
-/** Path of the newest object of the kind. */
 async function objectOf({ directory }: Released, kind: 'lines' | 'documents'): Promise<string> {
   return join(directory, kind, (await readdir(join(directory, kind))).at(-1)!)
 }

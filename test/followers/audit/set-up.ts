@@ -19,7 +19,6 @@ export type AuditTest<App extends TestApp = TestApp> = {
   readonly pool: pg.Pool
   readonly publisher: Publisher
   readonly follower: FollowEntriesDeps
-  /** Errors that the follower and audits logged. */
   readonly alarms: Record<string, unknown>[]
 }
 
@@ -30,7 +29,6 @@ export type AuditTest<App extends TestApp = TestApp> = {
 const verifier = new EntryVerifier()
 after(() => verifier.close())
 
-/** Returns an application, and the dependencies of the worker's verification. */
 export async function setUpAudit(t: Test): Promise<AuditTest> {
   return auditOf(t, await lendApp(t))
 }

@@ -33,7 +33,6 @@ const WAITS = `select from pg_stat_activity
   where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
 const PENDING = 'select from tallystick.erasures where erased_at is null'
 
-/** Notarizes a batch of `count` records and returns their ids. */
 async function notarize(
   app: TestApp,
   count: number,
@@ -52,7 +51,6 @@ async function order(app: TestApp, ids: readonly string[]): Promise<number[]> {
   return seqs
 }
 
-/** Values of the remaining payloads, in chain order. */
 async function left(app: TestApp): Promise<number[]> {
   const records = await listStoredRecords(app)
   return records.flatMap(({ payload }) => payload?.i ?? [])

@@ -278,7 +278,6 @@ function flipped({ envelope }: EntryRow): Buffer {
   return bytes
 }
 
-/** Returns the records whose payload still exists. */
 async function storedOf(app: TestApp, ids: readonly string[]): Promise<unknown[]> {
   const wanted = ids.map((id) => parseId('rec', id))
   const rows = await app.sql(

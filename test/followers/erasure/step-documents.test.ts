@@ -10,7 +10,6 @@ import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
 import { documentsOf, type Erasable, eraseAt, makePersonalGated } from '../../helpers/personal-gated.ts'
 import { assertVerifies, SECRET } from '../../helpers/personal-records.ts'
 
-/** A document of a record, with the subject and digest that its entry signs. */
 type Digested = Omit<Erasable, 'document'> & {
   readonly document: DocumentKind
   readonly subject: string
@@ -113,7 +112,6 @@ test('an export with documents of steps that were erased verifies at every momen
   }
 })
 
-/** Makes a record with a name in all of its documents, oldest first. */
 async function makeDigested(app: GatedApp): Promise<{ readonly id: string; readonly documents: Digested[] }> {
   const personal = await makePersonalGated(app)
   const documents: Digested[] = []
@@ -136,7 +134,6 @@ async function linesOf(app: GatedApp, documents: readonly Digested[]): Promise<u
   return app.entries(`?limit=${end}`)
 }
 
-/** Seqs of entries whose documents still exist. */
 async function storedSeqs(app: GatedApp): Promise<number[]> {
   const rows = await app.sql<{ seq: string }>(
     `select first_seq as seq from tallystick.records where payload is not null

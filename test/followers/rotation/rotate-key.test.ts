@@ -123,7 +123,6 @@ function run(app: TestApp, args: string[], env: Record<string, string> = {}) {
   })
 }
 
-/** Returns a function that publishes a checkpoint of everything and returns its note. */
 async function makePublish(t: Test, app: TestApp): Promise<() => Promise<string>> {
   const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(() => pool.end())

@@ -23,7 +23,6 @@ export function rotateKey(
 
 export type Rotator = RotateDeps & { readonly logged: object[] }
 
-/** Returns the dependencies of the worker's rotation follower. */
 export function makeRotator(t: Test, app: TestApp): Rotator {
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())

@@ -97,7 +97,6 @@ export async function jobsOf(app: TestApp): Promise<JobRow[]> {
   )
 }
 
-/** Kinds of a record's entries, in order. */
 export async function kindsOf(app: TestApp, record: string): Promise<string[]> {
   const rows = await app.sql<{ kind: string }>(
     'select kind from tallystick.entries where subject_id = $1 order by seq',

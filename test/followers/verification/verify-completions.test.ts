@@ -22,7 +22,6 @@ const submit = async (app: GatedApp, body: object, evidence: object = PASSING): 
   return id
 }
 
-/** Asserts a refusal and returns its error. */
 function errorOf(result: VerificationResult): string {
   assert.equal(result.status, 'refused')
   return (result as { error: Error }).error.message

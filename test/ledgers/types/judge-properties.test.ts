@@ -114,7 +114,6 @@ test('values are equal as their canonical texts are, and both ways round', () =>
   )
 })
 
-/** The same value with the members of every object reversed. */
 function reordered(value: JsonValue): [JsonValue, JsonValue] {
   const turn = (value: JsonValue): JsonValue => {
     if (Array.isArray(value)) return value.map(turn)

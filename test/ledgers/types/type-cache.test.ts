@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from '../../../src/ledgers/types/limits.ts'
 import { TypeCache } from '../../../src/ledgers/types/type-cache.ts'
 
-/** Returns a `get` that loads missing values and records the loads. */
 function makeLoader(cache: TypeCache<string>, bytes: number) {
   const loads: string[] = []
   const get = (ledger: string, name: string) =>

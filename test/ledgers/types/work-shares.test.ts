@@ -8,7 +8,6 @@ import {
 } from '../../../src/ledgers/types/limits.ts'
 import { WorkShares } from '../../../src/ledgers/types/work-shares.ts'
 
-/** Works for `ms` by the clock. */
 function busy(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);

@@ -4,7 +4,6 @@ import { workInThread } from '../../../src/load/threads/work-in-thread.ts'
 
 const KNOWN = {
   echo: (input: unknown) => input,
-  /** Never returns. */
   spin(): never {
     for (;;);
   },

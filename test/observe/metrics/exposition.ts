@@ -43,7 +43,6 @@ function parseSample(line: string, metric: { readonly name: string; readonly typ
   return { name: name!, labels: Object.fromEntries(pairs.filter(([label]) => label !== 'le')), value }
 }
 
-/** Returns the only sample with this name and these labels. */
 export function sampleOf(text: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   const all = [...parseExposition(text).values()].flatMap(({ samples }) => samples)
   const found = all.filter(

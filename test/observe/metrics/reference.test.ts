@@ -150,7 +150,6 @@ async function scrapeAll(t: TestContext) {
   }
 }
 
-/** True if each follower has completed a round. */
 function hasRounds(metrics: ReadonlyMap<string, Exposed>): boolean {
   const rounds = metrics.get('tallystick_follower_rounds_total')!.samples
   const ended = metrics.get('tallystick_follower_last_success_timestamp_seconds')!.samples

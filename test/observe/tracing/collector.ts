@@ -50,13 +50,11 @@ export async function startCollector(t: Test, answer: Answer = (response) => res
     requests,
     /** Assignable: changes the answers from now on. */
     answer,
-    /** Waits for `count` spans of that name and returns them. */
     async received(name: string, count = 1): Promise<ReceivedSpan[]> {
       const named = () => spans.filter((span) => span.name === name)
       await until(() => named().length >= count)
       return named()
     },
-    /** Waits for `count` spans of that trace and returns them. */
     async ofTrace(traceId: string, count: number): Promise<ReceivedSpan[]> {
       const found = () => spans.filter((span) => span.traceId === traceId)
       await until(() => found().length >= count)

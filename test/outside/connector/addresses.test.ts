@@ -237,7 +237,6 @@ async function assertRefused(post: Promise<unknown>, code: string, what: string)
   await assert.rejects(post, { name: 'OutboundError', code }, what)
 }
 
-/** Listens on the same port of another address of this machine. */
 async function listenBeside(t: TestContext, { port }: Peer, host: string): Promise<Peer> {
   const server = createServer((_incoming, outgoing) => outgoing.end())
   return await listen(t, server, host, port)

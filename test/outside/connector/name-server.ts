@@ -6,7 +6,6 @@ import type { TestContext } from 'node:test'
 const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 
 export type NameServer = {
-  /** Makes a resolver that asks this server. */
   makeResolver(options: ResolverOptions): dns.Resolver
   /** `A example.com`, in order of arrival. */
   readonly questions: readonly string[]

@@ -19,7 +19,6 @@ export type Peer = {
   readonly port: number
   /** Number of connections so far. */
   readonly connections: number
-  /** Open connections. */
   readonly open: ReadonlySet<Socket>
 }
 
@@ -90,7 +89,6 @@ export function request(url: string, changes: Partial<OutboundRequest> = {}): Ou
   }
 }
 
-/** Resolves names from a table. */
 export function resolver(names: Readonly<Record<string, readonly string[]>>): ResolveName {
   return async (name) => {
     const ips = names[name]

@@ -55,7 +55,6 @@ function isGood(headers: RequestHeaders, body: string | Uint8Array = REQUEST.bod
   return verifyRequestSignature(parsed, signer.key, verifySignature) && verifyContentDigest(parsed, body)
 }
 
-/** Text of 0 to `maxLength` characters. */
 const someText = (maxLength: number) => fc.string({ unit: codePoint, maxLength })
 
 describe('a signed request', () => {

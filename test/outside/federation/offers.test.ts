@@ -25,7 +25,6 @@ async function buildGuest(): Promise<Guest> {
   return Object.assign(app, { home: await addTestHome(app) })
 }
 
-/** Shares a record of the home with the ledger's performer as its performer. */
 function shareWithPerformer(app: Guest, options: ShareOptions = {}): Promise<HomeRecord> {
   return app.home.share({ performer: app.agents.performer.id, ...options })
 }
@@ -42,7 +41,6 @@ async function shareActive(app: Guest, options: ShareOptions = {}): Promise<Home
   return record
 }
 
-/** Returns the stored evidence, for a home that accepts it. */
 async function evidenceOf(app: Guest, seq: number): Promise<TestDocument> {
   const [row] = await app.sql<{ digest: Buffer; salt: Buffer; content: Buffer; subject_id: Uuid }>(
     'select * from tallystick.documents where ledger_id = $1 and seq = $2',

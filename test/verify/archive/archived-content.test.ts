@@ -62,7 +62,6 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   const stage = {
     isAway: false,
     isEmpty: false,
-    /** Names of objects that the store refuses. */
     forbidden: new Set<string>(),
     outcomes,
     asked,

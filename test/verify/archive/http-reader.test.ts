@@ -7,7 +7,6 @@ import { httpReader } from '../../../src/verify/archive/http-reader.ts'
 
 const BYTES_MAX = 1024
 
-/** Opens a reader of a web server with these answers. */
 async function open(t: TestContext, answer: RequestListener) {
   const server = createServer(answer)
   server.listen(0, '127.0.0.1')

@@ -33,7 +33,6 @@ function say(
   return said!.code ?? 'pass'
 }
 
-/** Returns the result of a rule that compares the two values. */
 const compare = (definition: JsonObject, expected: JsonValue, actual: JsonValue) =>
   say(definition, { a: expected }, { a: actual })
 
