@@ -7,7 +7,6 @@ import { indexOfRecordId } from '../../src/proof/statement/batch-ids.ts'
 import type { TestApp } from './app.ts'
 import { appendAsApi, signErasure } from './forged-erasures.ts'
 
-
 export type StoredChunk = {
   readonly seq: number
   readonly chunk: number
