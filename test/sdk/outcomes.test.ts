@@ -130,7 +130,7 @@ test('what was perhaps done stays in doubt, whatever the next attempts meet', as
       error.message,
       new RegExp(`${code}.*an earlier attempt had no answer; whether it was written`),
     )
-    // As the only answer it is reliable.
+    // Without the lost attempt before it, the refusal is certain.
     const { error: alone } = await world.write(`only ${code}`, refusal, TRIES)
     assert.ok(alone instanceof ApiError)
   }

@@ -447,7 +447,7 @@ describe('a registered statement', () => {
     const beside = [policy]
     assert.equal(verify(rangeOf(chain, { from, to }, { beside })).issuersJudged, 1)
     assert.equal(verify(rangeOf(chain, { from: policy.seq, to })).issuersJudged, 1)
-    // A policy for a forged statement, and one that nothing here needs.
+    // With the policy shown, the forged statement is refused. An entry that the range does not need is refused too.
     const forged = pushStatement(chain, signStatement(makeIssuer(issuer.issuer)))
     const end = register(chain, policy, forged).seq
     assert.equal(verify(rangeOf(chain, { from: forged.seq, to: end })).issuersJudged, 0)
