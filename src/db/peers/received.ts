@@ -234,7 +234,7 @@ export async function listReceivedTypes(
   return new Set(rows.map(({ digest }) => digest.toString('hex')))
 }
 
-/** Stores a fork for the operator; at most `keptMax` for each peering. */
+/** Stores a fork for the operator; at most `storedMax` for each peering. */
 export async function storeFork(
   client: pg.ClientBase,
   peering: PeeringKey,

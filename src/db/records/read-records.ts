@@ -181,7 +181,7 @@ export async function readReleased(db: Db, found: readonly FoundRecord[]): Promi
 
 /**
  * Finds records for several callers at once. An error affects only its own record, and the archive is not read (see
- * readLeft).
+ * readReleased).
  */
 export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
   const found: FoundRecord[] = keys.map(() => null)

@@ -60,23 +60,19 @@ export async function migrate(options: {
   const { logins = DEFAULT_LOGINS, notify = () => {} } = options
   return withOwner(options.ownerUrl, async (client) => {
     await refuseTransactionPooler(client, options.ownerUrl)
-    const {
-      applied,
-      former,
-      turnedOn: guardsTurnedOn,
-    } = await withTransaction(client, async () => {
+    const { applied, former, guardsTurnedOn } = await withTransaction(client, async () => {
       await lockMigrations(client)
       await refuseForeignSchemas(client)
       await ensureLogins(client, options.ownerUrl, logins, options.passwords)
       await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client, logins)
       const done = await applyPending(client, logins)
-      const turnedOn = await turnOnGuards(client)
+      const guardsTurnedOn = await turnOnGuards(client)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
       await removeOtherMacKeys(client, macKeys)
-      return { ...done, turnedOn }
+      return { ...done, guardsTurnedOn }
     })
     if (former.length > 0)
       notify(`took the privileges of ${former.join(' and ')}: what uses them is refused from now on`)

@@ -42,7 +42,7 @@ export class RangeTree {
       throw new ProofError('seq_not_dense', `seq ${seq} stands where ${next} belongs`)
   }
 
-  /** Adds the leaf of the next entry, which verifyTurn has accepted. */
+  /** Adds the leaf of the next entry, which verifyOrder has accepted. */
   append(leaf: Uint8Array): void {
     if (this.#last !== null) extendFrontier(this.#sha256, this.#frontier, this.#last)
     this.#last = leaf

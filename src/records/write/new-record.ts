@@ -21,7 +21,7 @@ import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 
 export type RecordRequest = OtherRequest & {
-  /** The value, or a ReadDocument. */
+  /** The value, or a SaltedText. */
   readonly payload: unknown
   readonly salt?: string | undefined
   readonly metadata?: unknown

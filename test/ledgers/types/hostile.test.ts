@@ -8,15 +8,15 @@ import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.t
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/proof/request-limits.ts'
 
 /*
- * Attacks by types and documents on a server that others share. A turn is measured in CPU time, so that it does not matter what
- * else the machine does.
+ * Attacks by types and documents on a shared server. Slices are measured in CPU time, so that other load does not
+ * matter.
  */
 
-/** Turn of the loop that serves everybody. */
+/** Slice of the event loop that serves everybody. */
 const TURN_MS_MAX = 20
 const TURNS = 8
 
-/** Several turns together: the processor's time is counted in ticks of some milliseconds. */
+/** Mean of several slices, because CPU time is counted in ticks of some milliseconds. */
 function meanTurnMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()
@@ -129,7 +129,7 @@ const list = (item: (i: number) => JsonValue): JsonValue[] => {
 }
 const noise = times(60_000, (i) => ((i * 7_919) % 13 < 6 ? 'a' : 'b')).join('')
 
-/** Schemas that are taken, with the worst document for each. */
+/** Accepted schemas, with the worst document for each. */
 const COSTLY: Record<string, [schema: JsonValue, document: JsonValue]> = {
   'exponential allOf': [
     { $defs: tower(8, 'allOf'), properties: { list: { items: { $ref: '#/$defs/n0' } } } },
