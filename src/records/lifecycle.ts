@@ -63,18 +63,18 @@ type StepAttempt = {
  * whether the deadline has passed.
  */
 export function refuseStep(row: RecordRowRead, wanted: StepAttempt): asserts row is GatedRecordRow {
-  const standing = lifecycleStateOf(row)
-  if (standing && row.gate !== null) refuseParty(row, wanted)
-  refuseMove(row, standing, wanted)
+  const lifecycle = lifecycleStateOf(row)
+  if (lifecycle && row.gate !== null) refuseParty(row, wanted)
+  refuseMove(row, lifecycle, wanted)
 }
 
 /**
- * Checks a step like refuseStep, for a record of any ledger, without its party. `standing` null: the record is not
+ * Checks a step like refuseStep, for a record of any ledger, without its party. `lifecycle` null: the record is not
  * gated.
  */
 export function refuseMove(
   { state, version }: Pick<RecordRowRead, 'state' | 'version'>,
-  standing: LifecycleState | null,
+  lifecycle: LifecycleState | null,
   { kind, ifVersions }: Pick<StepAttempt, 'kind' | 'ifVersions'>,
 ): void {
   if (ifVersions?.includes(version) === false) {
@@ -86,7 +86,7 @@ export function refuseMove(
       },
     )
   }
-  const next = standing ? nextEvents(standing) : []
+  const next = lifecycle ? nextEvents(lifecycle) : []
   if (next.includes(kind)) return
   // A completion that waits for the worker may be judged a moment later.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
@@ -99,8 +99,8 @@ export function refuseMove(
 /** Returns the error for a step that the database's clock refused, with the current state. */
 export function deadlineError(row: RecordRowRead): ApiError {
   const { state, version } = row
-  const standing = lifecycleStateOf(row)
-  const next = standing ? nextEvents(standing) : []
+  const lifecycle = lifecycleStateOf(row)
+  const next = lifecycle ? nextEvents(lifecycle) : []
   const late: readonly EntryKind[] = ['record-activated', 'completion-submitted']
   const when = row.deadline?.toISOString()
   return new ApiError('deadline_passed', `nothing was written: the deadline of the record was ${when}`, {
@@ -111,10 +111,10 @@ export function deadlineError(row: RecordRowRead): ApiError {
 /** Returns the error for a refused step that the current record would allow: others took steps in between. */
 export function overtakenError(row: RecordRowRead): ApiError {
   const { state, version } = row
-  const standing = lifecycleStateOf(row)
+  const lifecycle = lifecycleStateOf(row)
   return new ApiError('state_conflict', 'other requests changed the record at the same time', {
     retryable: true,
-    members: { state, version, nextEvents: standing ? nextEvents(standing) : [] },
+    members: { state, version, nextEvents: lifecycle ? nextEvents(lifecycle) : [] },
   })
 }
 

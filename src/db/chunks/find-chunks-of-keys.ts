@@ -76,7 +76,7 @@ export async function readSubjectsOfChunks(
   chunks: readonly { readonly ledgerId: Uuid; readonly seq: number; readonly chunk: number }[],
 ): Promise<Map<number, Uint8Array>[]> {
   const { rows } = await pool.query<{ index: number; key: Buffer }>({
-    name: 'read_persons_of_chunks',
+    name: 'read_subjects_of_chunks',
     text: `select q.index::int4 - 1 as index, x.key from unnest($1::uuid[], $2::int8[], $3::int4[]) with ordinality q (ledger_id, seq, chunk, index)
       cross join lateral (
         select k.key from tallystick.batch_keys k

@@ -300,7 +300,7 @@ export async function listChunksInPostgres(
   { seq, chunk, end, limit }: ChunkRange,
 ): Promise<ChunkInPostgres[]> {
   const { rows } = await db.query<ChunkInPostgres>({
-    name: 'list_chunks_here',
+    name: 'list_chunks_in_postgres',
     text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
       where c.ledger_id = $1 and (c.seq, c.chunk) > ($2::int8, $3::int4) and c.seq < $4 and c.content is not null
       order by c.seq, c.chunk limit $5`,

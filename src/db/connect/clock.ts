@@ -93,9 +93,9 @@ export class DatabaseClock {
     const isOff = Math.abs(this.skewMs) > CLOCK_SKEW_WARN_MS
     if (isOff === this.#isOff) return
     this.#isOff = isOff
-    const about = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
+    const details = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
     if (isOff)
-      this.#log.warn(about, "this machine's clock is off the database's, which is used instead: set it")
-    else this.#log.info(about, "this machine's clock is the database's again")
+      this.#log.warn(details, "this machine's clock is off the database's, which is used instead: set it")
+    else this.#log.info(details, "this machine's clock is the database's again")
   }
 }

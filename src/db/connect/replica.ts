@@ -249,7 +249,7 @@ export class Replica {
       client,
       REPLICA_CHECK_MS_MAX,
       {
-        name: 'look_at_replica',
+        name: 'check_replica',
         text: `select pg_is_in_recovery() as is_standby,
           case when pg_is_in_recovery() then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') end as wal_bytes,
           coalesce(h.size, 0) as size, h.chain

@@ -292,7 +292,7 @@ export async function findCheckpointRows(
   return rows
 }
 
-/** A ledger's number of entries, the size of its newest checkpoint, and its floor; 0 if missing. */
+/** A ledger's number of entries, the size of its newest checkpoint, and its verified size; 0 if missing. */
 export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly verifiedSize: number }
 
 export type EndColumns = VerifiedSizeColumns & { size: number | null; checkpoint: number | null }

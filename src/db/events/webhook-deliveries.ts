@@ -73,16 +73,16 @@ export async function listDeliveries(
 ): Promise<{ rows: DeliveryRow[]; next: Uuid | null }> {
   const isFiltered = event !== null || recordId !== null || state === 'delivered'
   const rowsMax = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
-  const { rows } = await db.query<Partial<DeliveryColumns> & { looked: number; last: Uuid | null }>(
-    `with looked as materialized (
+  const { rows } = await db.query<Partial<DeliveryColumns> & { scanned: number; last: Uuid | null }>(
+    `with scanned as materialized (
        select ${COLUMNS} from ${rowsOf(state)} d
        where ledger_id = $1 and webhook_id = $2 and ($3::uuid is null or event_id < $3)
        order by event_id desc limit $4
      )
-     select w.*, (select count(*) from looked) as looked, (select event_id from looked order by event_id limit 1) as last
+     select w.*, (select count(*) from scanned) as scanned, (select event_id from scanned order by event_id limit 1) as last
      from (values (0)) one
      left join (
-       select * from looked
+       select * from scanned
        where ($5::text is null or state = $5) and ($6::text is null or event = $6) and ($7::uuid is null or record_id = $7)
        order by event_id desc limit $8
      ) w on true
@@ -92,8 +92,8 @@ export async function listDeliveries(
   const found = rows.filter((row): row is typeof row & DeliveryColumns => row.eventId !== null)
   const shown = found.slice(0, page.limit).map(toDelivery)
   if (found.length > page.limit) return { rows: shown, next: shown.at(-1)!.eventId }
-  const { looked, last } = rows[0]!
-  return { rows: shown, next: isFiltered && looked === rowsMax ? last! : null }
+  const { scanned, last } = rows[0]!
+  return { rows: shown, next: isFiltered && scanned === rowsMax ? last! : null }
 }
 
 /**

@@ -177,7 +177,7 @@ export async function readEndpointStates(
     due: boolean | null
   }
   const { rows } = await db.query<Columns>({
-    name: 'look_at_webhooks',
+    name: 'read_endpoint_states',
     text: `select c.job_id = t.job_id as ours, w.xmin::text as version, c.due_at::text, c.due_at <= now() as due, h.size,
         k.size as checkpoint, ${VERIFIED_SIZE_COLUMNS}
       from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality t (ledger_id, webhook_id, job_id, ix)

@@ -23,7 +23,7 @@ export type StoredDelivery = {
   readonly event: string
   readonly seq: number | null
   /** Index among the events of its entry. */
-  readonly place: number
+  readonly index: number
   readonly recordId: Uuid | null
   readonly notice: string | null
   readonly tries: number
@@ -34,16 +34,16 @@ export type StoredDelivery = {
 /**
  * Lists deliveries that are due now, without those `inHand`, in chain order.
  *
- * `isHeld`: another delivery is due but gated, because a settlement is delivered only below the ledger's `floor`.
+ * `isHeld`: another delivery is due but gated, because a settlement is delivered only below the ledger's `verifiedSize`.
  */
 export async function listDueDeliveries(
   db: Db,
   { ledgerId, webhookId }: WebhookKey,
   {
     inHand,
-    floor,
+    verifiedSize,
     limit,
-  }: { readonly inHand: readonly Uuid[]; readonly floor: number; readonly limit: number },
+  }: { readonly inHand: readonly Uuid[]; readonly verifiedSize: number; readonly limit: number },
 ): Promise<{ readonly due: StoredDelivery[]; readonly isHeld: boolean }> {
   const { rows } = await db.query<{
     eventId: Uuid
@@ -67,7 +67,7 @@ export async function listDueDeliveries(
         union all
         (select * from due where is_held order by due_at limit 1)
       ) d order by seq nulls last, place`,
-    values: [ledgerId, webhookId, inHand, limit, floor],
+    values: [ledgerId, webhookId, inHand, limit, verifiedSize],
   })
   const due = rows
     .filter(({ isHeld }) => !isHeld)
@@ -75,7 +75,7 @@ export async function listDueDeliveries(
       eventId: row.eventId,
       event: row.event,
       seq: row.seq,
-      place: row.place,
+      index: row.place,
       recordId: row.recordId,
       notice: row.notice,
       tries: row.tries,
@@ -206,7 +206,7 @@ export async function writeProgress(db: Db, lease: WebhookLease, progress: Progr
       rows.map(({ eventId }) => eventId),
       rows.map(({ event }) => event),
       rows.map(({ seq }) => seq),
-      rows.map(({ place }) => place),
+      rows.map(({ index }) => index),
       rows.map(({ recordId }) => recordId),
       rows.map(({ notice }) => notice),
       rows.map(({ state }) => state),
@@ -234,7 +234,7 @@ export async function releaseWaiting(
   recordIds: readonly Uuid[],
 ): Promise<number> {
   const { rowCount } = await db.query({
-    name: 'release_held_deliveries',
+    name: 'release_waiting_deliveries',
     text: `update tallystick.webhook_deliveries d set state = 'pending', due_at = now()
       from unnest($3::uuid[]) r (record_id)
       cross join lateral (

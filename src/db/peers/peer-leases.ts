@@ -100,7 +100,7 @@ export async function readPeer(db: Db, lease: PeerLease, leaseMs: number): Promi
     summaryDue: boolean
     keys: PeerKeyColumns
   }>({
-    name: 'look_at_peer',
+    name: 'read_peer',
     text: `with c as (${renewText(PEER_LEASES)})
       select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.sealed_token,
         p.remote_ledger_id, p.remote_url, p.revoked_seq, l.issuer, h.envelope_kid, c.known_kid, c.next_seq, h.size, c.failures,
@@ -217,7 +217,7 @@ async function storeReceipts(
   receipts: SentResults['receipts'],
 ): Promise<void> {
   await client.query({
-    name: 'keep_peer_receipts',
+    name: 'store_peer_receipts',
     text: `insert into tallystick.peer_receipts (ledger_id, seq, peer_id, envelope)
       select $1::uuid, n.seq, $2::uuid, n.envelope from unnest($3::int8[], $4::bytea[]) n (seq, envelope)
       on conflict do nothing`,
@@ -236,7 +236,7 @@ async function storeDeadLetters(
   dead: SentResults['dead'],
 ): Promise<void> {
   await client.query({
-    name: 'keep_peer_dead_letters',
+    name: 'store_peer_dead_letters',
     text: `insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, record_id, kind, code, detail)
       select $1::uuid, $2::uuid, n.seq, n.record_id, n.kind, n.code, n.detail
       from unnest($3::int8[], $4::uuid[], $5::text[], $6::text[], $7::text[]) n (seq, record_id, kind, code, detail)
@@ -269,7 +269,7 @@ async function changeBacklog(
     return
   }
   await client.query({
-    name: 'keep_peer_backlog',
+    name: 'store_peer_backlog',
     text: `insert into tallystick.peer_backlog as b (ledger_id, peer_id, record_id, from_seq) values ($1, $2, $3, $5)
       on conflict on constraint peer_backlog_pkey do update
       set from_seq = case when b.from_seq = $4 then excluded.from_seq else least(b.from_seq, excluded.from_seq) end`,
@@ -315,7 +315,7 @@ export async function storeSummary(
 ): Promise<void> {
   const of = [lease.ledgerId, lease.peerId]
   const { rows } = await client.query<{ nextSeq: number }>({
-    name: 'keep_peer_summary',
+    name: 'store_peer_summary',
     text: `update tallystick.peer_cursors set summary = $4, summary_at = now(), summary_wanted = false
       where ledger_id = $1 and peer_id = $2 and job_id = $3 returning next_seq`,
     values: [...of, lease.jobId, summary.text],

@@ -137,7 +137,7 @@ export async function listSharedRecordStates(
   page: { readonly after: Uuid | null; readonly limit: number },
 ): Promise<SharedRecordState[]> {
   const { rows } = await db.query<{ recordId: Uuid; own: boolean; version: number; leaf: Buffer }>({
-    name: 'list_peer_held_records',
+    name: 'list_shared_record_states',
     text: `select * from (
         (select s.record_id, true as own, g.version, e.leaf
         from tallystick.shared_records s
@@ -164,7 +164,7 @@ export async function listSharedRecordStates(
 export async function findLeavesOfVersions(
   db: Db,
   peering: PeeringKey,
-  asked: readonly { readonly recordId: Uuid; readonly isOwn: boolean; readonly version: number }[],
+  events: readonly { readonly recordId: Uuid; readonly isOwn: boolean; readonly version: number }[],
 ): Promise<(string | null)[]> {
   const { rows } = await db.query<{ leaf: Buffer | null }>({
     name: 'find_peer_leaves_of_versions',
@@ -188,9 +188,9 @@ export async function findLeavesOfVersions(
     values: [
       peering.ledgerId,
       peering.peerId,
-      asked.map(({ recordId }) => recordId),
-      asked.map(({ version }) => version),
-      asked.map(({ isOwn }) => isOwn),
+      events.map(({ recordId }) => recordId),
+      events.map(({ version }) => version),
+      events.map(({ isOwn }) => isOwn),
     ],
   })
   return rows.map(({ leaf }) => leaf?.toString('hex') ?? null)

@@ -48,7 +48,7 @@ export async function listStoredEntries(
     receipt: Buffer
     envelope: Buffer | null
   }>({
-    name: 'list_held_entries',
+    name: 'list_stored_entries',
     text: `select r.remote_seq, r.leaf, r.seq, e.envelope as receipt,
         case when r.remote_seq = any ($4::bigint[]) then r.envelope end as envelope
       from unnest($3::bigint[]) k (seq)
@@ -163,7 +163,7 @@ export async function findStoredLeaves(
   events: readonly { readonly recordId: Uuid; readonly version: number }[],
 ): Promise<Map<string, string>> {
   const { rows } = await client.query<{ recordId: Uuid; version: number; leaf: Buffer }>({
-    name: 'find_held_versions',
+    name: 'find_stored_leaves',
     text: `select r.record_id, r.version, r.leaf
       from unnest($3::uuid[], $4::int4[]) k (record_id, version)
       cross join lateral (
@@ -243,7 +243,7 @@ export async function storeFork(
     readonly remoteSeq: number
     readonly recordId: Uuid | null
     readonly version: number | null
-    readonly held: string
+    readonly storedLeaf: string
     readonly envelope: Uint8Array
   },
   storedMax: number,
@@ -258,7 +258,7 @@ export async function storeFork(
       fork.remoteSeq,
       fork.recordId,
       fork.version,
-      Buffer.from(fork.held, 'hex'),
+      Buffer.from(fork.storedLeaf, 'hex'),
       fork.envelope,
       storedMax,
     ],

@@ -111,7 +111,7 @@ export async function storeRequestBytes(
   refused: boolean,
 ): Promise<void> {
   await db.query({
-    name: 'keep_peer_request_bytes',
+    name: 'store_peer_request_bytes',
     text: `update tallystick.peer_cursors set request_bytes = $4,
         request_refused_at = case when $5 then now() else request_refused_at end
       where ledger_id = $1 and peer_id = $2 and job_id = $3`,

@@ -30,7 +30,7 @@ export type GatedCase = GatedRecordKey & {
   /** True if the ledger has an open fault. Then no entry is appended about its records. */
   readonly isFaulty: boolean
   /**
-   * Whether the newest entry is below the ledger's floor, so that the follower has verified it and all that it
+   * Whether the newest entry is below the ledger's verified size, so that the follower has verified it and all that it
    * depends on.
    *
    * Later erasures are verified separately.

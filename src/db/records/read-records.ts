@@ -232,9 +232,9 @@ async function findOfBatches(db: Db, keys: readonly NumberedKey[], found: FoundR
     )
     for (const [i, row] of rows.entries()) {
       if (row === 'later' || row === null) continue
-      const held = chunks[i]!.filter(({ recordId }) => hasRecord(row, recordId))
+      const contained = chunks[i]!.filter(({ recordId }) => hasRecord(row, recordId))
       const records = await tryRecordsOf(row)
-      for (const { i: index, recordId } of held) {
+      for (const { i: index, recordId } of contained) {
         if (records === null) found[index] = { recordId, releasedChunk: row }
         else if (records instanceof Error) found[index] = records
         else {

@@ -142,7 +142,7 @@ async function visitItems(pool: pg.Pool, ledgerId: Uuid, seq: number, visit: Vis
 
 function visitChunk(row: ChunkOfBatch, records: readonly BatchRecord[], visit: Visit): void {
   for (const record of records) {
-    const kept = {
+    const retentionRecord = {
       recordId: record.recordId,
       type: record.type,
       agents: record.onBehalfOf === null ? [row.actorId] : [row.actorId, record.onBehalfOf],
@@ -151,6 +151,6 @@ function visitChunk(row: ChunkOfBatch, records: readonly BatchRecord[], visit: V
       isGated: false,
       hasPayload: record.erasedSeq === null,
     }
-    visit(kept, () => digestOf(record))
+    visit(retentionRecord, () => digestOf(record))
   }
 }

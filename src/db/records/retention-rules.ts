@@ -70,7 +70,7 @@ export async function countRetention(
   ledgerId: Uuid,
 ): Promise<{ readonly rules: number; readonly holds: number; readonly records: number }> {
   const { rows } = await db.query<{ rules: number; holds: number; records: number }>({
-    name: 'count_keeping',
+    name: 'count_retention',
     text: `select (select count(*) from tallystick.retention_rules where ledger_id = $1) as rules,
         count(*) as holds, coalesce(sum(cardinality(record_ids)), 0)::int8 as records
       from tallystick.holds where ledger_id = $1 and coalesce(lifted_seq, ${NEVER}) = ${NEVER}`,

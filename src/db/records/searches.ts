@@ -83,9 +83,9 @@ export class Searches {
     // The name is a hash of the text, so that different texts get different names.
     const name = `search_${hash('sha256', text, 'hex').slice(0, 16)}`
     const pages = new Coalescer<Page, Row[]>(
-      async (asked) => {
-        const { rows } = await this.#query(text, asked, name)
-        const found: Row[][] = asked.map(() => [])
+      async (requests) => {
+        const { rows } = await this.#query(text, requests, name)
+        const found: Row[][] = requests.map(() => [])
         for (const row of rows) found[row['ix'] - 1]!.push(row)
         return found
       },

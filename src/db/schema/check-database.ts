@@ -28,13 +28,13 @@ export async function checkDatabase(
 ): Promise<Pooler> {
   if (database.isUnverified)
     log.warn({}, `the database ${database.where} does not prove who it is: docs/operate/postgres.md, sslmode`)
-  const look = async () => {
+  const check = async () => {
     await database.prepare()
     const pooler = await refusePooler(pool, database)
     await checkSchema(pool)
     return pooler
   }
-  return untilMigrated(look, log, waitMs)
+  return untilMigrated(check, log, waitMs)
 }
 
 /**

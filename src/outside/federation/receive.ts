@@ -270,7 +270,7 @@ class Reception {
   }
 
   #keepFork({ leaf, seq, record, version, envelope }: Proposed, { held }: EntryRefused): Promise<void> {
-    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, held: held!, envelope }
+    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, storedLeaf: held!, envelope }
     return storeFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
   }
 

@@ -57,7 +57,7 @@ export class DeliveryLoader {
     { verifiedSize }: LedgerEnds,
   ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
     const limit = this.perLoad
-    const about = { inHand, floor: verifiedSize, limit }
+    const about = { inHand, verifiedSize, limit }
     const { due: stored, isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
     const named = stored
       .filter(({ seq }) => seq !== null)

@@ -189,17 +189,17 @@ function verifySigned(
 
 /** Verifies the members that the line repeats from the envelope for searches. `leaf`: that of the line's envelope. */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
-  const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
+  const claims = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {
     leaf,
     kind: statement.kind,
     recordedAt: statement.recordedAt,
   }
   for (const name of ['leaf', 'kind', 'recordedAt'] as const) {
-    if (said[name] !== signed[name]) {
+    if (claims[name] !== signed[name]) {
       throw new ProofError(
         'line_contradicts_envelope',
-        `${name} is ${signed[name]}, the line says ${said[name]}`,
+        `${name} is ${signed[name]}, the line says ${claims[name]}`,
       )
     }
   }

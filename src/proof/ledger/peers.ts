@@ -129,8 +129,8 @@ export class LedgerPeers {
   }
 
   /** Applies a change of the peering's state. `seq`: the entry of this ledger that makes or receives the change. */
-  change(about: Subject, kind: EntryKind, seq: number): void {
-    const peering = this.#change(about, kind)
+  change(subject: Subject, kind: EntryKind, seq: number): void {
+    const peering = this.#change(subject, kind)
     if (peering.state === 'revoked') peering.revokedSeq = seq
   }
 
@@ -290,13 +290,13 @@ export class LedgerPeers {
     return peering
   }
 
-  #change(about: Subject, kind: EntryKind, outcome?: string): Peering {
-    const peering = this.#find(about.name)
-    verifyAbout(peering, about)
+  #change(subject: Subject, kind: EntryKind, outcome?: string): Peering {
+    const peering = this.#find(subject.name)
+    verifyAbout(peering, subject)
     const to = stateAfter('peering', peering.state, kind, outcome)
     if (to === null) {
       const from = statesBefore('peering', kind, outcome).join(' or ')
-      throw new ProofError('transition_refused', `${about.name} is ${peering.state}, not ${from}`)
+      throw new ProofError('transition_refused', `${subject.name} is ${peering.state}, not ${from}`)
     }
     peering.state = to
     return peering

@@ -84,15 +84,15 @@ function refuseUnshareable({ gate, recordId }: RecordRowRead, record: string): v
   throw new ApiError('not_shareable', `${record} ${what}: a peer can be shown its proof`)
 }
 
-function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void {
+function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): void {
   const peers = new Set(shared.map(({ peerId }) => formatId('peer', peerId)))
-  for (const [i, { peer }] of asked.entries()) {
+  for (const [i, { peer }] of request.entries()) {
     if (!peers.has(peer)) continue
     throw new ApiError('already_shared', `the record is shared with ${peer}`, {
       members: { path: `/share/${i}/peer` },
     })
   }
-  if (peers.size + asked.length <= SHARE_PEERS_MAX) return
+  if (peers.size + request.length <= SHARE_PEERS_MAX) return
   const detail = `/share: the record is shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are taken`
   throw new ApiError('invalid_request', detail, { members: { path: '/share' } })
 }

@@ -72,7 +72,7 @@ export async function renderVerdict(
   const first = await refuseLate(deps, caller, input, validUntil)
   if (first) return first
   return step(deps, caller, input, 'verdict-rendered', (_current, judged) => {
-    const { predicate: said } = judged!
+    const { predicate: verified } = judged!
     const completion = completionOf(judged!)
     const { verdict } = input
     return {
@@ -83,7 +83,8 @@ export async function renderVerdict(
         completion: completion.name,
         verdict,
         by: 'principal',
-        signal: verdict === 'accept' ? acceptSignal(said, validUntil) : rejectSignal(said, validUntil),
+        signal:
+          verdict === 'accept' ? acceptSignal(verified, validUntil) : rejectSignal(verified, validUntil),
       },
     }
   })

@@ -69,7 +69,7 @@ export function itemsOf(
   const toItem = signal === 'traces' ? spanItem : logItem
   const refusals = new Refusals(name)
   for (const member of ignored) refusals.warn('unknown member', member)
-  const kept = { refusals, budget: new Budget(), subjectSalt }
+  const state = { refusals, budget: new Budget(), subjectSalt }
   const seen = new Map(Array.from(known, ([group, identities]) => [group, new Set(identities)]))
   const items: OtlpItem[] = []
   const take = (item: OtlpItem): void => {
@@ -97,14 +97,14 @@ export function itemsOf(
       const origin = [resource, scope] as Written[]
       const bad = [resource, scope].find((one) => one instanceof Bad)
       for (const [each, at] of refusals.readable(scoped[name], `${atScope}/${name}`, bad)) {
-        const item = toItem(each, origin, settings, kept)
+        const item = toItem(each, origin, settings, state)
         if (item === null) continue
         refusals.warnDoubled(each, at)
         take(item)
       }
     }
   }
-  return { items, bytes: kept.budget.bytes, ...refusals.told }
+  return { items, bytes: state.budget.bytes, ...refusals.summary }
 }
 
 const NAMES = {
@@ -340,7 +340,7 @@ class Refusals {
     notes.push(note.length > OTLP_REFUSAL_CHARS_MAX ? `${note.slice(0, OTLP_REFUSAL_CHARS_MAX)}…` : note)
   }
 
-  get told(): { rejected: number; message: string } {
+  get summary(): { rejected: number; message: string } {
     const reasons = [...this.#reasons].map(([reason, n]) => `${n} ${this.#name} ${reason}`)
     const rejected = [...this.#reasons.values()].reduce((sum, n) => sum + n, 0)
     const message = [...reasons, ...this.#first, ...this.#warnings].join('; ')

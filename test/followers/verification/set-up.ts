@@ -16,8 +16,8 @@ import { makeEntropy } from '../../../src/signing/entropy.ts'
 import { EnvelopeKeys } from '../../../src/signing/envelope-keys.ts'
 import type { Test, TestApp } from '../../helpers/app.ts'
 import { testDatabase } from '../../helpers/connect.ts'
-import { raiseFloors } from '../../helpers/floors.ts'
 import { lentPool } from '../../helpers/lent-app.ts'
+import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
@@ -57,7 +57,7 @@ export async function verifyAll(
   app: TestApp,
   ...records: string[]
 ): Promise<VerificationResult[]> {
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   return verifyCompletions(
     deps,
     records.map((record) => nameOf(app, record)),

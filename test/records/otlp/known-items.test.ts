@@ -132,7 +132,7 @@ test('a group that is forgotten while it is read does not count', async () => {
     if (name === 'find_chunks_of_keys') return [{ size: 1_000_000, index: 0, seq: 9, chunk: 0, own: true }]
     for (let i = 0; i < 3; i++)
       items.note(sender, new Map([[`${i}${i}`, identities(OTLP_KNOWN_ITEMS_OF_GROUP_MAX)]]), i)
-    if (name === 'read_persons_of_chunks') return []
+    if (name === 'read_subjects_of_chunks') return []
     return [{ seq: 9, chunk: 0, firstRecordId: '', count: 1, content: encodeChunk([record]), erasures: null }]
   })
   const identity = spanIdentity('cd'.repeat(8), record.document.payload, null)

@@ -71,11 +71,11 @@ function invalid({ path, keyword, message }: Fault): ValidationResult {
 /** Cuts the pointer: the caller chose the member names, which may be as long as a document. */
 function shortPointer(segments: readonly string[]): string {
   let chars = 0
-  const kept = segments.findIndex((segment) => {
+  const end = segments.findIndex((segment) => {
     chars += 1 + segment.length
     return chars > FAULT_PATH_CHARS_MAX
   })
-  return formatPointer(kept < 0 ? segments : segments.slice(0, kept))
+  return formatPointer(end < 0 ? segments : segments.slice(0, end))
 }
 
 const COMPILERS = { ...VALUE_KEYWORDS, ...MEMBER_KEYWORDS, ...ITEM_KEYWORDS, ...LOGIC_KEYWORDS }
