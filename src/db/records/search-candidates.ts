@@ -45,7 +45,7 @@ export async function findCandidates(
   const rows = await runShared<CandidateRow>(searches, ledger, search, (bind) =>
     candidatesText(search, range, makeStreams?.(bind) ?? [], walk, bind),
   )
-  const [first] = rows.sort((a, b) => a.ix - b.ix)
+  const [first] = rows.sort((a, b) => a.nth - b.nth)
   if (!first) throw new Error('the candidates of a page always are one row')
   const found = rows
     .filter((row) => row.recordId !== null)
@@ -65,7 +65,7 @@ export async function findCandidates(
 }
 
 type CandidateRow = RecordRowRead & {
-  ix: number
+  nth: number
   firstSeq: number
   bytes: number
   found: number
@@ -102,13 +102,13 @@ function candidatesText(
     line as materialized (
       select l.*, sum(l.records) over (order by l.seq ${order}, l.chunk ${order} rows unbounded preceding) - l.records as before
       from (
-        select record_id, first_seq as seq, 0 as chunk, 1 as records, ix, bytes, bytes_sum from own
+        select record_id, first_seq as seq, 0 as chunk, 1 as records, nth, bytes, bytes_sum from own
         union all select null, seq, chunk, records, null, null, null from chunk
       ) l
     )
-    select w.*, l.ix, l.seq as first_seq, l.bytes, (select count(*) from own) as found,
+    select w.*, l.nth, l.seq as first_seq, l.bytes, (select count(*) from own) as found,
       ${own.stops ? '(select s.first_seq from stop s)' : 'null::int8'} as stop_seq,
-      case when l.ix is null or l.ix = 1 then (
+      case when l.nth is null or l.nth = 1 then (
         select json_agg(json_build_array(c.seq, c.chunk, c.before) order by c.seq ${order}, c.chunk ${order})
         from line c where c.record_id is null
       ) end as chunks,
@@ -116,7 +116,7 @@ function candidatesText(
       ${chunks?.stops ? '(select t.chunk from chunk_stop t)' : 'null::int4'} as chunk_stop
     from (select) one
     left join line l on l.record_id is not null
-      and (l.ix = 1 or l.before < ${limit} and l.bytes_sum <= ${PAGE_BYTES_MAX})
+      and (l.nth = 1 or l.before < ${limit} and l.bytes_sum <= ${PAGE_BYTES_MAX})
     left join lateral (
       select ${RECORD_COLUMNS} from ${RECORD_TABLES}
       where r.ledger_id = q.ledger_id and r.record_id = l.record_id offset 0
@@ -162,7 +162,7 @@ function ownText(search: RecordSearch, range: SeqRange, streams: readonly Stream
       `stop as materialized (select s.first_seq from (${all('stop', 'first_seq')}) s order by s.first_seq ${order} limit 1)`,
     ])
   const own = `own as materialized (
-      select f.*, row_number() over w as ix, sum(f.bytes) over w as bytes_sum
+      select f.*, row_number() over w as nth, sum(f.bytes) over w as bytes_sum
       from (
         select f.record_id, f.first_seq, (f.bytes + ${STEP_BYTES})::int4 as bytes
         from (${all('found', 'record_id, first_seq, bytes') || NO_RECORDS}) f
@@ -209,7 +209,7 @@ function chunksText(
   const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
   // A separate CTE without values of `q`: Postgres evaluates it once and uses the index.
   const reach = `reach as materialized (
-      select coalesce((select o.first_seq from own o where o.ix = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
+      select coalesce((select o.first_seq from own o where o.nth = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
     )`
   const walked = walkText(keys, search, range, bind, '(select reach.seq from reach)')
   const list = keysText(keys, bind)
