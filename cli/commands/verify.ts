@@ -266,7 +266,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
   if (archive !== undefined) {
     const { openArchiveSource } = await import('../../src/verify/archive/archive-source.ts')
     return openArchiveSource({
-      place: archive,
+      location: archive,
       ledger: ledger ?? null,
       keyFile: values['archive-key'] ?? null,
       s3: environment.s3Settings(),

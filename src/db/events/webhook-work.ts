@@ -34,7 +34,7 @@ export type StoredDelivery = {
 /**
  * Lists deliveries that are due now, without those `inHand`, in chain order.
  *
- * `isHeld`: another delivery is due but gated, because a settlement is delivered only below the ledger's `verifiedSize`.
+ * `isGated`: another delivery is due but gated, because a settlement is delivered only below the ledger's `verifiedSize`.
  */
 export async function listDueDeliveries(
   db: Db,
@@ -44,7 +44,7 @@ export async function listDueDeliveries(
     verifiedSize,
     limit,
   }: { readonly inHand: readonly Uuid[]; readonly verifiedSize: number; readonly limit: number },
-): Promise<{ readonly due: StoredDelivery[]; readonly isHeld: boolean }> {
+): Promise<{ readonly due: StoredDelivery[]; readonly isGated: boolean }> {
   const { rows } = await db.query<{
     eventId: Uuid
     event: string
@@ -55,22 +55,22 @@ export async function listDueDeliveries(
     tries: number
     attempts: number
     attemptLog: Attempt[]
-    isHeld: boolean
+    isGated: boolean
   }>({
     name: 'list_due_deliveries',
     text: `with due as not materialized (
-        select *, event = 'signal.emitted' and seq >= $5 as is_held from tallystick.webhook_deliveries
+        select *, event = 'signal.emitted' and seq >= $5 as is_gated from tallystick.webhook_deliveries
         where ledger_id = $1 and webhook_id = $2 and state = 'pending' and due_at <= now() and event_id <> all($3)
       )
-      select event_id, event, seq, place, record_id, notice, tries, attempts, attempt_log, is_held from (
-        (select * from due where is_held is not true order by due_at limit $4)
+      select event_id, event, seq, place, record_id, notice, tries, attempts, attempt_log, is_gated from (
+        (select * from due where is_gated is not true order by due_at limit $4)
         union all
-        (select * from due where is_held order by due_at limit 1)
+        (select * from due where is_gated order by due_at limit 1)
       ) d order by seq nulls last, place`,
     values: [ledgerId, webhookId, inHand, limit, verifiedSize],
   })
   const due = rows
-    .filter(({ isHeld }) => !isHeld)
+    .filter(({ isGated }) => !isGated)
     .map((row) => ({
       eventId: row.eventId,
       event: row.event,
@@ -82,7 +82,7 @@ export async function listDueDeliveries(
       attempts: row.attempts,
       attemptLog: row.attemptLog,
     }))
-  return { due, isHeld: rows.length > due.length }
+  return { due, isGated: rows.length > due.length }
 }
 
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'

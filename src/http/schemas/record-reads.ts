@@ -32,9 +32,9 @@ const FORMS = {
 }
 
 const filters = Object.fromEntries(
-  FILTER_ENTRIES.map(([name, { form, says }]) => {
+  FILTER_ENTRIES.map(([name, { form, description }]) => {
     const schema = form instanceof RegExp ? z.string().regex(form) : FORMS[form]
-    return [name, (says ? schema.describe(says) : schema).optional()]
+    return [name, (description ? schema.describe(description) : schema).optional()]
   }),
 ) as { [Name in FilterName]: z.ZodOptional<z.ZodString> }
 

@@ -58,7 +58,7 @@ export class DeliveryLoader {
   ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
     const limit = this.perLoad
     const about = { inHand, verifiedSize, limit }
-    const { due: stored, isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
+    const { due: stored, isGated: isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
     const named = stored
       .filter(({ seq }) => seq !== null)
       .map(({ seq, event }) => ({ seq: seq!, type: event }))

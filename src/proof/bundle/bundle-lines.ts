@@ -145,7 +145,7 @@ export function parseBundleHead(text: string): BundleHead {
   const head = parseJsonText(text, { depthMax: BUNDLE_FIRST_LINE_DEPTH_MAX })
   refuseFields(head, HEAD_FIELDS, 'bundle_syntax')
   const claims = head as unknown as BundleHead & { readonly completeness: Completeness }
-  const of = parseOf(claims.of)
+  const of = parseContents(claims.of)
   if (claims.completeness !== completenessOf(of))
     throw new ProofError(
       'bundle_syntax',
@@ -155,7 +155,7 @@ export function parseBundleHead(text: string): BundleHead {
   return { ledger, of, documents, keys: keys.map(parseKeyHint), checkpoint }
 }
 
-function parseOf(of: BundleContents): BundleContents {
+function parseContents(of: BundleContents): BundleContents {
   if ('selection' in of) {
     // Reports list the members in this order, whatever their order in the file.
     const members = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)

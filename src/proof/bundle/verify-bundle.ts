@@ -280,8 +280,8 @@ export class BundleVerifier {
 
   /** A policy with a path lies before the range. It is there only for a statement of the range. */
   #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
-    const policy = { leaf: toHex(leaf), says: statement.predicate as unknown as RegistrationPolicy }
-    this.#policies.set(policy.leaf, policy.says)
+    const policy = { leaf: toHex(leaf), content: statement.predicate as unknown as RegistrationPolicy }
+    this.#policies.set(policy.leaf, policy.content)
     if (path === null) this.#policyOfRange = policy.leaf
     else this.#unusedPolicies.set(policy.leaf, seq)
   }

@@ -17,7 +17,7 @@ type Statement = Pick<EntryStep, 'seq' | 'kind' | 'leaf' | 'atMs' | 'registered'
  */
 export class LedgerStatements {
   readonly #providers: ProofProviders
-  #policy: { readonly leaf: string; readonly says: RegistrationPolicy } | null = null
+  #policy: { readonly leaf: string; readonly content: RegistrationPolicy } | null = null
   #open: Statement | null = null
   #count = 0
 
@@ -46,7 +46,7 @@ export class LedgerStatements {
   }
 
   setPolicy(step: EntryStep, { predicate }: ParsedStatement): void {
-    this.#policy = { leaf: toHex(step.leaf), says: predicate as unknown as RegistrationPolicy }
+    this.#policy = { leaf: toHex(step.leaf), content: predicate as unknown as RegistrationPolicy }
   }
 
   /**
@@ -62,7 +62,7 @@ export class LedgerStatements {
         'policy_refused',
         `registered by the policy ${predicate['policy']}, not the newest`,
       )
-    verifyRegistration(registered, this.#policy.says, this.#providers)
+    verifyRegistration(registered, this.#policy.content, this.#providers)
   }
 
   /**

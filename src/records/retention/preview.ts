@@ -36,9 +36,9 @@ export async function previewRule(
     next = await readRetentionPage(readPool, ledgerId, { from: next, before }, (record) => {
       const { since, hasPayload, type } = record
       if (since === null || !hasPayload || !applies(rule, record)) return
-      const kept = retentionOf(rules, record)
-      if (kept?.days === null) return
-      if (!isOver(since, Math.max(rule.days, kept?.days ?? 0), nowMs)) return
+      const retention = retentionOf(rules, record)
+      if (retention?.days === null) return
+      if (!isOver(since, Math.max(rule.days, retention?.days ?? 0), nowMs)) return
       if (isHeld(holds, record)) {
         held++
         return

@@ -126,7 +126,7 @@ async function erasePage(
   deps: EraseDeps,
   caller: Caller,
   records: readonly PageRecord[],
-  said: ErasureReason,
+  erasure: ErasureReason,
 ): Promise<ErasedPage> {
   const wanted = records.flatMap((record) => record.documents.map((document) => ({ record, document })))
   const cases = await listCasesOn(
@@ -151,7 +151,7 @@ async function erasePage(
   const free = [...undecided].sort((a, b) => Number(isPayload(a)) - Number(isPayload(b)))
   for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
     const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
-    const outcomes = await Promise.allSettled(some.map((one) => eraseOne(deps, caller, one, said)))
+    const outcomes = await Promise.allSettled(some.map((one) => eraseOne(deps, caller, one, erasure)))
     for (const [i, outcome] of outcomes.entries()) {
       const one = some[i]!
       if (outcome.status === 'rejected') continue

@@ -274,17 +274,17 @@ export function chunksOf(
   const chunks: ChunkRow[] = []
   let keys = 0
   for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
-    const held = records.slice(start, start + CHUNK_RECORDS)
+    const ofChunk = records.slice(start, start + CHUNK_RECORDS)
     chunks.push({
       chunk: chunks.length,
       firstRecordId: recordIdAt(first, start),
-      count: held.length,
-      content: ownCopy(encodeChunk(held)),
+      count: ofChunk.length,
+      content: ownCopy(encodeChunk(ofChunk)),
       keys: ownCopies([
-        ...keysOfChunk(actor, held),
-        ...held.flatMap((_, place) => {
-          const subject = subjects[start + place]
-          return subject ? [chunkKey.subject(subject, place)] : []
+        ...keysOfChunk(actor, ofChunk),
+        ...ofChunk.flatMap((_, index) => {
+          const subject = subjects[start + index]
+          return subject ? [chunkKey.subject(subject, index)] : []
         }),
       ]),
     })

@@ -18,13 +18,13 @@ export type ArchiveStores = {
  * only if the name is free (`If-None-Match: *`). The AWS SDK repeats failed requests, up to ARCHIVE_ATTEMPTS_MAX
  * attempts.
  */
-export async function openS3Stores(place: S3Location): Promise<ArchiveStores> {
+export async function openS3Stores(location: S3Location): Promise<ArchiveStores> {
   // Loaded only for such an archive: the import takes half a second.
   const sdk = await import('@aws-sdk/client-s3')
   const client = new sdk.S3Client({
-    ...(place.endpoint !== null && { endpoint: place.endpoint }),
-    ...(place.region !== null && { region: place.region }),
-    forcePathStyle: place.pathStyle,
+    ...(location.endpoint !== null && { endpoint: location.endpoint }),
+    ...(location.region !== null && { region: location.region }),
+    forcePathStyle: location.pathStyle,
     maxAttempts: ARCHIVE_ATTEMPTS_MAX,
     requestHandler: {
       requestTimeout: ARCHIVE_REQUEST_MS_MAX,
@@ -39,7 +39,7 @@ export async function openS3Stores(place: S3Location): Promise<ArchiveStores> {
   })
   return {
     of: (ledger) =>
-      s3Store(sdk, client, { ...place, prefix: [place.prefix, ledger].filter(Boolean).join('/') }),
+      s3Store(sdk, client, { ...location, prefix: [location.prefix, ledger].filter(Boolean).join('/') }),
     close: () => client.destroy(),
   }
 }
