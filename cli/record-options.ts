@@ -33,7 +33,7 @@ export const RECORD_HELP = `  --parent RECORD        a record that this one foll
   --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
   --metadata JSON        free, not signed
   --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
-${OTHER_MEMBERS.map(([name, { says }]) => `${`  --${name} TEXT`.padEnd(24)} ${says}\n`).join('')}${WRITE_HELP}`
+${OTHER_MEMBERS.map(([name, { description }]) => `${`  --${name} TEXT`.padEnd(24)} ${description}\n`).join('')}${WRITE_HELP}`
 
 /** Option of commands about a record that a peer may have sent. */
 export const PEER_OPTIONS = { peer: { type: 'string' } } as const

@@ -32,11 +32,15 @@ export function pythonSources(openApi: OpenApi): Record<string, string> {
  */
 function memberTable(): string {
   const filters = new Set(FILTER_ENTRIES.map(([name]) => name))
-  const others = OTHER_MEMBERS.map(([name, { says }]) => ({ name, argument: snakeCase(name), says }))
+  const others = OTHER_MEMBERS.map(([name, { description }]) => ({
+    name,
+    argument: snakeCase(name),
+    description,
+  }))
   const typedDict = (name: string, about: string, fields: typeof others) =>
     `class ${name}(TypedDict, total=False):
     """${about}"""
-${fields.map(({ argument, says }) => `\n    ${argument}: str | None\n    """${says}"""\n`).join('')}`
+${fields.map(({ argument, description }) => `\n    ${argument}: str | None\n    """${description}"""\n`).join('')}`
   return `# Made by \`npm run docs\` from src/proof/statement/record-members.ts; not to be edited.
 
 from collections.abc import Mapping

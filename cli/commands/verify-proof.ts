@@ -3,7 +3,7 @@ import { PROOF_BYTES_MAX, RECORD_BYTES_MAX } from '../../src/proof/limits.ts'
 import { parseVerifierKey } from '../../src/proof/tree/checkpoint.ts'
 import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { readCheckpointFile } from '../../src/verify/checkpoint-file.ts'
-import { checkProof, formatProofReport, strictly } from '../../src/verify/proof.ts'
+import { applyStrictToProof, checkProof, formatProofReport } from '../../src/verify/proof.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { readBytes } from '../../src/verify/read-text.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
@@ -45,13 +45,13 @@ export async function verifyProofCommand(
     proof: await readBytes(values.proof, PROOF_BYTES_MAX),
     record: record === undefined ? null : await readBytes(record, RECORD_BYTES_MAX),
     consistency: consistency === undefined ? null : await readBytes(consistency, PROOF_BYTES_MAX),
-    keptCheckpoints: (await Promise.all(checkpoint.map(readCheckpointFile))).flat(),
+    storedCheckpoints: (await Promise.all(checkpoint.map(readCheckpointFile))).flat(),
     kids,
     noteKey,
     compromised,
     witnesses,
   })
-  const report = values.strict ? strictly(found, witnesses) : found
+  const report = values.strict ? applyStrictToProof(found, witnesses) : found
   for (const notice of report.notices) io.stderr.write(`tallystick: ${notice}\n`)
   io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatProofReport(report), io.stdout))
   return report.ok ? EXIT.ok : EXIT.refused

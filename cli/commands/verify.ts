@@ -10,7 +10,7 @@ import { exportFile } from '../../src/verify/export-file.ts'
 import { THREADS_MAX } from '../../src/verify/limits.ts'
 import { parseAgentKeys, parseCompromised, parseKid } from '../../src/verify/parse-kid.ts'
 import { readBytes } from '../../src/verify/read-text.ts'
-import { formatReport, strictly, type VerifyReport } from '../../src/verify/report.ts'
+import { applyStrict, formatReport, type VerifyReport } from '../../src/verify/report.ts'
 import { displayUrl, type LedgerSource, SourceError } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { parseCount } from '../arguments.ts'
@@ -191,7 +191,7 @@ async function verifyAny(values: Values, positionals: readonly string[], io: Io)
       ...(threads !== undefined && { threads }),
     })
     bar.close()
-    return await conclude(values.strict ? strictly(report) : report, values, io)
+    return await conclude(values.strict ? applyStrict(report) : report, values, io)
   } finally {
     bar.close()
   }
@@ -266,7 +266,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
   if (archive !== undefined) {
     const { openArchiveSource } = await import('../../src/verify/archive/archive-source.ts')
     return openArchiveSource({
-      place: archive,
+      location: archive,
       ledger: ledger ?? null,
       keyFile: values['archive-key'] ?? null,
       s3: environment.s3Settings(),

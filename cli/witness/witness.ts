@@ -1,5 +1,5 @@
 import { RateLimits } from '../../src/ledgers/rate-limits.ts'
-import { aloneText } from '../../src/proof/bytes.ts'
+import { ownText } from '../../src/proof/bytes.ts'
 import type { ProofProviders } from '../../src/proof/crypto.ts'
 import {
   isFork,
@@ -105,7 +105,7 @@ export class Witness {
     const nowMs = now()
     if (last?.text === note.text && Math.abs(nowMs - last.atMs) < WITNESS_COSIGN_AGAIN_MS)
       return { status: 200, body: last.line }
-    const text = aloneText(note.text)
+    const text = ownText(note.text)
     const seconds = Math.floor(nowMs / 1_000)
     const line = cosign(text, seconds, state.key.name, state.signer, providers.sha256)
     // The disk already has this tree, and anybody can send the newest checkpoint again.

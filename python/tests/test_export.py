@@ -12,7 +12,7 @@ from oracle import ROOT, ours, verdicts
 from tallystick.verify import Trust, open_lines, verify_export
 from tallystick.verify import export as exports
 from tallystick.verify.cli import main
-from tallystick.verify.limits import PORTION_BYTES
+from tallystick.verify.limits import RANGE_BYTES
 
 
 def large(count: int, size: int = 100) -> bytes:
@@ -32,7 +32,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_processes_say_the_same(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr('tallystick.verify.source.PORTION_BYTES', 100_000)
+    monkeypatch.setattr('tallystick.verify.source.RANGE_BYTES', 100_000)
     one, two = ours([str(file), '--processes', '1']), ours([str(file), '--processes', '2'])
     assert one == two
     assert one[0] == 0
@@ -57,7 +57,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
             verify_export(lines, Trust(processes=1))
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-    assert peaks[1] < peaks[0] + 4 * PORTION_BYTES
+    assert peaks[1] < peaks[0] + 4 * RANGE_BYTES
 
 
 def test_keys_checkpoints_and_strictness(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import {
   BundleVerifier,
 } from '../../src/proof/bundle/verify-bundle.ts'
 import { utf8Decode } from '../../src/proof/bytes.ts'
-import { type VerifiedLines, verifyTexts } from '../../src/proof/entry/verify-lines.ts'
+import { type VerifiedLines, verifyEachLine } from '../../src/proof/entry/verify-lines.ts'
 import { parseConsistencyProof } from '../../src/proof/offline/entry-proof.ts'
 import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
 import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
@@ -96,7 +96,7 @@ export async function checkBundle(
   const trust = {
     kids,
     noteKey,
-    keptCheckpoints: checkpoints,
+    storedCheckpoints: checkpoints,
     compromised,
     consistency: joined,
     witnesses,
@@ -153,7 +153,7 @@ function begin(line: Uint8Array, trust: Trust, engine: Engine): Reading {
   const findKey = makeFindKey(head.keys, engine.providers)
   const verify = (lines: Uint8Array) =>
     engine.run((providers) =>
-      verifyTexts(lines, (text) =>
+      verifyEachLine(lines, (text) =>
         verifyBundleLine(parseBundleLine(text, head.of), findKey, providers, head.documents),
       ),
     )

@@ -163,8 +163,8 @@ function begin(
 ): Verification {
   const { note } = given
   const verifier = new LedgerVerifier(engine.providers, {
-    keptCheckpoints: given.checkpoints,
-    keptReceipts: given.receipts,
+    storedCheckpoints: given.checkpoints,
+    storedReceipts: given.receipts,
     witnesses: given.witnesses,
     pinnedAgents: given.pinnedAgents,
     compromised: compromisedKeys(head.keys, given.known),

@@ -61,7 +61,7 @@ export async function proof(proof: Answer, options: ProofOptions = {}): Promise<
     const trust = {
       kids,
       noteKey,
-      keptCheckpoints: checkpoints,
+      storedCheckpoints: checkpoints,
       compromised,
       witnesses,
       consistency: joins,

@@ -40,7 +40,7 @@ export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
 
 // Cosignatures
 /** Newest cosignatures, of all witnesses, among which a checkpoint with enough of them is searched. */
-export const COSIGNATURES_LOOKED_AT_MAX = 1_000
+export const COSIGNATURES_READ_MAX = 1_000
 
 // Postgres
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
@@ -70,7 +70,7 @@ export const POOLER_PROBES = 8
  */
 export const HALF_OPEN_AFTER_MS = 2_000
 export const HALF_OPEN_GRACE_MS = 250
-export const HALF_OPEN_LOOK_EVERY_MS = 500
+export const HALF_OPEN_CHECK_EVERY_MS = 500
 /** Minimum time between two renewals, however many connections report that the database has moved. */
 export const POOLS_RENEWED_EVERY_MS = 1_000
 export const WRITE_CONNECTIONS_MAX = 3
@@ -183,15 +183,15 @@ export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
 
 // Retention and holds. migrations/functions/retention.sql has the same numbers and decides.
 /** Retention rules of a ledger; also its standing holds. */
-export const KEEPING_MAX = 1_024
+export const RETENTION_RULES_MAX = 1_024
 /** Records named by a ledger's standing holds. */
 export const HOLDS_RECORDS_MAX = 65_536
 export const HOLDS_NAMED_MAX = 20
 /** Entries and records in a page of retention. A page ends early, but not before its first entry. */
-export const KEPT_ENTRIES_PER_PAGE = 1_024
-export const KEPT_RECORDS_PER_PAGE = 2_048
+export const RETENTION_ENTRIES_PER_PAGE = 1_024
+export const RETENTION_RECORDS_PER_PAGE = 2_048
 /** Chunks of batches per query: at most 5 MiB each. */
-export const KEPT_CHUNKS_PER_QUERY = 8
+export const RETENTION_CHUNKS_PER_QUERY = 8
 /** After this time other workers take over the ledger of a killed worker. */
 export const RETENTION_CLAIM_SECONDS = 120
 /** Pause before a failed page is tried again, because somebody may have repaired the cause. */
@@ -203,7 +203,7 @@ export const RETENTION_SWEEP_EVERY_SECONDS = 6 * 3_600
 /** Time between two probes of a replica, also while it is unreachable or refused. */
 export const REPLICA_PROBE_EVERY_MS = 1_000
 /** Time to connect to a replica, and to check it. A replica that takes longer is considered unreachable. */
-export const REPLICA_LOOK_MS_MAX = 1_000
+export const REPLICA_CHECK_MS_MAX = 1_000
 /** Time that a read waits for one of the replica's connections before it goes to the primary. */
 export const REPLICA_WAIT_MS_MAX = 100
 /** A replica that lags further is not read (TALLYSTICK_REPLICA_LAG_MS_MAX). */
@@ -211,7 +211,7 @@ export const REPLICA_LAG_MS_DEFAULT = 10_000
 export const REPLICA_LAG_MS_MIN = 100
 export const REPLICA_LAG_MS_MAX = 3_600_000
 /** Number and spacing of stored positions of the primary's log. Together they bound the lag that can be measured. */
-export const PRIMARY_LOG_LOOKS_MAX = 36_000
+export const PRIMARY_LOG_SAMPLES_MAX = 36_000
 export const PRIMARY_LOG_SPACING_MS = 100
 /** A primary whose log stays behind for so long is a different primary. */
 export const PRIMARY_LOG_BACK_MS = 10_000

@@ -29,16 +29,16 @@ type Administered =
 export async function administer(
   deps: AdministerDeps,
   author: Author,
-  about: Administration,
+  claims: Administration,
 ): Promise<Administered> {
-  const build = (signer: Signer) => sealEntry(signer, author, about, deps.now())
+  const build = (signer: Signer) => sealEntry(signer, author, claims, deps.now())
   const written = await appendOne(deps, author, build).catch(translateConstraint)
   if (written.replayed) return { replayed: true, seq: written.seq }
   const { entry } = written.built
   return {
     replayed: false,
     recordedAt: new Date(entry.recordedAtMs).toISOString(),
-    entry: { seq: written.seq, kind: about.kind, leaf: toHex(entry.leaf), chain: written.chain },
+    entry: { seq: written.seq, kind: claims.kind, leaf: toHex(entry.leaf), chain: written.chain },
   }
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type pg from 'pg'
 import { Coalescer } from '../db/connect/coalescer.ts'
 import { findApiKeys } from '../db/ledgers/api-keys.ts'
-import { alone } from '../proof/bytes.ts'
+import { ownCopy } from '../proof/bytes.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import type { SignedLedger } from '../signing/signers.ts'
 import { findLedgerOfKey, type KeyMac } from './api-keys.ts'
@@ -23,12 +23,12 @@ import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 import { UnknownKeys } from './unknown-keys.ts'
 
-export type Caller = KnownCaller & {
+export type Caller = CachedCaller & {
   readonly authenticatedAtMs: number
   readonly written: NonNullable<SignedLedger['written']>
 }
 
-type KnownCaller = {
+type CachedCaller = {
   readonly ledger: string
   readonly ledgerId: Uuid
   readonly issuer: string
@@ -51,21 +51,21 @@ type KnownCaller = {
  * A key that was valid when it was found. The object changes in place, so that a request that has it sees later
  * changes.
  */
-export type KnownKey = { readonly caller: KnownCaller | null }
+export type KnownKey = { readonly caller: CachedCaller | null }
 
-type Known = {
+type CachedKey = {
   readonly hash: string
   readonly ledgerId: Uuid
   /** null: the key has ended since. */
-  caller: KnownCaller | null
+  caller: CachedCaller | null
   /** Time when the query that found `caller` began. */
   readAtMs: number
   /** Number of `forget` calls for its ledger. */
   forgotten: number
-  reading: Promise<KnownCaller | null> | null
+  reading: Promise<CachedCaller | null> | null
 }
 
-type Read = { readonly readAtMs: number; readonly caller: KnownCaller | null }
+type Read = { readonly readAtMs: number; readonly caller: CachedCaller | null }
 
 type CallerLog = { error(details: object, message: string): void }
 
@@ -81,12 +81,12 @@ export class CallerCache {
   readonly #now: () => number
   readonly #keyMac: KeyMac
   readonly #log: CallerLog
-  readonly #known = new KnownKeys<Known>(KEY_CACHE_KEYS_MAX)
+  readonly #known = new KnownKeys<CachedKey>(KEY_CACHE_KEYS_MAX)
   readonly #unknown = new UnknownKeys(UNKNOWN_KEYS_MAX)
   /** First look-ups that are under way. */
   readonly #lookUps = new Map<string, { readonly ledgerId: Uuid; readonly found: Promise<KnownKey | null> }>()
-  readonly #firstReads: Coalescer<Pick<Known, 'hash' | 'ledgerId'>, Read>
-  readonly #refreshes: Coalescer<Pick<Known, 'hash' | 'ledgerId'>, Read>
+  readonly #firstReads: Coalescer<Pick<CachedKey, 'hash' | 'ledgerId'>, Read>
+  readonly #refreshes: Coalescer<Pick<CachedKey, 'hash' | 'ledgerId'>, Read>
   #figures = { hits: 0, misses: 0 }
 
   constructor(deps: { readPool: pg.Pool; now: () => number; keyMac: KeyMac; log: CallerLog }) {
@@ -114,7 +114,7 @@ export class CallerCache {
     const digest = hash('sha256', apiKey, 'binary')
     const known = this.#known.get(digest)
     if (known) {
-      if (!this.#isBelieved(known)) return this.#refresh(known).then((caller) => (caller ? known : null))
+      if (!this.#isFresh(known)) return this.#refresh(known).then((caller) => (caller ? known : null))
       this.#figures.hits++
       return known
     }
@@ -129,9 +129,9 @@ export class CallerCache {
   }
 
   /** Returns the current caller of a key that was found before. null: the key has ended since. */
-  callerOf(key: KnownKey): KnownCaller | null | Promise<KnownCaller | null> {
-    const known = key as Known
-    return this.#isBelieved(known) ? known.caller : this.#refresh(known)
+  callerOf(key: KnownKey): CachedCaller | null | Promise<CachedCaller | null> {
+    const known = key as CachedKey
+    return this.#isFresh(known) ? known.caller : this.#refresh(known)
   }
 
   /**
@@ -158,7 +158,7 @@ export class CallerCache {
     return this.#figures
   }
 
-  #isBelieved(known: Known): boolean {
+  #isFresh(known: CachedKey): boolean {
     const ageMs = this.#now() - known.readAtMs
     if (ageMs >= KEY_CACHE_AGE_MS_MAX) return false
     // The next look-up reports a failure, because it waits for the database.
@@ -166,7 +166,7 @@ export class CallerCache {
     return true
   }
 
-  #refresh(known: Known): Promise<KnownCaller | null> {
+  #refresh(known: CachedKey): Promise<CachedCaller | null> {
     if (known.reading) return known.reading
     const reading = this.#readAnew(known).finally(() => {
       if (known.reading === reading) known.reading = null
@@ -175,7 +175,7 @@ export class CallerCache {
     return reading
   }
 
-  async #readAnew(known: Known): Promise<KnownCaller | null> {
+  async #readAnew(known: CachedKey): Promise<CachedCaller | null> {
     for (;;) {
       const { forgotten } = known
       const read = await this.#refreshes.find(known)
@@ -213,13 +213,13 @@ export class CallerCache {
       if (isWanted()) this.#unknown.set(digest, { ledgerId, readAtMs })
       return null
     }
-    const known: Known = { hash: digest, ledgerId, caller, readAtMs, forgotten: 0, reading: null }
+    const known: CachedKey = { hash: digest, ledgerId, caller, readAtMs, forgotten: 0, reading: null }
     if (isWanted()) this.#known.set(known)
     else known.readAtMs = Number.NEGATIVE_INFINITY
     return known
   }
 
-  async #read(keys: readonly Pick<Known, 'hash' | 'ledgerId'>[]): Promise<Read[]> {
+  async #read(keys: readonly Pick<CachedKey, 'hash' | 'ledgerId'>[]): Promise<Read[]> {
     this.#figures.misses += keys.length
     const readAtMs = this.#now()
     const secrets = keys.map(({ hash, ledgerId }) => ({ ledgerId, secretHash: Buffer.from(hash, 'binary') }))
@@ -232,7 +232,7 @@ export class CallerCache {
   #callerOfRow(
     { ledgerId, secretHash }: { readonly ledgerId: Uuid; readonly secretHash: Buffer },
     row: NonNullable<Awaited<ReturnType<typeof findApiKeys>>[number]>,
-  ): KnownCaller | null {
+  ): CachedCaller | null {
     const caller = {
       ledger: formatId('led', ledgerId),
       ledgerId,
@@ -247,7 +247,7 @@ export class CallerCache {
       keyLimit: row.keyLimit,
       ledgerLimit: row.ledgerLimit,
       otlp: row.otlp ?? OTLP_SETTINGS_DEFAULT,
-      subjectSalt: alone(row.subjectSalt),
+      subjectSalt: ownCopy(row.subjectSalt),
     }
     // Otherwise an attacker who can write to the table could make the server sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller

@@ -52,7 +52,7 @@ export async function createLedger(
   // Loaded anew: a ledger created with a key that was just retired could sign no more entries.
   const signer = await deps.signers.load()
   const definition = defineLedger(deps, signer, ledger, request.name)
-  const { made: key, about: keyCreated } = makeKey(deps.keyMac, {
+  const { made: key, claims: keyCreated } = makeKey(deps.keyMac, {
     ledger,
     ledgerId,
     keyId,

@@ -39,7 +39,7 @@ export async function createKey(
     ? await getActiveAgent(deps, caller, request.agentId)
     : await ensureAgent(deps, caller, request.name)
   const keyId = deps.entropy.uuidv7(deps.now())
-  const { made, about } = makeKey(deps.keyMac, {
+  const { made, claims } = makeKey(deps.keyMac, {
     ledger: caller.ledger,
     ledgerId: caller.ledgerId,
     keyId,
@@ -49,7 +49,7 @@ export async function createKey(
     scopes: request.scopes,
     expiresAtMs,
   })
-  const done = await administer(deps, caller, { ...about, idempotency: request.idempotency })
+  const done = await administer(deps, caller, { ...claims, idempotency: request.idempotency })
   if (!done.replayed) return { key: await getKey(deps, caller, keyId), secret: made.key }
   const first = await findSubject(deps.readPool, caller.ledgerId, done.seq)
   return { key: await getKey(deps, caller, first!), secret: null }
@@ -73,18 +73,18 @@ export async function rotateKey(
   const nowMs = deps.now()
   const keyEndMs = row.expiresAt?.getTime() ?? null
   requireEnd(caller, keyEndMs)
-  const kept = row.secrets
+  const previous = row.secrets
     .map(({ secretHash, expiresAtMs }) => ({ secretHash, endMs: earliest(expiresAtMs, nowMs + overlapMs) }))
     .filter(({ endMs }) => endMs > nowMs)
-  if (kept.length >= KEY_SECRETS_MAX) {
+  if (previous.length >= KEY_SECRETS_MAX) {
     throw new ApiError(
       'state_conflict',
-      `the key has ${kept.length} secrets that have not ended: wait, or rotate with an overlap of 0`,
+      `the key has ${previous.length} secrets that have not ended: wait, or rotate with an overlap of 0`,
     )
   }
   const secret = makeApiKey(caller.ledgerId)
   const secrets = [
-    ...kept.map(({ secretHash, endMs }) => signSecret(deps, caller, row, secretHash, endMs)),
+    ...previous.map(({ secretHash, endMs }) => signSecret(deps, caller, row, secretHash, endMs)),
     signSecret(deps, caller, row, hashKey(secret), keyEndMs),
   ]
   if (!(await replaceKeySecrets(deps.readPool, caller.ledgerId, keyId, row.secrets, secrets))) {

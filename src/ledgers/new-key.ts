@@ -27,7 +27,7 @@ export function makeKey(
     readonly scopes: readonly Scope[]
     readonly expiresAtMs: number | null
   },
-): { readonly made: NewKey; readonly about: Administration } {
+): { readonly made: NewKey; readonly claims: Administration } {
   const key = formatId('key', of.keyId)
   const scopes = [...new Set(of.scopes)].sort()
   const expiresAt = of.expiresAtMs === null ? null : new Date(of.expiresAtMs).toISOString()
@@ -43,7 +43,7 @@ export function makeKey(
   })
   return {
     made: { id: key, key: secret, name: of.name, agent: of.agent, scopes, expiresAt },
-    about: {
+    claims: {
       ...aboutKey('key-created', of.keyId, { agent: of.agent, scopes, expiresAt }),
       detail: {
         agentId: of.agentId,

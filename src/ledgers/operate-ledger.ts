@@ -38,7 +38,7 @@ export async function reissueKey(
 ): Promise<NewKey> {
   const author = await systemAuthor(deps, ledgerId)
   const { agentId } = await ensureAgent(deps, author, request.agentName)
-  const { made, about } = makeKey(deps.keyMac, {
+  const { made, claims } = makeKey(deps.keyMac, {
     ledger: author.ledger,
     ledgerId,
     keyId: deps.entropy.uuidv7(deps.now()),
@@ -48,7 +48,7 @@ export async function reissueKey(
     scopes: SCOPES,
     expiresAtMs: null,
   })
-  await administer(deps, author, about)
+  await administer(deps, author, claims)
   return made
 }
 

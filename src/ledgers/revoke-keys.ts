@@ -94,7 +94,7 @@ async function append(
     scopes: row.scopes,
     expiresAt: row.expiresAt?.toISOString() ?? null,
   }
-  const about = aboutKey('key-revoked', row.keyId, granted)
-  const { replayed } = await administer(deps, caller, { ...about, detail: {}, idempotency })
+  const claims = aboutKey('key-revoked', row.keyId, granted)
+  const { replayed } = await administer(deps, caller, { ...claims, detail: {}, idempotency })
   return replayed
 }

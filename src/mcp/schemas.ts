@@ -79,7 +79,7 @@ export const filters = {
 }
 
 /** Optional members of a record to write (src/proof/statement/record-members.ts). */
-export const others = mapOthers(({ says }) => z.string().max(256).describe(says).optional())
+export const others = mapOthers(({ description }) => z.string().max(256).describe(description).optional())
 
 export const record = z
   .looseObject({

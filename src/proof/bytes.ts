@@ -52,12 +52,12 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
  * view of a shared 64 KiB pool (Buffer.poolSize) and keep the whole pool alive. One cache grew by 14 MiB a minute
  * because of that, up to a hundred times its limit.
  */
-export function alone(bytes: Uint8Array): Uint8Array {
+export function ownCopy(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 
 /** Returns copies of arrays that are stored together, in one buffer of their own. */
-export function aloneTogether(parts: readonly Uint8Array[]): Uint8Array[] {
+export function ownCopies(parts: readonly Uint8Array[]): Uint8Array[] {
   const joined = concat(parts)
   let at = 0
   return parts.map(({ length }) => {
@@ -70,7 +70,7 @@ export function aloneTogether(parts: readonly Uint8Array[]): Uint8Array[] {
  * Returns a copy of `text` that owns its memory. A substring of 13 characters or more (`slice`, `split`, a regular
  * expression's group) keeps the whole string alive. Lone surrogates become U+FFFD.
  */
-export function aloneText(text: string): string {
+export function ownText(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 

@@ -51,13 +51,13 @@ export function formatIdBytes(prefix: IdPrefix, uuid: Uint8Array): string {
   if (uuid.length !== ID_BYTES) throw new ProofError('bad_id', `a uuid of ${uuid.length} bytes`)
   let text = `${prefix}_`
   let bits = 0
-  let held = 2 // 26 digits have 130 bits: two zero bits stand before the first byte
+  let pendingBits = 2 // 26 digits have 130 bits: two zero bits stand before the first byte
   for (let i = 0; i < ID_BYTES; i++) {
     bits = ((bits << 8) | uuid[i]!) & 0xfff
-    held += 8
-    while (held >= 5) {
-      held -= 5
-      text += DIGITS[(bits >> held) & 31]
+    pendingBits += 8
+    while (pendingBits >= 5) {
+      pendingBits -= 5
+      text += DIGITS[(bits >> pendingBits) & 31]
     }
   }
   return text
@@ -69,14 +69,14 @@ export function parseIdBytes(prefix: IdPrefix, text: string): Uint8Array {
     throw new ProofError('bad_id', `not an id with prefix ${prefix}: ${text.slice(0, 64)}`)
   const uuid = new Uint8Array(ID_BYTES)
   let bits = 0
-  let held = -2
+  let pendingBits = -2
   let out = 0
   for (let i = prefix.length + 1; i < text.length; i++) {
     bits = ((bits << 5) | VALUE_OF_DIGIT[text.charCodeAt(i)]!) & 0xfff
-    held += 5
-    if (held >= 8) {
-      held -= 8
-      uuid[out++] = bits >> held
+    pendingBits += 5
+    if (pendingBits >= 8) {
+      pendingBits -= 8
+      uuid[out++] = bits >> pendingBits
     }
   }
   return uuid

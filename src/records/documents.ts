@@ -19,7 +19,7 @@ export type SaltedDocument = {
 type Members = Record<string, unknown>
 
 /** A document that a thread has salted and digested. `value` parses its text when needed. */
-export class ReadDocument implements SaltedDocument {
+export class SaltedText implements SaltedDocument {
   readonly canonical: string
   readonly salt: Uint8Array
   readonly digest: Uint8Array
@@ -55,7 +55,7 @@ export function saltPayload(
   entropy: Entropy,
   { payload, salt }: { readonly payload: unknown; readonly salt?: string | undefined },
 ): SaltedDocument & { readonly value: unknown } {
-  if (payload instanceof ReadDocument) return payload
+  if (payload instanceof SaltedText) return payload
   return { ...saltDocument(entropy, payload, salt), value: payload }
 }
 

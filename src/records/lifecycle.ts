@@ -4,7 +4,7 @@ import type { Uuid } from '../proof/ids.ts'
 import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../proof/statement/kinds.ts'
 
 /** State that decides which steps a gated record may take next. */
-export type Standing = {
+export type LifecycleState = {
   readonly state: string
   readonly version: number
   readonly gate: 'principal' | 'auto'
@@ -13,21 +13,21 @@ export type Standing = {
 }
 
 /** Returns the kinds of entries that may come next, in the order of the lifecycle, for `nextEvents`. */
-export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: Standing): EntryKind[] {
+export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: LifecycleState): EntryKind[] {
   const kinds = new Set(LIFECYCLE.filter(({ from }) => from === state).map(({ kind }) => kind))
   if (revisionsLeft === 0 || gate === 'auto') kinds.delete('revision-requested')
   if (!hasDeadline) kinds.delete('record-expired')
   return [...kinds]
 }
 
-type StandingColumns = Pick<GatedColumns, 'gate' | 'maxRevisions' | 'revisions' | 'deadline'>
+type LifecycleColumns = Pick<GatedColumns, 'gate' | 'maxRevisions' | 'revisions' | 'deadline'>
 
 /** Columns that decide a record's state. */
-type StandingRow = Pick<RecordRowRead, 'state' | 'version'> &
-  (StandingColumns | { readonly [Name in keyof StandingColumns]: null })
+type LifecycleRow = Pick<RecordRowRead, 'state' | 'version'> &
+  (LifecycleColumns | { readonly [Name in keyof LifecycleColumns]: null })
 
 /** Returns null for a record that is not gated. */
-export function standingOf(row: StandingRow): Standing | null {
+export function lifecycleStateOf(row: LifecycleRow): LifecycleState | null {
   if (row.gate === null) return null
   return {
     state: row.state,
@@ -49,7 +49,7 @@ export function waitsForWorker({
   return state === 'SUBMITTED' || (gate === 'auto' && (state === 'VERIFIED' || state === 'DISCREPANT'))
 }
 
-type Wanted = {
+type StepAttempt = {
   readonly kind: StepKind
   readonly partyId: Uuid
   /** Agent whose key is used. Differs from the party if it acts for the party. */
@@ -62,20 +62,20 @@ type Wanted = {
  * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, in this order. The database's clock decides
  * whether the deadline has passed.
  */
-export function refuseStep(row: RecordRowRead, wanted: Wanted): asserts row is GatedRecordRow {
-  const standing = standingOf(row)
-  if (standing && row.gate !== null) refuseParty(row, wanted)
-  refuseMove(row, standing, wanted)
+export function refuseStep(row: RecordRowRead, wanted: StepAttempt): asserts row is GatedRecordRow {
+  const lifecycle = lifecycleStateOf(row)
+  if (lifecycle && row.gate !== null) refuseParty(row, wanted)
+  refuseMove(row, lifecycle, wanted)
 }
 
 /**
- * Checks a step like refuseStep, for a record of any ledger, without its party. `standing` null: the record is not
+ * Checks a step like refuseStep, for a record of any ledger, without its party. `lifecycle` null: the record is not
  * gated.
  */
 export function refuseMove(
   { state, version }: Pick<RecordRowRead, 'state' | 'version'>,
-  standing: Standing | null,
-  { kind, ifVersions }: Pick<Wanted, 'kind' | 'ifVersions'>,
+  lifecycle: LifecycleState | null,
+  { kind, ifVersions }: Pick<StepAttempt, 'kind' | 'ifVersions'>,
 ): void {
   if (ifVersions?.includes(version) === false) {
     throw new ApiError(
@@ -86,7 +86,7 @@ export function refuseMove(
       },
     )
   }
-  const next = standing ? nextEvents(standing) : []
+  const next = lifecycle ? nextEvents(lifecycle) : []
   if (next.includes(kind)) return
   // A completion that waits for the worker may be judged a moment later.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
@@ -99,8 +99,8 @@ export function refuseMove(
 /** Returns the error for a step that the database's clock refused, with the current state. */
 export function deadlineError(row: RecordRowRead): ApiError {
   const { state, version } = row
-  const standing = standingOf(row)
-  const next = standing ? nextEvents(standing) : []
+  const lifecycle = lifecycleStateOf(row)
+  const next = lifecycle ? nextEvents(lifecycle) : []
   const late: readonly EntryKind[] = ['record-activated', 'completion-submitted']
   const when = row.deadline?.toISOString()
   return new ApiError('deadline_passed', `nothing was written: the deadline of the record was ${when}`, {
@@ -111,10 +111,10 @@ export function deadlineError(row: RecordRowRead): ApiError {
 /** Returns the error for a refused step that the current record would allow: others took steps in between. */
 export function overtakenError(row: RecordRowRead): ApiError {
   const { state, version } = row
-  const standing = standingOf(row)
+  const lifecycle = lifecycleStateOf(row)
   return new ApiError('state_conflict', 'other requests changed the record at the same time', {
     retryable: true,
-    members: { state, version, nextEvents: standing ? nextEvents(standing) : [] },
+    members: { state, version, nextEvents: lifecycle ? nextEvents(lifecycle) : [] },
   })
 }
 
@@ -134,7 +134,7 @@ const WHOSE = {
  */
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 
-function refuseParty(row: GatedRecordRow, { kind, partyId: party, actorId }: Wanted): void {
+function refuseParty(row: GatedRecordRow, { kind, partyId: party, actorId }: StepAttempt): void {
   const role = kind === 'verdict-rendered' && row.gate === 'auto' ? 'worker' : STEP_PARTIES[kind]
   const isEntitled =
     (role === 'principal' && party === row.principalId) ||

@@ -23,7 +23,7 @@ export const PARENT_CHUNKS_MAX = 128
 export const BATCH_KEYS_MAX = 8_192
 
 // Streams
-export const STREAM_PIECE_CHARS = 64 * 1024
+export const STREAM_STRING_CHARS = 64 * 1024
 
 // Erasure
 /** Documents that an erasure lists: three a round, and the routes allow 101 rounds of a record. */

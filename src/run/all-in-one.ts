@@ -93,7 +93,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   const masterKey = makeMasterKeys(secrets.masterKey, given.previousMasterKey)
   const owner = new Database(ownerUrl, given.ownerUrl === null ? undefined : given.database)
   const { names, passwords, byRdsIam } = logins
-  await migrate({ ownerUrl: owner, masterKey, logins: names, passwords, byRdsIam, tell })
+  await migrate({ ownerUrl: owner, masterKey, logins: names, passwords, byRdsIam, notify: tell })
   stop.throwIfRequested()
 
   const { apiUrl, workerUrl } = logins

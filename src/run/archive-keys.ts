@@ -2,14 +2,14 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type pg from 'pg'
 import { makeDirectory } from '../../sdk/node/make-directory.ts'
-import { type ArchiveKeyPlace, listArchiveKeys, listUnarchivedErasures } from '../db/chain/archives.ts'
+import { type ArchiveKeyPosition, listArchiveKeys, listUnarchivedErasures } from '../db/chain/archives.ts'
 import { withOwner } from '../db/connect/client.ts'
 import { isOfItem } from '../db/records/pending-erasures.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
 import { ARCHIVE_PIECE_ENTRIES_MAX } from '../proof/limits.ts'
 import { indexOfRecordId } from '../proof/statement/batch-ids.ts'
 import { archiveKeyContext } from '../signing/archive-keys.ts'
-import { DocumentKeys, documentPlace } from '../signing/document-keys.ts'
+import { DocumentKeys, documentPosition } from '../signing/document-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { type ArchiveKeys, formatArchiveKeys, parseArchiveKeys } from '../verify/archive/key-file.ts'
 import { readConfig } from './config.ts'
@@ -73,7 +73,7 @@ type Piece = { readonly from: number; readonly packed: Buffer }
 
 /** Yields one ledger after another, each with all its pieces. */
 async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: Uuid | null) {
-  let after: ArchiveKeyPlace | null = null
+  let after: ArchiveKeyPosition | null = null
   let ledger = null as { id: Uuid; pieces: Piece[] } | null
   for (;;) {
     const rows = await listArchiveKeys(client, ledgerId, after, ARCHIVE_KEYS_PER_QUERY)
@@ -124,7 +124,7 @@ function keepUnarchived(
     const found = pieces
       .filter(({ from }) => from <= documentSeq && documentSeq < from + ARCHIVE_PIECE_ENTRIES_MAX)
       .map((piece) =>
-        keysOf(piece).adopt(documentPlace(documentSeq - piece.from, item), before?.pieces.get(piece.from)),
+        keysOf(piece).adopt(documentPosition(documentSeq - piece.from, item), before?.pieces.get(piece.from)),
       )
     if (!found.includes(true)) lost++
   }

@@ -20,7 +20,7 @@ import { formatId, type Uuid } from '../proof/ids.ts'
 import { RETENTION_DAYS_MAX, TEXT_BYTES_MAX } from '../proof/limits.ts'
 import { isHttpUrl, isOrigin, isPlainText } from '../proof/names.ts'
 import { type ServerVariable, warnOfUnknown } from '../variables.ts'
-import { type ArchivePlace, parseArchivePlace, type S3Settings } from '../verify/archive/settings.ts'
+import { type ArchiveLocation, parseArchiveLocation, type S3Settings } from '../verify/archive/settings.ts'
 import { readKeyFiles } from './key-files.ts'
 import {
   DRAIN_SECONDS_DEFAULT,
@@ -183,7 +183,7 @@ const environment = z.object({
  * so old.
  */
 type ArchiveSetting = {
-  readonly place: ArchivePlace
+  readonly place: ArchiveLocation
   readonly policy: { readonly entries: number; readonly seconds: number }
   /** null: all content stays in Postgres. */
   readonly keepDays: number | null
@@ -335,7 +335,7 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
         `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${keepDays}): content would leave Postgres ` +
           'when its lock in the archive has ended. Lock for as long as you need the content',
       )
-    const place = parseArchivePlace(values.TALLYSTICK_ARCHIVE, s3Of(values))
+    const place = parseArchiveLocation(values.TALLYSTICK_ARCHIVE, s3Of(values))
     const policy = {
       entries: values.TALLYSTICK_ARCHIVE_SEAL_ENTRIES,
       seconds: values.TALLYSTICK_ARCHIVE_SEAL_SECONDS,

@@ -22,7 +22,7 @@ export const main = runsToEnd(
       logins: logins.names,
       passwords: logins.passwords,
       byRdsIam: logins.byRdsIam,
-      tell: (line) => console.log(line),
+      notify: (line) => console.log(line),
     })
     console.log(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`)
     if (logins.file) {

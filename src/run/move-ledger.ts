@@ -9,11 +9,11 @@ import {
   deleteLedger,
   digestRows,
   isKeyRetired,
+  type LedgerState,
   listTenantTables,
   lockMoves,
-  readKind,
-  readStanding,
-  type Standing,
+  readCompatibility,
+  readLedgerState,
   setClosed,
   shareServerKeys,
   waitForWriters,
@@ -158,9 +158,12 @@ async function finish(move: Move): Promise<void> {
  * Throws if the target has more entries than the source, after opening the target again, whoever closed it. A killed
  * undo may have closed it before this check.
  */
-async function refuseGrown({ ledger, ledgerId, target }: Move, here: NonNullable<Standing>): Promise<void> {
+async function refuseGrown(
+  { ledger, ledgerId, target }: Move,
+  here: NonNullable<LedgerState>,
+): Promise<void> {
   await waitForWriters(target)
-  const { size } = (await readStanding(target, ledgerId))!
+  const { size } = (await readLedgerState(target, ledgerId))!
   if (size <= here.size) return
   await setClosed(target, ledgerId, ['moving'], null)
   throw new Error(`${ledger} has ${size - here.size} more entries at the target: move it back instead`)
@@ -197,8 +200,8 @@ const shareKeys: Work = async (source, target) => {
   console.log('the target has the keys of the source: start its servers and workers anew')
 }
 
-async function readBoth({ ledgerId, source, target }: Move): Promise<[Standing, Standing]> {
-  return [await readStanding(source, ledgerId), await readStanding(target, ledgerId)]
+async function readBoth({ ledgerId, source, target }: Move): Promise<[LedgerState, LedgerState]> {
+  return [await readLedgerState(source, ledgerId), await readLedgerState(target, ledgerId)]
 }
 
 /**
@@ -213,7 +216,7 @@ async function refuseOther(
 ): Promise<void> {
   const masterKey = getMasterKey(config, 'the one of both deployments')
   for (const client of [source, target]) await getNoteKeySecret(client, masterKey)
-  const [here, there] = [await readKind(source), await readKind(target)]
+  const [here, there] = [await readCompatibility(source), await readCompatibility(target)]
   if (here.schema !== there.schema)
     throw new Error('the databases have different schemas: migrate both first')
   if (here.noteKid !== there.noteKid && !mayDiffer)

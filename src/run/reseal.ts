@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { listAuditCursors } from '../db/audit/audit-cursors.ts'
-import { type ArchiveKeyPlace, type ArchiveKeyRow, listArchiveKeys } from '../db/chain/archives.ts'
-import { addMacKeys, keepMacKeys } from '../db/connect/mac-keys.ts'
+import { type ArchiveKeyPosition, type ArchiveKeyRow, listArchiveKeys } from '../db/chain/archives.ts'
+import { addMacKeys, removeOtherMacKeys } from '../db/connect/mac-keys.ts'
 import { withTransaction } from '../db/connect/transaction.ts'
 import { RESEALED_PER_QUERY } from '../db/limits.ts'
 import { listPeerKeyMacs, type PeerKeyMac, replacePeerKeyMacs } from '../db/peers/peer-key-macs.ts'
@@ -89,7 +89,7 @@ export async function resealSecrets(
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
       // All processes use the new key by now, so sessions proven with the previous key may end.
-      await keepMacKeys(client, keys.to.databaseKeys())
+      await removeOtherMacKeys(client, keys.to.databaseKeys())
     }
     return done
   })
@@ -134,7 +134,7 @@ function resealWebhookSecrets(client: pg.ClientBase, { from, to }: Keys): Promis
 }
 
 function resealArchiveKeys(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
-  return eachPage<ArchiveKeyRow & ArchiveKeyPlace>(client, {
+  return eachPage<ArchiveKeyRow & ArchiveKeyPosition>(client, {
     list: (after) => listArchiveKeys(client, null, after, RESEALED_PER_QUERY),
     renew: ({ ledgerId, fromSeq, sealed }) => {
       const context = archiveKeyContext(ledgerId, fromSeq)

@@ -3,7 +3,7 @@ import { type MacKey, makeRowMac, type RowMac } from './row-mac.ts'
 import { toHex } from './text-of-bytes.ts'
 
 /** How far a ledger's entries were verified as they were appended, and what the next entry must continue. */
-export type CursorPlace = {
+export type CursorPosition = {
   readonly nextSeq: number
   readonly chain: Uint8Array
   readonly envelopeKid: Uint8Array
@@ -15,7 +15,7 @@ export type CursorPlace = {
  * Authenticates the audit follower's cursors. Money moves only below them, and the worker's database login can write
  * their rows. An older row of the same ledger has a valid MAC too, but only makes entries be verified twice.
  */
-export type CursorMac = RowMac<CursorPlace & { readonly ledgerId: Uuid }>
+export type CursorMac = RowMac<CursorPosition & { readonly ledgerId: Uuid }>
 
 export function makeCursorMac(masterKey: MacKey): CursorMac {
   return makeRowMac(masterKey, 'audit cursor', ({ ledgerId, nextSeq, chain, envelopeKid, agentKeys }) =>

@@ -17,7 +17,7 @@ const NODE_BYTES = 1 + 4 + DOCUMENT_KEY_BYTES
 type Node = { readonly depth: number; readonly first: number; readonly secret: Uint8Array }
 
 /** Returns a document's position in its piece. Throws RangeError if no piece has such a position. */
-export function documentPlace(entryOffset: number, item: number): number {
+export function documentPosition(entryOffset: number, item: number): number {
   if (
     entryOffset < 0 ||
     entryOffset >= ARCHIVE_PIECE_ENTRIES_MAX ||
@@ -54,7 +54,7 @@ export class DocumentKeys {
       const node = bytes.subarray(i * NODE_BYTES, (i + 1) * NODE_BYTES)
       return { depth: node[0]!, first: node.readUInt32BE(1), secret: node.subarray(5) }
     })
-    if (nodes.some(({ depth, first }) => depth > KEY_TREE_DEPTH || first % placesBelow(depth) !== 0))
+    if (nodes.some(({ depth, first }) => depth > KEY_TREE_DEPTH || first % positionsBelow(depth) !== 0))
       throw new RangeError('a secret stands where the tree has none')
     return new DocumentKeys(nodes)
   }
@@ -71,51 +71,51 @@ export class DocumentKeys {
   }
 
   /** Returns a document's key, or null if it was destroyed. */
-  find(place: number): Uint8Array | null {
-    while (this.#way.length > 0 && !holds(this.#way.at(-1)!, place)) this.#way.pop()
-    let node = this.#way.at(-1) ?? this.#nodes.find((one) => holds(one, place))
+  find(position: number): Uint8Array | null {
+    while (this.#way.length > 0 && !holds(this.#way.at(-1)!, position)) this.#way.pop()
+    let node = this.#way.at(-1) ?? this.#nodes.find((one) => holds(one, position))
     if (!node) return null
     if (this.#way.length === 0) this.#way.push(node)
     while (node.depth < KEY_TREE_DEPTH) {
-      node = childTowards(node, place)
+      node = childTowards(node, position)
       this.#way.push(node)
     }
     return node.secret
   }
 
   /** Takes one key from `other` if it was destroyed here. Returns false if the key is missing afterwards. */
-  adopt(place: number, other: DocumentKeys | undefined): boolean {
-    if (this.find(place) !== null) return true
-    const secret = other?.find(place)
+  adopt(position: number, other: DocumentKeys | undefined): boolean {
+    if (this.find(position) !== null) return true
+    const secret = other?.find(position)
     if (!secret) return false
-    this.#nodes = [...this.#nodes, { depth: KEY_TREE_DEPTH, first: place, secret }]
+    this.#nodes = [...this.#nodes, { depth: KEY_TREE_DEPTH, first: position, secret }]
     this.#way = []
     return true
   }
 
   /** Destroys a key. Returns false if it was destroyed before. */
-  destroy(place: number): boolean {
-    const at = this.#nodes.findIndex((node) => holds(node, place))
+  destroy(position: number): boolean {
+    const at = this.#nodes.findIndex((node) => holds(node, position))
     if (at < 0) return false
-    const beside: Node[] = []
-    for (let node = this.#nodes[at]!; node.depth < KEY_TREE_DEPTH; node = childTowards(node, place))
-      beside.push(childTowards(node, place ^ (placesBelow(node.depth) / 2)))
-    this.#nodes = this.#nodes.toSpliced(at, 1, ...beside)
+    const siblings: Node[] = []
+    for (let node = this.#nodes[at]!; node.depth < KEY_TREE_DEPTH; node = childTowards(node, position))
+      siblings.push(childTowards(node, position ^ (positionsBelow(node.depth) / 2)))
+    this.#nodes = this.#nodes.toSpliced(at, 1, ...siblings)
     this.#way = []
     return true
   }
 }
 
-const placesBelow = (depth: number) => 2 ** (KEY_TREE_DEPTH - depth)
+const positionsBelow = (depth: number) => 2 ** (KEY_TREE_DEPTH - depth)
 
-function holds({ depth, first }: Node, place: number): boolean {
-  return place >= first && place < first + placesBelow(depth)
+function holds({ depth, first }: Node, position: number): boolean {
+  return position >= first && position < first + positionsBelow(depth)
 }
 
 /** Derives a child: HMAC-SHA256 of one byte under the parent's secret, 0 for the left child and 1 for the right. */
-function childTowards({ depth, first, secret }: Node, place: number): Node {
-  const half = placesBelow(depth) / 2
-  const side = place >= first + half ? 1 : 0
+function childTowards({ depth, first, secret }: Node, position: number): Node {
+  const half = positionsBelow(depth) / 2
+  const side = position >= first + half ? 1 : 0
   return { depth: depth + 1, first: first + side * half, secret: hmacOfByte(secret, side) }
 }
 

@@ -1,4 +1,4 @@
-import { alone, toHex } from '../proof/bytes.ts'
+import { ownCopy, toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { type ParsedStatement, parseStatement } from '../proof/statement/statement.ts'
 import { leafHash } from '../proof/tree/merkle.ts'
@@ -9,7 +9,7 @@ import { nativeProviders } from './native.ts'
  * `statement`: null if the envelope was not parsed yet. `isSigned`: whether a key of the deployment was verified to
  * have signed these bytes.
  */
-type Known = {
+type KnownStatement = {
   readonly envelope: Uint8Array
   readonly statement: ParsedStatement | null
   readonly isSigned: boolean
@@ -27,7 +27,7 @@ type Known = {
  * The oldest knowledge is dropped first, because the steps of a record follow each other closely.
  */
 export class KnownStatements {
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, KnownStatement>()
   #bytes = 0
 
   /**
@@ -73,9 +73,9 @@ export class KnownStatements {
     return statement
   }
 
-  #set(leaf: string, known: Known): void {
+  #set(leaf: string, known: KnownStatement): void {
     const before = this.#known.get(leaf)
-    const envelope = before?.envelope ?? alone(known.envelope)
+    const envelope = before?.envelope ?? ownCopy(known.envelope)
     if (!before) this.#bytes += envelope.length
     this.#known.set(leaf, { ...known, envelope })
     for (const [oldest, { envelope }] of this.#known) {

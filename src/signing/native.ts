@@ -1,5 +1,5 @@
 import sodium from 'sodium-native'
-import { alone } from '../proof/bytes.ts'
+import { ownCopy } from '../proof/bytes.ts'
 import { type Sha256, SIGNATURE_BYTES, type Signer, type VerifySignature } from '../proof/crypto.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
 import { verifyEs256 } from './es256.ts'
@@ -31,7 +31,7 @@ export function makeEd25519Signer(
   sodium.crypto_sign_seed_keypair(raw, secret, Buffer.from(seed))
   const key = parsePublicKey('EdDSA', spkiOf('EdDSA', raw))
   return {
-    kid: alone(keyThumbprint(sha256, key)),
+    kid: ownCopy(keyThumbprint(sha256, key)),
     key,
     sign: (message) => {
       const signature = Buffer.allocUnsafe(SIGNATURE_BYTES)

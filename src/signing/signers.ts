@@ -72,16 +72,16 @@ export class Signers {
       if (nowMs - atMs < MOVED_MS_MAX) break
       this.#moved.delete(other)
     }
-    const looked = this.#moved.get(ledgerId)
-    if (!looked) return this.#look(ledgerId)
-    return looked.signer.then((signer) => {
+    const known = this.#moved.get(ledgerId)
+    if (!known) return this.#readSigner(ledgerId)
+    return known.signer.then((signer) => {
       if (signer.kid !== staleKid) return signer
       const newer = this.#moved.get(ledgerId)
-      return newer && newer !== looked ? newer.signer : this.#look(ledgerId)
+      return newer && newer !== known ? newer.signer : this.#readSigner(ledgerId)
     })
   }
 
-  #look(ledgerId: Uuid): Promise<Signer> {
+  #readSigner(ledgerId: Uuid): Promise<Signer> {
     const signer = this.#deps.findEnvelopeKid(ledgerId).then((kid) => {
       if (kid === null) throw new Error('there is no such ledger')
       return this.#signers.get(kid) ?? this.#loadUntilKnown(kid)

@@ -16,8 +16,8 @@ import { listStrayTables } from '../db/evidence/stray-tables.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
-import type { PeeringStanding } from '../proof/ledger/peers.ts'
-import { verifyHead, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
+import type { PeeringState } from '../proof/ledger/peers.ts'
+import { verifyLedgerRow, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
 import { LedgerReader } from './ledger-reader.ts'
 import { translated, translatedRows } from './postgres-errors.ts'
 import { loadProviders } from './providers.ts'
@@ -82,11 +82,11 @@ async function openLedger(
     total: row.size ?? 0,
     isSmall: await isSmall(client, ledgerId, row.size ?? 0),
     notices,
-    portions: () => translatedRows(name, reader.portions()),
+    ranges: () => translatedRows(name, reader.ranges()),
     hasRows: true,
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
-      gated: reader.standings.compare,
+      gated: reader.gatedStates.compare,
       remote: reader.peerStandings.compareRemote,
       offer: reader.peerStandings.compareOffer,
       erasure: (atMs, isStored) => {
@@ -95,7 +95,7 @@ async function openLedger(
       appended: (step, frontier) => tree.leaf(step.leaf, frontier),
       finish: (summary, peerings) =>
         translated(name, async () => {
-          verifyHead(row, summary, tree)
+          verifyLedgerRow(row, summary, tree)
           await tree.verifyTiles(streamRows<AuditedTile>(client, 'tiles', TILES_IN_ORDER, ledgerId))
           verifyNewestCheckpoint(row)
           verifyServerKeys(serverKeys, row, sha256)
@@ -117,7 +117,7 @@ async function isSmall(client: LedgerSnapshot['client'], ledgerId: Uuid, size: n
 async function verifyPeerRows(
   reader: LedgerReader,
   { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uuid; sha256: Sha256 },
-  peerings: Iterable<PeeringStanding>,
+  peerings: Iterable<PeeringState>,
 ): Promise<void> {
   reader.peerStandings.finish()
   const peers = await listAuditedPeers(client, ledgerId)

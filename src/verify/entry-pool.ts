@@ -1,26 +1,21 @@
 import { Worker } from 'node:worker_threads'
-import {
-  type EntryContext,
-  makePortionVerifier,
-  type PortionResult,
-  type PortionTask,
-} from './verify-portion.ts'
+import { type EntryContext, makeRangeVerifier, type RangeResult, type RangeTask } from './verify-range.ts'
 
 /**
  * Verifies entries individually, in parallel. Results may settle in any order; each promise belongs to its own
- * portion.
+ * range.
  */
 export type EntryPool = {
   /**
-   * Number of portions to start before waiting for the first result. Large enough to occupy every worker, and small
+   * Number of ranges to start before waiting for the first result. Large enough to occupy every worker, and small
    * enough to bound memory.
    */
-  readonly portionsInFlightMax: number
-  run(task: PortionTask): Promise<PortionResult>
+  readonly rangesInFlightMax: number
+  run(task: RangeTask): Promise<RangeResult>
   close(): Promise<void>
 }
 
-const PORTIONS_IN_FLIGHT_PER_WORKER = 3
+const RANGES_IN_FLIGHT_PER_WORKER = 3
 /** Next to this file, both in the sources and in the command line's package, where both are JavaScript. */
 const ENTRY_WORKER = new URL(`./entry-worker${import.meta.url.slice(-3)}`, import.meta.url)
 
@@ -30,45 +25,45 @@ export async function openEntryPool(context: EntryContext, threads: number): Pro
 }
 
 async function inProcess(context: EntryContext): Promise<EntryPool> {
-  const verifyPortion = await makePortionVerifier(context)
+  const verifyRange = await makeRangeVerifier(context)
   return {
-    portionsInFlightMax: 1,
-    run: async (task) => verifyPortion(task),
+    rangesInFlightMax: 1,
+    run: async (task) => verifyRange(task),
     close: async () => {},
   }
 }
 
 /** Always starts other threads, even for one: the calling thread serves requests meanwhile. */
 export function openEntryThreads(context: EntryContext, threads: number): EntryPool {
-  const members = Array.from({ length: threads }, () => openMember(context))
+  const workers = Array.from({ length: threads }, () => openWorker(context))
   return {
-    portionsInFlightMax: threads * PORTIONS_IN_FLIGHT_PER_WORKER,
-    run: (task) => members.reduce((a, b) => (b.waiting() < a.waiting() ? b : a)).run(task),
+    rangesInFlightMax: threads * RANGES_IN_FLIGHT_PER_WORKER,
+    run: (task) => workers.reduce((a, b) => (b.waiting() < a.waiting() ? b : a)).run(task),
     close: async () => {
-      await Promise.all(members.map((member) => member.close()))
+      await Promise.all(workers.map((member) => member.close()))
     },
   }
 }
 
 /** Starts one worker thread, which answers tasks in order. */
-function openMember(context: EntryContext) {
+function openWorker(context: EntryContext) {
   const worker = new Worker(ENTRY_WORKER, { workerData: context })
-  const waiting: { resolve: (result: PortionResult) => void; reject: (error: Error) => void }[] = []
+  const pending: { resolve: (result: RangeResult) => void; reject: (error: Error) => void }[] = []
   let failure: Error | null = null
-  worker.on('message', (result: PortionResult) => waiting.shift()!.resolve(result))
-  // If a worker ends, its portions must fail. Otherwise verification would hang, or skip them.
+  worker.on('message', (result: RangeResult) => pending.shift()!.resolve(result))
+  // If a worker ends, its ranges must fail. Otherwise verification would hang, or skip them.
   const fail = (error: Error) => {
     failure ??= error
-    for (const portion of waiting.splice(0)) portion.reject(failure)
+    for (const range of pending.splice(0)) range.reject(failure)
   }
   worker.on('error', fail)
   worker.on('exit', (code) => fail(new Error(`a verification thread ended with code ${code}`)))
   return {
-    waiting: () => waiting.length,
-    run: (task: PortionTask) =>
-      new Promise<PortionResult>((resolve, reject) => {
+    waiting: () => pending.length,
+    run: (task: RangeTask) =>
+      new Promise<RangeResult>((resolve, reject) => {
         if (failure) return reject(failure)
-        waiting.push({ resolve, reject })
+        pending.push({ resolve, reject })
         worker.postMessage(task, buffersOf(task))
       }),
     close: async () => {
@@ -78,7 +73,7 @@ function openMember(context: EntryContext) {
 }
 
 /** Buffers to transfer, not copy. Each MUST belong to the task alone. */
-function buffersOf({ lines, rows }: PortionTask): ArrayBuffer[] {
+function buffersOf({ lines, rows }: RangeTask): ArrayBuffer[] {
   const bytes = rows ? [lines, rows.columns, rows.contents] : [lines]
   return bytes.map(({ buffer }) => buffer as ArrayBuffer)
 }

@@ -12,13 +12,13 @@ import {
 import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../proof/limits.ts'
 import { findNamedKeys } from '../proof/offline/key-hints.ts'
 import { loadProviders } from './providers.ts'
-import { type EntryPortion, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
+import { type EntryRange, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 /**
- * Size of a portion for a worker; a longer line is a portion of its own. From 16 to 256 KiB an entry's CPU time is
+ * Size of a range for a worker; a longer line is a range of its own. From 16 to 256 KiB an entry's CPU time is
  * the same within 3 %, but memory grows from 227 to 310 MB with two threads. 1 MiB takes 5 % more of both.
  */
-const PORTION_BYTES = 64 * 1024
+const RANGE_BYTES = 64 * 1024
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 const NEWLINE = 0x0a
 
@@ -80,7 +80,7 @@ async function openExport(file: FileHandle, path: string, name: string): Promise
     notices: documents === 'withheld' ? [DOCUMENTS_WITHHELD] : [],
     total: tail.start - head.end,
     isSmall: tail.start - head.end < SMALL_BYTES_MAX,
-    portions: () => readPortions(bytesOf(file, path, head.end, tail.start), checkpoints),
+    ranges: () => readRanges(bytesOf(file, path, head.end, tail.start), checkpoints),
     close: () => file.close(),
   }
 }
@@ -143,7 +143,7 @@ async function* bytesOf(file: FileHandle, path: string, from: number, to: number
       fd: file,
       start: from,
       end: to - 1,
-      highWaterMark: PORTION_BYTES,
+      highWaterMark: RANGE_BYTES,
       autoClose: false,
     })
   } catch (error) {
@@ -151,11 +151,11 @@ async function* bytesOf(file: FileHandle, path: string, from: number, to: number
   }
 }
 
-/** Yields whole lines, about PORTION_BYTES at a time. */
-async function* readPortions(
+/** Yields whole lines, about RANGE_BYTES at a time. */
+async function* readRanges(
   stream: AsyncIterable<Buffer>,
   checkpoints: readonly string[],
-): AsyncGenerator<EntryPortion> {
+): AsyncGenerator<EntryRange> {
   let rest: Buffer[] = []
   let restBytes = 0
   let progress = 0

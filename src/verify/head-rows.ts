@@ -8,7 +8,7 @@ import { TREE_ENTRIES_PER_STEP } from './limits.ts'
 import type { TreeCollector } from './tree-collector.ts'
 
 /** Verifies the single rows of a ledger against its verified entries. Throws `columns_contradict_entries`. */
-export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
+export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
   if (row.size === null || row.size !== summary.size) {
     const detail = `chain_heads.size is ${row.size}, there are ${summary.size} entries`
     throw contradiction(row.size !== null && row.size < summary.size ? `${detail}; ${HEAD_BEHIND}` : detail)

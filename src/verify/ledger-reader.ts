@@ -21,14 +21,14 @@ import type { Sha256 } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { entryLine } from '../records/read/export.ts'
-import { GatedStandings } from './gated-standings.ts'
+import { GatedStates } from './gated-states.ts'
 import { type LedgerTables, openTables } from './ledger-tables.ts'
-import { PeerStandings } from './peer-standings.ts'
-import { PortionBuilder } from './portion-builder.ts'
-import { type EntryPortion, SourceError } from './source.ts'
+import { PeerStates } from './peer-states.ts'
+import { RangeBuilder } from './range-builder.ts'
+import { type EntryRange, SourceError } from './source.ts'
 
 /** Rows that belong to an entry. */
-type Beside = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
+type EvidenceRows = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
 
 /**
  * Reads a ledger's tables in parallel, each in the order of the entries. Returns each entry's line as in an export,
@@ -44,8 +44,8 @@ export class LedgerReader {
   readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
   /** Rows of gated records, for a whole ledger. Code that rebuilds the records MUST compare them. */
-  readonly standings: GatedStandings
-  readonly peerStandings = new PeerStandings()
+  readonly gatedStates: GatedStates
+  readonly peerStandings = new PeerStates()
 
   constructor(
     { client }: Pick<LedgerSnapshot, 'client'>,
@@ -69,35 +69,35 @@ export class LedgerReader {
     this.#isWhole = range === null
     this.#row = row
     this.#sha256 = sha256
-    this.standings = new GatedStandings(sha256)
+    this.gatedStates = new GatedStates(sha256)
     this.#tables = openTables({ client }, ledgerId, { range, mayReadKeys })
   }
 
-  async *portions(): AsyncGenerator<EntryPortion> {
-    const portion = new PortionBuilder()
+  async *ranges(): AsyncGenerator<EntryRange> {
+    const range = new RangeBuilder()
     try {
       for await (const entry of this.#tables.entries) {
-        await this.#read(entry, portion)
-        if (portion.isFull) yield portion.build()
+        await this.#read(entry, range)
+        if (range.isFull) yield range.build()
       }
     } catch (error) {
       // Entries before a faulty one are verified first, and then the fault is reported.
-      yield portion.build()
+      yield range.build()
       throw error
     }
-    yield portion.build()
+    yield range.build()
     await this.#finish()
   }
 
-  async #read(entry: AuditedEntry, portion: PortionBuilder): Promise<void> {
+  async #read(entry: AuditedEntry, range: RangeBuilder): Promise<void> {
     const { seq } = entry
-    const beside = await this.#rowsAt(seq)
-    const { records, chunks, received: receivedRows } = beside
+    const evidence = await this.#rowsAt(seq)
+    const { records, chunks, received: receivedRows } = evidence
     if (chunks.length > 0 && !HAS_ZSTD) throw needsZstd()
-    const documents = beside.documents.map(asNamed)
-    const columns = this.#columnsOf(entry, beside)
+    const documents = evidence.documents.map(asNamed)
+    const columns = this.#columnsOf(entry, evidence)
     if (this.#isWhole) {
-      this.standings.expect(seq, columns.gated)
+      this.gatedStates.expect(seq, columns.gated)
       this.peerStandings.expect(seq, columns)
     }
     const [received] = receivedRows
@@ -106,28 +106,29 @@ export class LedgerReader {
       'all',
     )
     const contents = chunks.map(({ content }) => content)
-    portion.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
-    // Called only for entries that are in a portion and so will be verified.
+    range.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
+    // Called only for entries that are in a range and so will be verified.
     this.#onEntry(entry)
   }
 
   /** Throws if a row belongs to no entry. */
   async #finish(): Promise<void> {
-    for (const rows of [this.#tables.checkpoints, ...Object.values(this.#tables.beside)]) await rows.finish()
+    for (const rows of [this.#tables.checkpoints, ...Object.values(this.#tables.evidence)])
+      await rows.finish()
     if (this.#isWhole) await this.#verifyCounts()
   }
 
-  async #rowsAt(seq: number): Promise<Beside> {
+  async #rowsAt(seq: number): Promise<EvidenceRows> {
     const rows: Partial<Record<EvidenceName, readonly unknown[]>> = {}
     for (const name of EVIDENCE_NAMES) {
-      const table = this.#tables.beside[name]
+      const table = this.#tables.evidence[name]
       rows[name] = table.isBehind(seq) ? [] : await table.take(seq)
     }
-    return rows as unknown as Beside
+    return rows as unknown as EvidenceRows
   }
 
-  #columnsOf(entry: AuditedEntry, beside: Beside): EntryColumns {
-    const { records, chunks, documents } = beside
+  #columnsOf(entry: AuditedEntry, evidence: EvidenceRows): EntryColumns {
+    const { records, chunks, documents } = evidence
     for (const { searchedReferences } of records) this.#referencesFound += searchedReferences?.length ?? 0
     const isErased =
       records.some((record) => record.payloadErasedSeq !== null) ||
@@ -137,7 +138,7 @@ export class LedgerReader {
     const columns: Partial<Record<EvidenceName, readonly unknown[]>> = {}
     for (const name of EVIDENCE_NAMES) {
       const table = EVIDENCE[name] as Evidence<{ seq: number }, unknown>
-      columns[name] = beside[name].map((row) => table.columns(row, context))
+      columns[name] = evidence[name].map((row) => table.columns(row, context))
     }
     return {
       ...entryRowColumns(entry),
@@ -153,7 +154,7 @@ export class LedgerReader {
   async #verifyCounts(): Promise<void> {
     const found = {
       record_references: this.#referencesFound,
-      gated_records: this.standings.count,
+      gated_records: this.gatedStates.count,
       ...this.peerStandings.counts,
     }
     for (const [table, ofRecords] of Object.entries(found)) {

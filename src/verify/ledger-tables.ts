@@ -21,7 +21,7 @@ import { OrderedRows } from './ordered-rows.ts'
 /** Entries whose envelopes may be in memory together: 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
 
-type Beside = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<Name>> }
+type EvidenceRows = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<Name>> }
 
 /** A ledger's entries, and the rows of every other table in the order of their entries. */
 export type LedgerTables = ReturnType<typeof openTables>
@@ -33,7 +33,7 @@ export function openTables(
   { range, mayReadKeys }: { readonly range: SeqRange | null; readonly mayReadKeys: boolean },
 ) {
   const isShort = range !== null && range.end - range.from <= SHORT_RANGE_ENTRIES
-  const asked: Record<string, string> = {}
+  const queries: Record<string, string> = {}
   let filled: Promise<ReadonlySet<string>> | null = null
   const stream = <T extends object>(name: string, text: string, isLarge = false) =>
     streamRows<T & Record<string, unknown>>(client, name, text, ledgerId, {
@@ -46,14 +46,14 @@ export function openTables(
     short: SeqRange,
     isLarge: boolean,
   ): AsyncGenerator<T & Record<string, unknown>> {
-    filled ??= listFilled(client, asked, ledgerId, short)
+    filled ??= listFilled(client, queries, ledgerId, short)
     if (!(await filled).has(name)) return
     if (isLarge) yield* stream<T>(name, text, isLarge)
     else yield* readRows<T & Record<string, unknown>>(client, name, text, ledgerId, short)
   }
   const read = <T extends object>(name: string, text: string, isLarge = false): AsyncIterable<T> => {
     if (!isShort) return stream<T>(name, text, isLarge)
-    asked[name] = text
+    queries[name] = text
     return readShort<T>(name, text, range, isLarge)
   }
   const rowsOf = (name: EvidenceName) => {
@@ -80,7 +80,9 @@ export function openTables(
       ),
     ),
     checkpoints: new OrderedRows('checkpoints', withLastSeq(checkpoints)),
-    beside: Object.fromEntries(EVIDENCE_NAMES.map((name) => [name, rowsOf(name)])) as unknown as Beside,
+    evidence: Object.fromEntries(
+      EVIDENCE_NAMES.map((name) => [name, rowsOf(name)]),
+    ) as unknown as EvidenceRows,
   }
 }
 
@@ -89,13 +91,13 @@ export function openTables(
  * would not ask for the second.
  */
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
-  let held: AuditedEntry | null = null
+  let previous: AuditedEntry | null = null
   for await (const entry of entries) {
-    if (held?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} is there twice`)
-    if (held) yield held
-    held = entry
+    if (previous?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} is there twice`)
+    if (previous) yield previous
+    previous = entry
   }
-  if (held) yield held
+  if (previous) yield previous
 }
 
 /** Yields the same rows. Throws ProofError `archive_object` if the archive has lost or changed their content. */

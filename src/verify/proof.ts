@@ -14,7 +14,7 @@ type ProofInput = {
   readonly proof: Uint8Array
   readonly record: Uint8Array | null
   readonly consistency: Uint8Array | null
-  readonly keptCheckpoints: readonly string[]
+  readonly storedCheckpoints: readonly string[]
   readonly kids: readonly string[]
   readonly noteKey: string | null
   readonly compromised?: CompromisedKeys
@@ -37,10 +37,10 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
   const notices = notice === null ? [] : [notice]
   try {
     const proof = parseEntryProof(utf8Decode(input.proof))
-    const { kids, noteKey, keptCheckpoints, compromised, witnesses } = input
+    const { kids, noteKey, storedCheckpoints, compromised, witnesses } = input
     const consistency =
       input.consistency === null ? null : parseConsistencyProof(utf8Decode(input.consistency))
-    const trust = { kids, noteKey, keptCheckpoints, consistency, compromised, witnesses }
+    const trust = { kids, noteKey, storedCheckpoints, consistency, compromised, witnesses }
     const verified = verifyProof(proof, trust, providers)
     if (input.record !== null) verifyRecord(utf8Decode(input.record), verified, providers)
     const findings = findingsOfProof(verified, input)
@@ -55,7 +55,7 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
  * Applies `--strict`: turns every finding that rests on the proof's own claims into a failure. Given witnesses vouch
  * for the checkpoint.
  */
-export function strictly(report: ProofReport, witnesses?: WitnessPolicy): ProofReport {
+export function applyStrictToProof(report: ProofReport, witnesses?: WitnessPolicy): ProofReport {
   if (!report.ok) return report
   const { notices } = report
   if (report.keys !== 'given') {

@@ -3,7 +3,7 @@ import { LedgerExchange, UnforeseenShare } from '../proof/federation/exchange.ts
 import { type ReconcileCounts, reconcile } from '../proof/federation/reconcile.ts'
 import type { KeyTrust } from '../proof/ledger/findings.ts'
 import { quoted } from '../proof/quoted.ts'
-import { strictly, type VerifyReport } from './report.ts'
+import { applyStrict, type VerifyReport } from './report.ts'
 import { findSharedLater } from './shared-later.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
@@ -40,7 +40,7 @@ type ReconcileReport = {
 }
 
 type Pair<T> = readonly [T, T]
-type Looked = { readonly opened: OpenLedger; readonly sharedLater: ReadonlySet<string> }
+type OpenedSide = { readonly opened: OpenLedger; readonly sharedLater: ReadonlySet<string> }
 
 /**
  * Verifies two ledgers, one after the other, and compares what each claims to have exchanged with the other
@@ -50,14 +50,14 @@ export async function reconcileLedgers(
   sources: Pair<LedgerSource>,
   options: ReconcileOptions,
 ): Promise<ReconcileReport> {
-  const looked: (Looked | ProofError)[] = []
+  const openedSides: (OpenedSide | ProofError)[] = []
   try {
-    for (const source of sources) looked.push(await look(source))
-    const sides = looked as unknown as Pair<Looked | ProofError>
+    for (const source of sources) openedSides.push(await openSide(source))
+    const sides = openedSides as unknown as Pair<OpenedSide | ProofError>
     refuseSame(sources, sides)
     return await verifyBoth(sources, sides, options)
   } finally {
-    for (const one of looked) if (!(one instanceof ProofError)) await one.opened.close()
+    for (const one of openedSides) if (!(one instanceof ProofError)) await one.opened.close()
   }
 }
 
@@ -65,7 +65,7 @@ export async function reconcileLedgers(
  * Opens a source, once, because standard input cannot be opened again, and finds its later shares. Returns a
  * ProofError instead of throwing it.
  */
-async function look(source: LedgerSource): Promise<Looked | ProofError> {
+async function openSide(source: LedgerSource): Promise<OpenedSide | ProofError> {
   try {
     const opened = await source.open()
     try {
@@ -80,7 +80,7 @@ async function look(source: LedgerSource): Promise<Looked | ProofError> {
   }
 }
 
-function refuseSame([a, b]: Pair<LedgerSource>, [one, other]: Pair<Looked | ProofError>): void {
+function refuseSame([a, b]: Pair<LedgerSource>, [one, other]: Pair<OpenedSide | ProofError>): void {
   if (one instanceof ProofError || other instanceof ProofError) return
   const { ledger } = one.opened
   if (ledger === other.opened.ledger)
@@ -92,7 +92,7 @@ function refuseSame([a, b]: Pair<LedgerSource>, [one, other]: Pair<Looked | Proo
 
 async function verifyBoth(
   sources: Pair<LedgerSource>,
-  sides: Pair<Looked | ProofError>,
+  sides: Pair<OpenedSide | ProofError>,
   options: ReconcileOptions,
 ): Promise<ReconcileReport> {
   const exchanges: LedgerExchange[] = []
@@ -110,7 +110,7 @@ async function verifyBoth(
     exchanges.push(exchange)
     ledgers.push(report)
     // The comparison covers signed contents only, so an auditor without access to documents can make it too.
-    const { failure, ledger } = options.strict ? strictly({ ...report, documents: 'all' }) : report
+    const { failure, ledger } = options.strict ? applyStrict({ ...report, documents: 'all' }) : report
     if (failure)
       return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)
     before.entries += report.entries
@@ -121,7 +121,7 @@ async function verifyBoth(
 
 async function verifySide(
   name: string,
-  side: Looked | ProofError,
+  side: OpenedSide | ProofError,
   exchange: LedgerExchange,
   { kids, checkpoints, pinned, threads, onProgress, compromised }: ReconcileOptions,
 ): Promise<VerifyReport> {

@@ -43,7 +43,7 @@ export function formatReport(report: VerifyReport): string {
  * Applies `--strict`: turns every finding that rests on the ledger's own claims into a failure. Given witnesses vouch
  * for its checkpoints.
  */
-export function strictly(report: VerifyReport): VerifyReport {
+export function applyStrict(report: VerifyReport): VerifyReport {
   return { ...report, ...outcomeOf(report.failure ?? strictFailure(report)) }
 }
 

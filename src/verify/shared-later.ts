@@ -14,7 +14,7 @@ const NEWLINE = 0x0a
  */
 export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> {
   const records = new Set<string>()
-  for await (const { lines } of opened.portions()) {
+  for await (const { lines } of opened.ranges()) {
     const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.length)
     for (let at = bytes.indexOf(KIND); at >= 0; ) {
       const end = bytes.indexOf(NEWLINE, at)

@@ -3,10 +3,10 @@ import type { DocumentsShown } from '../proof/entry/verify-entry.ts'
 import type { LedgerSummary } from '../proof/ledger/findings.ts'
 import type { KeyHint } from '../proof/ledger/key-hint.ts'
 import type { OnOffer } from '../proof/ledger/offers.ts'
-import type { OnRemote, PeeringStanding } from '../proof/ledger/peers.ts'
+import type { OnRemote, PeeringState } from '../proof/ledger/peers.ts'
 import type { OnGated } from '../proof/ledger/records.ts'
 import type { Frontier } from '../proof/tree/merkle.ts'
-import type { PortionRows } from './verify-portion.ts'
+import type { RangeRows } from './verify-range.ts'
 
 /**
  * Source of a ledger for verification: an export (file, stdin, running server) or a database.
@@ -28,7 +28,7 @@ export type OpenLedger = {
    * rebuilt from the chain.
    */
   readonly keys: readonly KeyHint[]
-  /** Total of `EntryPortion.progress`, for progress only. */
+  /** Total of `EntryRange.progress`, for progress only. */
   readonly total: number
   /** Whether starting threads (about 100 ms each) would take longer than they save. */
   readonly isSmall: boolean
@@ -37,10 +37,10 @@ export type OpenLedger = {
   /** Notices for the user, such as content that could not be verified. Read after the verification. */
   readonly notices?: readonly string[]
   /** Throws ProofError if the source contradicts itself at its current position. */
-  portions(): AsyncIterable<EntryPortion>
+  ranges(): AsyncIterable<EntryRange>
   /** Called in order, while the ledger is verified. */
   readonly observer?: LedgerObserver
-  /** Whether portions have database rows. Default: false. */
+  /** Whether ranges have database rows. Default: false. */
   readonly hasRows?: boolean
   close(): Promise<void>
 }
@@ -60,16 +60,16 @@ type LedgerObserver = {
   /** Called for each verified entry, with the tree after it. */
   appended(step: EntryStep, frontier: Frontier): void
   /** Called after the last entry. Throws ProofError. */
-  finish(summary: LedgerSummary, peerings: Iterable<PeeringStanding>): Promise<void>
+  finish(summary: LedgerSummary, peerings: Iterable<PeeringState>): Promise<void>
 }
 
 /** A range of entries, in order, as whole lines of an export (docs/formats/export.md). */
-export type EntryPortion = {
+export type EntryRange = {
   readonly lines: Uint8Array
   /** The ledger's own checkpoint notes, ascending. Each is compared when its size is reached. */
   readonly checkpoints: readonly string[]
   /** Database rows, which are compared with the statements. */
-  readonly rows: PortionRows | null
+  readonly rows: RangeRows | null
   /** Part of `OpenLedger.total`. */
   readonly progress: number
 }

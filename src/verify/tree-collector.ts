@@ -1,5 +1,5 @@
 import { contradiction } from '../db/evidence/contradiction.ts'
-import { alone, concat, toHex } from '../proof/bytes.ts'
+import { concat, ownCopy, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/tree/merkle.ts'
 
@@ -38,7 +38,7 @@ export class TreeCollector {
   #add(at: number, hash: Uint8Array): void {
     this.#levels[at] ??= { tiles: [], growing: [] }
     const level = this.#levels[at]
-    level.growing.push(alone(hash))
+    level.growing.push(ownCopy(hash))
     if (level.growing.length === TILE_HASHES) {
       level.tiles.push(toHex(this.#sha256(concat(level.growing))))
       level.growing = []

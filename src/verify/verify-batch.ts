@@ -43,7 +43,7 @@ export function verifyStoredBatch(
   const { sha256 } = providers
   const { envelope, statement } = verifySignedEntry(line, withSigner(findKey, line, sha256), providers)
   verifyRows(line, chunks, statement)
-  const found = new FoundRecords(sha256, chunks[0]!.firstRecordId, statement)
+  const found = new BatchFacts(sha256, chunks[0]!.firstRecordId, statement)
   let at = 0
   for (const [i, row] of chunks.entries()) {
     const records = decodeChunk(contents.subarray(at, at + row.contentBytes), row.count)
@@ -103,7 +103,7 @@ const PERSON_KEY_START = '53'
 const PERSON_KEY_HEX = 36
 
 /** Collects what the entry's verification needs of its records: 84 bytes each. */
-class FoundRecords {
+class BatchFacts {
   readonly actor: Uuid
   readonly leaves: Uint8Array[] = []
   readonly #sha256: Sha256

@@ -11,8 +11,8 @@ import { type EntryPool, openEntryPool } from './entry-pool.ts'
 import { unpackSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
 import { outcomeOf, type VerifyFailure, type VerifyReport } from './report.ts'
-import type { EntryPortion, LedgerSource, OpenLedger } from './source.ts'
-import type { PortionResult } from './verify-portion.ts'
+import type { EntryRange, LedgerSource, OpenLedger } from './source.ts'
+import type { RangeResult } from './verify-range.ts'
 
 export type VerifyOptions = LedgerTrust & {
   /** Checkpoint notes from outside: the ledger must extend each. */
@@ -88,8 +88,8 @@ async function verifyOpened(
   const verifier = new LedgerVerifier(
     { sha256, verifySignature },
     {
-      keptCheckpoints: options.checkpoints ?? [],
-      keptReceipts: options.receipts,
+      storedCheckpoints: options.checkpoints ?? [],
+      storedReceipts: options.receipts,
       witnesses: options.witnesses,
       pinnedAgents: options.pinnedAgents,
       compromised: compromisedKeys(opened.keys, options.compromised),
@@ -140,7 +140,7 @@ type Verification = {
 async function findFailure(verification: Verification): Promise<VerifyFailure | null> {
   const { opened, verifier, options } = verification
   try {
-    await verifyPortions(verification)
+    await verifyRanges(verification)
   } catch (error) {
     if (error instanceof ProofError)
       return { seq: verifier.summary.size, code: error.code, reason: error.detail }
@@ -157,35 +157,35 @@ async function findFailure(verification: Verification): Promise<VerifyFailure | 
   return null
 }
 
-/** Verifies all portions. Reads the source only `portionsInFlightMax` portions ahead of the results. */
-async function verifyPortions(verification: Verification): Promise<void> {
+/** Verifies all ranges. Reads the source only `rangesInFlightMax` ranges ahead of the results. */
+async function verifyRanges(verification: Verification): Promise<void> {
   const { opened, pool, verifier, options } = verification
-  const inFlight: { portion: EntryPortion; result: Promise<PortionResult> }[] = []
+  const inFlight: { range: EntryRange; result: Promise<RangeResult> }[] = []
   const settleFirst = async () => {
-    const { portion, result } = inFlight.shift()!
-    followPortion(verification, portion, await result)
-    options.onProgress?.({ entries: verifier.summary.size, done: portion.progress, total: opened.total })
+    const { range, result } = inFlight.shift()!
+    followRange(verification, range, await result)
+    options.onProgress?.({ entries: verifier.summary.size, done: range.progress, total: opened.total })
   }
-  const failure = await eachUntilFailure(opened.portions(), async (portion) => {
-    const result = pool.run({ lines: portion.lines, rows: portion.rows })
+  const failure = await eachUntilFailure(opened.ranges(), async (range) => {
+    const result = pool.run({ lines: range.lines, rows: range.rows })
     // The result is awaited later; until then a failed thread must not end the process.
     result.catch(() => {})
-    inFlight.push({ portion, result })
-    if (inFlight.length >= pool.portionsInFlightMax) await settleFirst()
+    inFlight.push({ range, result })
+    if (inFlight.length >= pool.rangesInFlightMax) await settleFirst()
   })
   while (inFlight.length > 0) await settleFirst()
   if (failure) throw failure
 }
 
 /**
- * Calls `work` for each portion. Returns an error of the source instead of throwing it, so that a fault of earlier
+ * Calls `work` for each range. Returns an error of the source instead of throwing it, so that a fault of earlier
  * entries is reported first.
  */
 async function eachUntilFailure(
-  portions: AsyncIterable<EntryPortion>,
-  work: (portion: EntryPortion) => Promise<void>,
+  ranges: AsyncIterable<EntryRange>,
+  work: (range: EntryRange) => Promise<void>,
 ): Promise<Error | null> {
-  const iterator = portions[Symbol.asyncIterator]()
+  const iterator = ranges[Symbol.asyncIterator]()
   try {
     for (;;) {
       const next = await iterator.next().catch((error: Error) => error)
@@ -203,12 +203,12 @@ function proofErrorOrThrow(error: unknown): ProofError {
   throw error
 }
 
-function followPortion(
+function followRange(
   { opened, verifier, erasures }: Verification,
-  portion: EntryPortion,
-  result: PortionResult,
+  range: EntryRange,
+  result: RangeResult,
 ): void {
-  for (const note of portion.checkpoints) verifier.expectCheckpoint(note)
+  for (const note of range.checkpoints) verifier.expectCheckpoint(note)
   for (const step of unpackSteps(result.packed)) {
     verifier.append(step)
     const erasure = erasureOf(step)

@@ -1,4 +1,4 @@
-import { saidOf } from '../../src/proof/ledger/statements.ts'
+import { claimsOf } from '../../src/proof/ledger/statements.ts'
 import { parseSignedStatement } from '../../src/proof/scitt/signed-statement.ts'
 import { STATEMENT } from '../../src/proof/statement/kinds.ts'
 import type { Issuer } from './signed-statements.ts'
@@ -34,10 +34,10 @@ export function register(
   change: object = {},
   id = makeId('stm'),
 ): TestLine {
-  const said = saidOf(parseSignedStatement(Buffer.from(line.envelope, 'base64')), sha256)
+  const claims = claimsOf(parseSignedStatement(Buffer.from(line.envelope, 'base64')), sha256)
   return chain.append({
     kind: 'statement-registered',
     subjects: [{ name: id, sha256: line.leaf }],
-    predicate: { ...chain.acting(), recordedAt: line.recordedAt, policy: policy.leaf, ...said, ...change },
+    predicate: { ...chain.acting(), recordedAt: line.recordedAt, policy: policy.leaf, ...claims, ...change },
   })
 }

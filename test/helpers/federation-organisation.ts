@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { withClient } from '../../src/db/connect/client.ts'
-import { addMacKeys, keepMacKeys } from '../../src/db/connect/mac-keys.ts'
+import { addMacKeys, removeOtherMacKeys } from '../../src/db/connect/mac-keys.ts'
 import { withTransaction } from '../../src/db/connect/transaction.ts'
 import { startRotation } from '../../src/db/schema/rotation.ts'
 import { ensureServerKeys } from '../../src/db/schema/server-keys.ts'
@@ -234,7 +234,7 @@ async function replaceServerKeys(superuserUrl: string, masterKey: Uint8Array): P
       const key = makeMasterKey(masterKey)
       await ensureServerKeys(client, key)
       await addMacKeys(client, key.databaseKeys())
-      await keepMacKeys(client, key.databaseKeys())
+      await removeOtherMacKeys(client, key.databaseKeys())
     }),
   )
 }

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { formatVerifierKey } from '../../src/proof/tree/checkpoint.ts'
-import { DocumentKeys, documentPlace } from '../../src/signing/document-keys.ts'
+import { DocumentKeys, documentPosition } from '../../src/signing/document-keys.ts'
 import { sha256Hex } from '../../src/signing/sha256.ts'
 import { NO_DOCUMENT, sealDocument } from '../../src/verify/archive/document-cipher.ts'
 import { formatArchiveKeys, parseArchiveKeys } from '../../src/verify/archive/key-file.ts'
@@ -45,7 +45,7 @@ export function archiveOf(
           ? NO_DOCUMENT
           : sealDocument(
               JSON.stringify({ salt, document, ...(references && { references }) }),
-              keys.find(documentPlace(line.seq - from, item))!,
+              keys.find(documentPosition(line.seq - from, item))!,
             ),
       ),
     )

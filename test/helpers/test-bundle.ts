@@ -56,7 +56,7 @@ export function bundleTexts({ head, lines, end }: TestBundle): string[] {
   return [head, ...lines, end].map((line) => JSON.stringify(line))
 }
 
-const NO_TRUST: ProofTrust = { kids: [], noteKey: null, keptCheckpoints: [], consistency: null }
+const NO_TRUST: ProofTrust = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
 
 /** Verifies a bundle like the SDK, but without streams. */
 export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust> = {}): BundleFindings {

@@ -8,8 +8,8 @@ import { parseId } from '../../src/proof/ids.ts'
 import { EnvelopeKeys } from '../../src/signing/envelope-keys.ts'
 import type { Test, TestApp } from './app.ts'
 import { openTestPool } from './connect.ts'
-import { raiseFloors } from './floors.ts'
 import { lentPool } from './lent-app.ts'
+import { raiseVerifiedSizes } from './verified-sizes.ts'
 
 /** The worker's functions for gated records, with the worker's login. They run only when a test calls them. */
 export function openTestWorker(t: Test, app: TestApp) {
@@ -43,12 +43,12 @@ export function makeTestWorker(pool: pg.Pool, app: TestApp) {
     /** Throws if the worker cannot verify the completion. */
     async verify(record: string): Promise<void> {
       const name = { ledgerId: parseId('led', app.ledger.ledger.id), recordId: parseId('rec', record) }
-      await raiseFloors(app)
+      await raiseVerifiedSizes(app)
       const [result] = await verifyCompletions(deps, [name])
       if (result!.status !== 'done') throw result!.error
     },
     async expireOverdue(): Promise<void> {
-      await raiseFloors(app)
+      await raiseVerifiedSizes(app)
       while (await expireRound());
       if (refused.length > 0) throw new Error(refused.join(', '))
     },

@@ -132,7 +132,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
   const client = await addAgent(app, 'client')
   const { noteVerifierKey } = (await app.send('GET', '/v1/ledger')).json()
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
-  const trust = { kids: [keys[0].kid], noteKey: noteVerifierKey, keptCheckpoints: [], consistency: null }
+  const trust = { kids: [keys[0].kid], noteKey: noteVerifierKey, storedCheckpoints: [], consistency: null }
 
   async function notarize(items: readonly Item[], earlier: readonly Expected[], key: string) {
     const parents = items.map(({ parentBefore }, i) => {

@@ -68,7 +68,7 @@ test('a batch that goes in comes out of every reader', async (t) => {
   const parent = (await app.notarize()).id
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
   const { noteVerifierKey } = (await app.send('GET', '/v1/ledger')).json()
-  const trust = { kids: [keys[0].kid], noteKey: noteVerifierKey, keptCheckpoints: [], consistency: null }
+  const trust = { kids: [keys[0].kid], noteKey: noteVerifierKey, storedCheckpoints: [], consistency: null }
   let key = 0
 
   await fc.assert(

@@ -235,7 +235,7 @@ test('every step is proved, and the record with it; to anybody who performs as w
   await publish()
   const { data } = await read(app, `/v1/records/${id}/entries`)
   const { body: record } = await app.send('GET', `/v1/records/${id}`)
-  const trust = { kids: [], noteKey: null, keptCheckpoints: [], consistency: null }
+  const trust = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
   const { key } = app.agents.performer
   for (const { seq, kind } of data) {
     const url = `/v1/records/${id}/proof?seq=${seq}`

@@ -455,7 +455,7 @@ test('a batch is stale once its trace has got spans since it was looked for them
   knownItems.find = async (...about) => {
     const found = await find(...about)
     if (about[0].ledgerId !== app.ledgerId || ++looks > 1) return found
-    knownItems.holding = (_sender, _groups, work) => work()
+    knownItems.whileReserved = (_sender, _groups, work) => work()
     expectStatus(200, await sendOtlp(app, 'traces', a!))
     return found
   }
@@ -472,7 +472,7 @@ test('a batch is stale once its trace has got spans since it was looked for them
     return found
   }
   expectStatus(200, await sendOtlp(app, 'traces', b!))
-  for (const name of ['find', 'holding', 'remembers']) Reflect.deleteProperty(knownItems, name)
+  for (const name of ['find', 'whileReserved', 'remembers']) Reflect.deleteProperty(knownItems, name)
   assert.equal(looks, 2)
   expectStatus(200, await sendOtlp(app, 'traces', b!))
   assert.equal((await recordsOf(app)).length, 3)

@@ -28,7 +28,7 @@ async function setUp(t: Test) {
   const publish = await makePublish(t, app)
   const { noteVerifierKey } = (await app.send('GET', '/v1/ledger')).json()
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
-  const trust = { kids: [keys[0].kid], noteKey: noteVerifierKey, keptCheckpoints: [], consistency: null }
+  const trust = { kids: [keys[0].kid], noteKey: noteVerifierKey, storedCheckpoints: [], consistency: null }
   const prove = async (url: string, options: SendOptions = {}) => {
     const { body } = expectStatus(200, await app.send('GET', url, options))
     return { body, ...verifyProof(parseEntryProof(body), trust, nativeProviders) }

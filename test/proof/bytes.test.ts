@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
-  alone,
-  aloneText,
-  aloneTogether,
   concat,
   equalBytes,
   fromBase64,
   fromBase64Url,
   fromHex,
   isLonger,
+  ownCopies,
+  ownCopy,
+  ownText,
   toBase64,
   toBase64Url,
   toHex,
@@ -122,15 +122,15 @@ test('joins parts in order', () => {
 
 test('bytes that are kept lie alone, and are not copied if they do', () => {
   const part = new Uint8Array(65_536).subarray(100, 132).fill(7)
-  const kept = alone(part)
+  const kept = ownCopy(part)
   assert.deepEqual(kept, part)
   assert.equal(kept.buffer.byteLength, 32)
-  assert.equal(alone(kept), kept)
+  assert.equal(ownCopy(kept), kept)
 })
 
 test('many that are kept lie together in one piece of memory', () => {
   const parts = ['01', '', '0203'].map((hex) => Buffer.from(hex, 'hex'))
-  const kept = aloneTogether(parts)
+  const kept = ownCopies(parts)
   assert.deepEqual(kept.map(toHex), ['01', '', '0203'])
   assert.deepEqual(
     kept.map(({ buffer }) => buffer.byteLength),
@@ -149,8 +149,7 @@ test('a text is longer than a number of bytes as its encoding is', () => {
 })
 
 test('a copy of a text is the same text', () => {
-  for (const text of ['', 'ä💶\ufeff', 'a text of more than 13 characters'])
-    assert.equal(aloneText(text), text)
+  for (const text of ['', 'ä💶\ufeff', 'a text of more than 13 characters']) assert.equal(ownText(text), text)
 })
 
 test('one byte order mark is taken from the beginning, in bytes and in text', () => {

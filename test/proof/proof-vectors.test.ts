@@ -60,13 +60,13 @@ test('proofs of the vectors are those of the ledger in vectors.json', () => {
   const trust = {
     kids: [vectors.key.kid],
     noteKey: vectors.checkpoint.verifierKey,
-    keptCheckpoints: [vectors.checkpoint.note],
+    storedCheckpoints: [vectors.checkpoint.note],
     consistency: null,
   }
   const parsed: EntryProof[] = proofs.map((proof) => parseEntryProof(JSON.stringify(proof)))
   for (const proof of parsed) {
-    const { kept, item } = verifyProof(proof, trust, nativeProviders)
-    assert.equal(kept!.size, vectors.entries.length)
+    const { stored, item } = verifyProof(proof, trust, nativeProviders)
+    assert.equal(stored!.size, vectors.entries.length)
     assert.equal(item === null, proof.item === null)
   }
   assert.equal(parsed.length, 10)

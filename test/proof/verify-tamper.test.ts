@@ -38,7 +38,7 @@ const STEPS = new Map(LINES.map((line) => [line, stepOf(line)]))
 
 /** Returns if the lines are a valid ledger. Throws ProofError otherwise. */
 function verifyLines(lines: readonly string[], kept = [KEPT]): void {
-  const verifier = new LedgerVerifier(providers, { keptCheckpoints: kept })
+  const verifier = new LedgerVerifier(providers, { storedCheckpoints: kept })
   for (const line of lines) verifier.append(STEPS.get(line) ?? stepOf(line))
   verifier.finish()
 }

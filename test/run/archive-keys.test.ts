@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { documentPlace } from '../../src/signing/document-keys.ts'
+import { documentPosition } from '../../src/signing/document-keys.ts'
 import { parseArchiveKeys } from '../../src/verify/archive/key-file.ts'
 import { buildTestApp, expectStatus } from '../helpers/app.ts'
 import { openArchiver } from '../helpers/archiver.ts'
@@ -36,9 +36,10 @@ test('a key file made after an erasure restores the ledger before and after that
   await archiver.run()
   const keyed = async (out: string) => {
     const keys = parseArchiveKeys(await readFile(fileOf(out), 'utf8')).pieces.get(0)!
-    return [documentPlace(entry.seq, 0), ...[0, 1, 2].map((item) => documentPlace(entry.seq + 1, item))].map(
-      (place) => keys.find(place) !== null,
-    )
+    return [
+      documentPosition(entry.seq, 0),
+      ...[0, 1, 2].map((item) => documentPosition(entry.seq + 1, item)),
+    ].map((place) => keys.find(place) !== null)
   }
   const first = await makeKeys('keys')
   assert.deepEqual([first.code, first.stderr], [0, ''])

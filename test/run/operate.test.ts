@@ -138,7 +138,7 @@ test('work that a trigger did not have wait for the worker waits after migrate, 
     ownerUrl,
     masterKey: makeMasterKey(TEST_MASTER_KEY),
     passwords: TEST_PASSWORDS,
-    tell: (line) => told.push(line),
+    notify: (line) => told.push(line),
   })
   assert.equal(await waiting(), all)
   assert.match(told.join(), /^triggers that were off are on again \([1-9]\): audit each ledger/)

@@ -16,7 +16,7 @@ import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
 import { openArchivedContent } from '../../src/run/archived-content.ts'
 import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
 import { makeArchiveKeys } from '../../src/signing/archive-keys.ts'
-import { documentPlace } from '../../src/signing/document-keys.ts'
+import { documentPosition } from '../../src/signing/document-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { directoryStore } from '../../src/verify/archive/directory-store.ts'
 import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
@@ -324,7 +324,7 @@ test('a key file from before an erasure does not bring the document back', async
   const { pieces } = await (await openArchiver(t, restored)).keys()
   const isThere = (seq: number, item: number) => {
     const from = Math.max(...[...pieces.keys()].filter((one) => one <= seq))
-    return pieces.get(from)!.find(documentPlace(seq - from, item)) !== null
+    return pieces.get(from)!.find(documentPosition(seq - from, item)) !== null
   }
   assert.deepEqual(
     [isThere(record.seq, 0), isThere(batch.seq, 0), isThere(batch.seq, 1)],

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as verify from '../../sdk/verify/index.ts'
 import * as webhooks from '../../sdk/webhooks/index.ts'
-import { raiseFloors } from '../helpers/floors.ts'
 import { sharedGatedApp } from '../helpers/gated-app.ts'
+import { raiseVerifiedSizes } from '../helpers/verified-sizes.ts'
 import { makeEndpoint } from './webhook-sender.ts'
 
 test('a receiver settles what a ledger has judged: from the webhook to the signal, and on to its overturning', async () => {
@@ -13,7 +13,7 @@ test('a receiver settles what a ledger has judged: from the webhook to the signa
   const { secret, publicKey, send } = makeEndpoint()
   const { id } = await app.reach('REJECTED')
   await app.take(id, 'overturn')
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
 
   const { data: events } = (await app.send('GET', '/v1/events?events=signal.emitted')).json()
   const signals: verify.VerifiedSignal[] = []

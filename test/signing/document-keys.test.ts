@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { DocumentKeys, documentPlace, KEY_TREE_DEPTH } from '../../src/signing/document-keys.ts'
+import { DocumentKeys, documentPosition, KEY_TREE_DEPTH } from '../../src/signing/document-keys.ts'
 
 const places = [0, 1, 2, 4_095, 4_096, 4_097, 70_000, 2 ** KEY_TREE_DEPTH - 1]
 
@@ -69,6 +69,6 @@ test('bytes that are no secrets, and places that no piece has, are refused', () 
       ),
     RangeError,
   )
-  assert.throws(() => documentPlace(4_096, 0), RangeError)
-  assert.throws(() => documentPlace(0, 4_096), RangeError)
+  assert.throws(() => documentPosition(4_096, 0), RangeError)
+  assert.throws(() => documentPosition(0, 4_096), RangeError)
 })

@@ -18,7 +18,7 @@ import { nativeProviders } from '../../src/signing/native.ts'
 import { database, keyHint } from '../../src/verify/database.ts'
 import { LedgerReader } from '../../src/verify/ledger-reader.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { makePortionVerifier, type PortionResult } from '../../src/verify/verify-portion.ts'
+import { makeRangeVerifier, type RangeResult } from '../../src/verify/verify-range.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import {
@@ -139,13 +139,13 @@ const withoutMetadata = (content: Uint8Array): ChunkRecord[] =>
 async function makeVerifierWith(
   app: TestApp,
   changed: StoredChunk,
-): Promise<(content: Uint8Array) => PortionResult> {
+): Promise<(content: Uint8Array) => RangeResult> {
   const { client, close } = await openSnapshot(app.database.superuserUrl)
   try {
     const head = await getAuditedLedger(client, app.ledgerId)
     const keys = (await listServerKeys(client)).filter(({ use }) => use === 'envelope').map(keyHint)
-    const verify = await makePortionVerifier({ keys, documents: 'all' })
-    const { lines, rows } = await readPortion(client, app.ledgerId, head)
+    const verify = await makeRangeVerifier({ keys, documents: 'all' })
+    const { lines, rows } = await readRange(client, app.ledgerId, head)
     const columns = parseColumns(rows.columns)
     const of = columns.findIndex(({ chunks }) => chunks.length === 3)
     const before = columns[of]!.chunks.slice(0, changed.chunk)
@@ -171,10 +171,10 @@ async function makeVerifierWith(
   }
 }
 
-async function readPortion(client: LedgerSnapshot['client'], ledgerId: Uuid, head: AuditedLedger) {
+async function readRange(client: LedgerSnapshot['client'], ledgerId: Uuid, head: AuditedLedger) {
   const range = { from: 0, end: head.size! }
   const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range }
-  for await (const { lines, rows } of new LedgerReader({ client }, ledgerId, head, options).portions())
+  for await (const { lines, rows } of new LedgerReader({ client }, ledgerId, head, options).ranges())
     return { lines, rows: rows! }
   throw new Error('the ledger is empty')
 }

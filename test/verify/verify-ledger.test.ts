@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exportFile } from '../../src/verify/export-file.ts'
-import { formatReport, strictly } from '../../src/verify/report.ts'
+import { applyStrict, formatReport } from '../../src/verify/report.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { spooledExport } from '../../src/verify/spool.ts'
 import { type VerifyOptions, verifyLedger } from '../../src/verify/verify-ledger.ts'
@@ -43,7 +43,7 @@ test('verifies an export, and names what that rests on', async (t) => {
       failure: null,
     },
   )
-  assert.equal(strictly(report).failure?.code, 'keys_not_given')
+  assert.equal(applyStrict(report).failure?.code, 'keys_not_given')
 })
 
 test('counts keys and checkpoints as given only where the caller gave them', async (t) => {
@@ -54,10 +54,10 @@ test('counts keys and checkpoints as given only where the caller gave them', asy
     formatReport(given),
     'INTEGRITY_OK entries=8 records=5 keys=given checkpoint=given covered=4 own=8 of 8',
   )
-  assert.equal(strictly(given).failure, null)
-  assert.equal(strictly({ ...given, documents: 'withheld' }).failure?.code, 'documents_withheld')
+  assert.equal(applyStrict(given).failure, null)
+  assert.equal(applyStrict({ ...given, documents: 'withheld' }).failure?.code, 'documents_withheld')
   const keysOnly = await verify(t, chain, { kids: [kid] })
-  assert.equal(strictly(keysOnly).failure?.code, 'checkpoint_not_given')
+  assert.equal(applyStrict(keysOnly).failure?.code, 'checkpoint_not_given')
   const pinned = await verify(t, chain, { pinned: new Map([[chain.ledger, kid]]) })
   assert.equal(pinned.keys, 'pinned')
 })
@@ -95,7 +95,7 @@ test('names the first bad entry, its code and reason, whichever thread found it'
   }
 })
 
-test('reads portions in order on several threads, with progress to the end', async (t) => {
+test('reads ranges in order on several threads, with progress to the end', async (t) => {
   const chain = makeChain()
   for (let i = 0; i < 900; i++) chain.notarize({}, undefined, { text: 'x'.repeat(1000), i })
   const seen: { entries: number; done: number; total: number }[] = []

@@ -7,9 +7,9 @@ import { startWorker } from '../../src/run/worker.ts'
 import { jobsOf, kindsOf, tamper } from '../followers/verification/set-up.ts'
 import { expectStatus, type Test, testConfig } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
-import { raiseFloors } from '../helpers/floors.ts'
 import { FAILING, type GatedApp, lendGatedApp, PASSING } from '../helpers/gated-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
+import { raiseVerifiedSizes } from '../helpers/verified-sizes.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 import { until } from '../helpers/wait.ts'
 
@@ -51,7 +51,7 @@ test('a completion that is not what was signed is a dead letter, and once it is 
     )
   // First the verified size is raised: the follower's own findings would be faults, and stop every completion of the
   // ledger.
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   await change('100', '101')
   await runWorker(t, app)
   const isDead = async () => (await jobsOf(app)).some(({ name }) => name === 'dead-letters')

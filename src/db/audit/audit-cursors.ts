@@ -1,11 +1,11 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import type { CursorPlace } from '../../signing/cursor-mac.ts'
-import { hasOpenFault, IS_HERE } from '../chain/floors.ts'
+import type { CursorPosition } from '../../signing/cursor-mac.ts'
+import { hasOpenFault, IS_HERE } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 
 /** A cursor as stored. Whoever relies on it MUST verify its MAC. */
-type StoredCursor = CursorPlace & { readonly mac: Buffer }
+type StoredCursor = CursorPosition & { readonly mac: Buffer }
 
 /**
  * Lists ledgers without an open fault whose head differs from their cursor, in random order. `among`: only these

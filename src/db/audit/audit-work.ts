@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import { IS_HERE } from '../chain/floors.ts'
+import { IS_HERE } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 import { type AuditError, type AuditReport, WORKER_LOST } from './audits.ts'
 
 /* Audit queries of the worker. src/db/audit/audits.ts has those of the API. */
 
-export type AuditName = { readonly ledgerId: Uuid; readonly auditId: Uuid }
+export type AuditKey = { readonly ledgerId: Uuid; readonly auditId: Uuid }
 type NameColumns = { ledgerId: Uuid; auditId: Uuid }
 
 /**
@@ -15,7 +15,7 @@ type NameColumns = { ledgerId: Uuid; auditId: Uuid }
  * Leaves out ledgers that are being moved, or were moved, to another database: their rows stay unchanged, so each
  * round would make another job.
  */
-export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditName[]> {
+export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditKey[]> {
   const { rows } = await client.query<NameColumns>(
     `select a.ledger_id, a.audit_id from tallystick.audits a
      join tallystick.chain_heads h on h.ledger_id = a.ledger_id and ${IS_HERE}
@@ -28,7 +28,7 @@ export async function lockWaitingAudits(client: pg.ClientBase, limit: number): P
 
 export async function setAuditJobs(
   client: pg.ClientBase,
-  jobs: readonly (AuditName & { readonly jobId: string })[],
+  jobs: readonly (AuditKey & { readonly jobId: string })[],
 ): Promise<void> {
   await client.query(
     `update tallystick.audits a set job_id = n.job_id
@@ -43,7 +43,7 @@ export async function setAuditJobs(
  *
  * Returns false if the audit is done or gone, or if another audit of the ledger is open.
  */
-export async function startAudit(db: Db, audit: AuditName, jobId: string): Promise<boolean> {
+export async function startAudit(db: Db, audit: AuditKey, jobId: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update tallystick.audits a set state = 'running', job_id = $3, started_at = clock_timestamp(), finished_at = null,
        entries_done = 0,
@@ -58,7 +58,7 @@ export async function startAudit(db: Db, audit: AuditName, jobId: string): Promi
 
 export async function setAuditProgress(
   db: Db,
-  audit: AuditName,
+  audit: AuditKey,
   progress: { readonly entries: number; readonly total: number },
 ): Promise<void> {
   await db.query(
@@ -68,7 +68,7 @@ export async function setAuditProgress(
   )
 }
 
-export async function finishAudit(db: Db, audit: AuditName, ok: boolean, report: AuditReport): Promise<void> {
+export async function finishAudit(db: Db, audit: AuditKey, ok: boolean, report: AuditReport): Promise<void> {
   await db.query(
     `update tallystick.audits set state = 'done', finished_at = clock_timestamp(), ok = $3, report = $4,
        error = null, entries_done = $5
@@ -78,7 +78,7 @@ export async function finishAudit(db: Db, audit: AuditName, ok: boolean, report:
 }
 
 /** Stores why an attempt failed. The job is then retried or given up. */
-export async function setAuditError(db: Db, audit: AuditName, error: AuditError): Promise<void> {
+export async function setAuditError(db: Db, audit: AuditKey, error: AuditError): Promise<void> {
   await db.query(
     `update tallystick.audits set error = $3 where ledger_id = $1 and audit_id = $2 and state = 'running'`,
     [audit.ledgerId, audit.auditId, JSON.stringify(error)],
@@ -86,7 +86,7 @@ export async function setAuditError(db: Db, audit: AuditName, error: AuditError)
 }
 
 /** Returns the audit to the queue, because this worker is stopping. */
-export async function requeueAudit(db: Db, audit: AuditName): Promise<void> {
+export async function requeueAudit(db: Db, audit: AuditKey): Promise<void> {
   await db.query(
     `update tallystick.audits set state = 'queued', job_id = null, entries_done = 0, started_at = null
      where ledger_id = $1 and audit_id = $2 and state = 'running'`,
@@ -95,7 +95,7 @@ export async function requeueAudit(db: Db, audit: AuditName): Promise<void> {
 }
 
 /** Ends audits whose job was given up, so that new ones can be requested. Returns them with their reasons. */
-export async function failLostAudits(db: Db): Promise<(AuditName & { readonly reason: string })[]> {
+export async function failLostAudits(db: Db): Promise<(AuditKey & { readonly reason: string })[]> {
   const { rows } = await db.query<NameColumns & { reason: string }>(
     `update tallystick.audits a set state = 'failed', finished_at = clock_timestamp(),
        error = coalesce(a.error, $1)
@@ -153,6 +153,6 @@ export async function readAuditFigures(db: Db): Promise<AuditFigures> {
   return { lastGoodAt: row.good, lastBadAt: row.bad, open: row.open }
 }
 
-function toName(row: NameColumns): AuditName {
+function toName(row: NameColumns): AuditKey {
   return { ledgerId: row.ledgerId, auditId: row.auditId }
 }

@@ -187,11 +187,11 @@ const ENTRY_COLUMNS: Columns<EntryRow> = {
 }
 
 /** A row with the index of its entry in the call, from 1. */
-type Of<Row> = { readonly item: number; readonly row: Row }
+type RowOfItem<Row> = { readonly item: number; readonly row: Row }
 
 const MEMBER_CODECS = { agent: uuid, record: uuid, time: timestamptz, trace: text }
 /** Columns of signed members follow the order of the table of members. */
-const RECORD_COLUMNS: Columns<Of<RecordRow>> = {
+const RECORD_COLUMNS: Columns<RowOfItem<RecordRow>> = {
   record_items: column(int4, ({ item }) => item),
   record_ids: column(uuid, ({ row }) => row.recordId),
   record_types: column(text, ({ row }) => row.type),
@@ -201,7 +201,7 @@ const RECORD_COLUMNS: Columns<Of<RecordRow>> = {
   ...Object.fromEntries(
     STORED_MEMBERS.map(({ row: name, column: named, as }) => [
       `record_${named}s`,
-      column<Of<RecordRow>, never>(MEMBER_CODECS[as] as Codec<never>, ({ row }) => row[name] as never),
+      column<RowOfItem<RecordRow>, never>(MEMBER_CODECS[as] as Codec<never>, ({ row }) => row[name] as never),
     ]),
   ),
   record_other_members: column(text, ({ row }) => row.otherMembers && canonicalize(row.otherMembers)),
@@ -210,7 +210,7 @@ const RECORD_COLUMNS: Columns<Of<RecordRow>> = {
   record_subjects: column(bytea, ({ row }) => row.subject),
 }
 
-const CHUNK_COLUMNS: Columns<Of<ChunkRow>> = {
+const CHUNK_COLUMNS: Columns<RowOfItem<ChunkRow>> = {
   chunk_items: column(int4, ({ item }) => item),
   chunk_numbers: column(int4, ({ row }) => row.chunk),
   chunk_record_ids: column(uuid, ({ row }) => row.firstRecordId),
@@ -220,13 +220,13 @@ const CHUNK_COLUMNS: Columns<Of<ChunkRow>> = {
 
 type ChunkKey = { readonly chunk: number; readonly key: Uint8Array }
 
-const CHUNK_KEY_COLUMNS: Columns<Of<ChunkKey>> = {
+const CHUNK_KEY_COLUMNS: Columns<RowOfItem<ChunkKey>> = {
   chunk_key_items: column(int4, ({ item }) => item),
   chunk_key_numbers: column(int4, ({ row }) => row.chunk),
   chunk_keys: column(bytea, ({ row }) => row.key),
 }
 
-const GATED_COLUMNS: Columns<Of<GatedRow>> = {
+const GATED_COLUMNS: Columns<RowOfItem<GatedRow>> = {
   gated_items: column(int4, ({ item }) => item),
   gated_performers: column(uuid, ({ row }) => row.performerId),
   gated_gates: column(text, ({ row }) => row.gate),
@@ -235,7 +235,7 @@ const GATED_COLUMNS: Columns<Of<GatedRow>> = {
   gated_tolerances: column(utf8, ({ row }) => row.tolerances),
 }
 
-const DOCUMENT_COLUMNS: Columns<Of<DocumentRow>> = {
+const DOCUMENT_COLUMNS: Columns<RowOfItem<DocumentRow>> = {
   document_items: column(int4, ({ item }) => item),
   document_names: column(text, ({ row }) => row.name),
   document_subjects: column(uuid, ({ row }) => row.subjectId),

@@ -1,9 +1,9 @@
-import { type ChunkHere, listChunksHere } from '../chunks/read-chunks.ts'
-import type { PlaceInArchive } from '../connect/archive.ts'
+import { type ChunkInPostgres, listChunksInPostgres } from '../chunks/read-chunks.ts'
+import type { PieceInArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
-import { hasOpenFault } from './floors.ts'
+import { hasOpenFault } from './verified-size.ts'
 
-export type DueRelease = PlaceInArchive & {
+export type DueRelease = PieceInArchive & {
   readonly end: number
   /** Number of entries in the whole archive. */
   readonly size: number
@@ -107,10 +107,10 @@ export async function takeContentOut(
 export function listChunksOfPiece(
   db: Db,
   { ledgerId, from, end }: DueRelease,
-  after: Pick<ChunkHere, 'seq' | 'chunk'> | null,
+  after: Pick<ChunkInPostgres, 'seq' | 'chunk'> | null,
   limit: number,
-): Promise<ChunkHere[]> {
-  return listChunksHere(db, ledgerId, { ...(after ?? { seq: from, chunk: -1 }), end, limit })
+): Promise<ChunkInPostgres[]> {
+  return listChunksInPostgres(db, ledgerId, { ...(after ?? { seq: from, chunk: -1 }), end, limit })
 }
 
 /** Lists the piece's entries whose envelope is in Postgres and may leave, after seq `after`, in order. */

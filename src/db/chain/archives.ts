@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import type { Db } from '../connect/client.ts'
-import { IS_HERE } from './floors.ts'
+import { IS_HERE } from './verified-size.ts'
 
 export type DueArchive = {
   readonly ledgerId: Uuid
@@ -140,7 +140,7 @@ export async function advanceArchive(
 }
 
 /** Stores `sealed` as the secrets of the piece that begins at `from`, unless it has some. Returns the stored ones. */
-export async function getOrKeepArchiveKeys(
+export async function getOrStoreArchiveKeys(
   db: Db,
   ledgerId: Uuid,
   from: number,
@@ -197,16 +197,16 @@ export async function replaceArchiveKeys(
   if (rowCount !== 1) throw new Error(`keys of the archive from ${fromSeq} on were not replaced`)
 }
 
-export type ArchiveKeyPlace = { readonly ledgerId: Uuid; readonly fromSeq: number }
+export type ArchiveKeyPosition = { readonly ledgerId: Uuid; readonly fromSeq: number }
 
 /** Lists secrets of one ledger or of all, in order, at most `limit` after `after`. */
 export async function listArchiveKeys(
   db: Db,
   ledgerId: Uuid | null,
-  after: ArchiveKeyPlace | null,
+  after: ArchiveKeyPosition | null,
   limit: number,
-): Promise<(ArchiveKeyRow & ArchiveKeyPlace)[]> {
-  const { rows } = await db.query<ArchiveKeyRow & ArchiveKeyPlace>(
+): Promise<(ArchiveKeyRow & ArchiveKeyPosition)[]> {
+  const { rows } = await db.query<ArchiveKeyRow & ArchiveKeyPosition>(
     `select ledger_id, from_seq, sealed from tallystick.archive_keys
      where ($1::uuid is null or ledger_id = $1) and ($2::uuid is null or (ledger_id, from_seq) > ($2, $3::bigint))
      order by ledger_id, from_seq limit $4`,

@@ -3,7 +3,7 @@ import { HASH_BYTES } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
-import { IS_HERE } from './floors.ts'
+import { IS_HERE } from './verified-size.ts'
 
 /** Maximum of cosignature lines in a note. The note itself may have 4,096 characters, each line at most 512. */
 const LINES_MAX = 16

@@ -11,7 +11,7 @@ export type Head = { readonly size: number; readonly chain: Uint8Array }
 export type ContradictionRow = {
   readonly index: number
   /** null: the ledger is gone. */
-  readonly found: { readonly size: number; readonly closed: string | null } | null
+  readonly current: { readonly size: number; readonly closed: string | null } | null
   /** The entry that supposedly acknowledges this contradiction, and the chain hash before it. */
   readonly restored: {
     readonly seq: number
@@ -68,7 +68,7 @@ export async function listContradictionRows(
   })
   return rows.map((row) => ({
     index: row.ix - 1,
-    found: row.size === null ? null : { size: row.size, closed: row.closed },
+    current: row.size === null ? null : { size: row.size, closed: row.closed },
     restored:
       row.restoredSeq === null || row.kind === null || row.chainBefore === null
         ? null

@@ -1,6 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { COSIGNATURES_LOOKED_AT_MAX } from '../limits.ts'
+import { COSIGNATURES_READ_MAX } from '../limits.ts'
 import { COSIGNED_NOTE } from './checkpoints.ts'
 
 /** A ledger's newest checkpoint, and the largest size that a witness has cosigned (0: none). */
@@ -80,7 +80,7 @@ export async function findCosignedCheckpoint(
        select n.size from (
          select s.size from tallystick.cosignatures s where s.ledger_id = $1 order by s.size desc limit $3) n
        group by n.size having count(*) >= $2 order by n.size desc limit 1)`,
-    values: [ledgerId, cosignaturesMin, COSIGNATURES_LOOKED_AT_MAX],
+    values: [ledgerId, cosignaturesMin, COSIGNATURES_READ_MAX],
   })
   return rows[0]?.note ?? null
 }

@@ -130,7 +130,7 @@ export async function* readEntries(
       documents: await allDocuments.take(seq),
       received: received?.envelope ?? null,
       records: await allRecords.take(seq),
-      items: entry.kind === 'batch-notarized' ? recordsOfChunks(db, allChunks.parts(seq)) : null,
+      items: entry.kind === 'batch-notarized' ? recordsOfChunks(db, allChunks.groups(seq)) : null,
     }
     next = seq + 1
     if (next === end) return
@@ -142,12 +142,12 @@ async function* recordsOfChunks(
   db: Db,
   chunks: AsyncIterable<ChunkColumns[]>,
 ): AsyncGenerator<BatchRecord[]> {
-  for await (const part of chunks) {
-    for (const chunk of part) yield await recordsOfChunk(db, chunk)
+  for await (const group of chunks) {
+    for (const chunk of group) yield await recordsOfChunk(db, chunk)
   }
 }
 
-type Ahead<T> = {
+type ReadAheadOptions<T> = {
   readonly name: string
   readonly text: string
   readonly seqOf: (row: T) => number
@@ -161,10 +161,10 @@ type Ahead<T> = {
 
 function readAhead<T extends pg.QueryResultRow>(
   db: Db,
-  { name, text, types, read, ...how }: Ahead<T>,
+  { name, text, types, read, ...options }: ReadAheadOptions<T>,
 ): RowsByEntry<T> {
-  return new RowsByEntry<T>(how.seqOf, how.limitMax, async (last, limit) => {
-    const query = { name, text, values: how.valuesAfter(last, limit), types }
+  return new RowsByEntry<T>(options.seqOf, options.limitMax, async (last, limit) => {
+    const query = { name, text, values: options.valuesAfter(last, limit), types }
     return read ? read(query) : (await db.query<T>(query)).rows
   })
 }
@@ -205,7 +205,7 @@ class RowsByEntry<T> {
   }
 
   /** Yields the same rows as `take`, in groups as they are read. */
-  async *parts(seq: number): AsyncGenerator<T[]> {
+  async *groups(seq: number): AsyncGenerator<T[]> {
     do {
       const part: T[] = []
       this.#takeRead(seq, part)

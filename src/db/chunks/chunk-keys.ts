@@ -22,7 +22,7 @@ export const chunkKey = {
   actor: (agent: Uuid) => key('A', bytesOfUuid(agent)),
   reference: (reference: string) => key('R', Buffer.from(reference)),
   /** Key of a data subject: the label's hash and the record's position in the chunk (0 to 63), 18 bytes. */
-  subject: (hash: Uint8Array, place: number) => key('S', Buffer.concat([hash, Buffer.of(place)])),
+  subject: (hash: Uint8Array, index: number) => key('S', Buffer.concat([hash, Buffer.of(index)])),
   /** `value`: output of `keyedBy`. */
   member: (name: StoredName, value: string | number) => KEYED.get(name)!.keyOf(value as never),
   other: (name: OtherName, text: string) => key('M', Buffer.from(`${name}=${text}`)),

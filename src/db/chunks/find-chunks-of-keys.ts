@@ -4,7 +4,7 @@ import { bytea, type Codec, encodeColumn, int8 } from '../connect/binary-array.t
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 
 /** `key`: hex of a key of batch_keys. */
-type Since = { readonly key: string; readonly since: number }
+type KeyRequest = { readonly key: string; readonly since: number }
 
 const hexBytea: Codec<string> = {
   ...bytea,
@@ -13,12 +13,12 @@ const hexBytea: Codec<string> = {
 }
 
 /** Position of a chunk that has the key. `index` is the key's index in the request. */
-type KeyPlace = { readonly index: number; readonly seq: number; readonly chunk: number }
+type ChunkOfKey = { readonly index: number; readonly seq: number; readonly chunk: number }
 
-type Found = {
+type FoundChunks = {
   readonly size: number
   /** Chunks of batches that the agent notarized, in ledger order. */
-  readonly places: KeyPlace[]
+  readonly chunks: ChunkOfKey[]
   /** All positions before this seq were searched. Below the ledger's size, there is more to search. */
   readonly upTo: number
 }
@@ -32,8 +32,8 @@ type Found = {
 export async function findChunksOfKeys(
   pool: pg.Pool,
   { ledgerId, agentId }: { readonly ledgerId: Uuid; readonly agentId: Uuid },
-  keys: readonly Since[],
-): Promise<Found> {
+  keys: readonly KeyRequest[],
+): Promise<FoundChunks> {
   type Row = { size: number; index: number | null; seq: number; chunk: number; own: boolean }
   const { rows } = await pool.query<Row>({
     name: 'find_chunks_of_keys',
@@ -63,20 +63,20 @@ export async function findChunksOfKeys(
   })
   const { size } = rows[0]!
   const upTo = rows.length > CHUNKS_OF_KEYS_MAX ? rows.at(-1)!.seq : size
-  const places = rows.filter(({ index, seq, own }) => index !== null && own && seq < upTo) as KeyPlace[]
-  return { size, places, upTo }
+  const chunks = rows.filter(({ index, seq, own }) => index !== null && own && seq < upTo) as ChunkOfKey[]
+  return { size, chunks, upTo }
 }
 
 /**
  * Returns a map for each chunk, from a record's index in the chunk to the keyed hash of its data subject. Erased
  * records have none.
  */
-export async function readPersonsOfChunks(
+export async function readSubjectsOfChunks(
   pool: pg.Pool,
   chunks: readonly { readonly ledgerId: Uuid; readonly seq: number; readonly chunk: number }[],
 ): Promise<Map<number, Uint8Array>[]> {
   const { rows } = await pool.query<{ index: number; key: Buffer }>({
-    name: 'read_persons_of_chunks',
+    name: 'read_subjects_of_chunks',
     text: `select q.index::int4 - 1 as index, x.key from unnest($1::uuid[], $2::int8[], $3::int4[]) with ordinality q (ledger_id, seq, chunk, index)
       cross join lateral (
         select k.key from tallystick.batch_keys k
@@ -88,7 +88,7 @@ export async function readPersonsOfChunks(
       chunks.map(({ chunk }) => chunk),
     ],
   })
-  const persons = chunks.map(() => new Map<number, Uint8Array>())
-  for (const { index, key } of rows) persons[index]!.set(key.at(-1)!, key.subarray(1, -1))
-  return persons
+  const subjects = chunks.map(() => new Map<number, Uint8Array>())
+  for (const { index, key } of rows) subjects[index]!.set(key.at(-1)!, key.subarray(1, -1))
+  return subjects
 }

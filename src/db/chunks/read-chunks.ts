@@ -3,7 +3,7 @@ import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch, recordIdAt } from '../../proof/statement/batch-ids.ts'
 import { sha256 } from '../../signing/sha256.ts'
-import { archiveOf, type ChunkInArchive, type PlaceInArchive, type ReadsArchive } from '../connect/archive.ts'
+import { archiveOf, type ChunkInArchive, type PieceInArchive, type ReadsArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { CHUNK_RECORDS, type ChunkRecord, decodeChunk, encodeChunk } from './chunk-content.ts'
@@ -55,7 +55,7 @@ export type StoredChunk = Omit<ChunkInArchive, 'place' | 'erasures'> & {
 }
 
 /** Where the archive has the content. Erasures are included because they and the keys MUST be from the same moment. */
-type ArchivedColumn = PlaceInArchive & {
+type ArchivedColumn = PieceInArchive & {
   /** Base64. */
   readonly metadata: string | null
   readonly erasures: readonly [recordId: Uuid, seq: number][] | null
@@ -65,7 +65,7 @@ export type ChunkColumns = StoredChunk & {
   readonly erasures: readonly [recordId: Uuid, seq: number][] | null
 }
 
-export type ChunkHere = ChunkColumns & { readonly content: Buffer }
+export type ChunkInPostgres = ChunkColumns & { readonly content: Buffer }
 
 /**
  * Returns the content (docs/formats/chunks.md) from Postgres or the archive. Throws ApiError `archive_unavailable`
@@ -76,13 +76,13 @@ export async function readContent(from: Db | ReadsArchive, row: StoredChunk): Pr
   if (content !== null) return content
   if (archived === null)
     throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is nowhere`)
-  const { metadata: kept, erasures, ...place } = archived
+  const { metadata: storedMetadata, erasures, ...piece } = archived
   const copy = await archiveOf(from).read({
-    ...{ place, seq, chunk, firstRecordId, count },
+    ...{ piece, seq, chunk, firstRecordId, count },
     erasures: new Map(erasures),
   })
-  if (kept === null) return Buffer.from(copy)
-  const metadata = decodeMetadata(Buffer.from(kept, 'base64'), count)
+  if (storedMetadata === null) return Buffer.from(copy)
+  const metadata = decodeMetadata(Buffer.from(storedMetadata, 'base64'), count)
   return encodeChunk(decodeChunk(copy, count).map((record, i) => withMetadata(record, metadata[i]!)))
 }
 
@@ -173,7 +173,7 @@ export async function findChunk(
     types: PACKED_TYPES,
   })
   const [row] = rows
-  return row && holdsRecord(row, recordId) ? row : null
+  return row && hasRecord(row, recordId) ? row : null
 }
 
 /** Returns a batch's record and the agent that notarized it; null: no such record. */
@@ -282,11 +282,11 @@ export function chunkIdOf(recordId: Uuid): Uuid {
 }
 
 /** Whether the chunk has the record. A batch's last chunk may have fewer than 64. */
-export function holdsRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
+export function hasRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
   return indexOfRecordId(recordId) % CHUNK_RECORDS < count
 }
 
-type Stretch = {
+type ChunkRange = {
   readonly seq: number
   readonly chunk: number
   readonly end: number
@@ -294,13 +294,13 @@ type Stretch = {
 }
 
 /** Lists chunks after position (`seq`, `chunk`) and before entry `end` whose content is in Postgres, in order. */
-export async function listChunksHere(
+export async function listChunksInPostgres(
   db: Db,
   ledgerId: Uuid,
-  { seq, chunk, end, limit }: Stretch,
-): Promise<ChunkHere[]> {
-  const { rows } = await db.query<ChunkHere>({
-    name: 'list_chunks_here',
+  { seq, chunk, end, limit }: ChunkRange,
+): Promise<ChunkInPostgres[]> {
+  const { rows } = await db.query<ChunkInPostgres>({
+    name: 'list_chunks_in_postgres',
     text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
       where c.ledger_id = $1 and (c.seq, c.chunk) > ($2::int8, $3::int4) and c.seq < $4 and c.content is not null
       order by c.seq, c.chunk limit $5`,

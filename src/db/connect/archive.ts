@@ -11,7 +11,7 @@ import { ARCHIVE_RETRY_AFTER_MS } from '../limits.ts'
  */
 
 /** The archive piece that contains a chunk, and the present keys of the piece's documents. */
-export type PlaceInArchive = {
+export type PieceInArchive = {
   readonly ledgerId: Uuid
   readonly from: number
   /** SHA-256 of the piece's objects in hex, and their lengths. `documents` is null if the piece has no documents. */
@@ -24,7 +24,7 @@ export type PlaceInArchive = {
 }
 
 export type ChunkInArchive = {
-  readonly place: PlaceInArchive
+  readonly piece: PieceInArchive
   readonly seq: number
   readonly chunk: number
   readonly firstRecordId: Uuid
@@ -61,17 +61,17 @@ export const NO_ARCHIVE: ReadsArchive = { archive: null }
 
 /** Returns the archive of `db`. Throws ApiError `archive_unavailable` if the process has none. */
 export function archiveOf({ archive }: ReadsArchive): ArchiveContent {
-  if (!archive) throw archiveUnavailable(ARCHIVE_UNTOLD)
+  if (!archive) throw archiveUnavailable(NO_ARCHIVE_DETAIL)
   return archive
 }
 
 /** Wraps one read of the archive. `chunk` is null for reads of envelopes. */
-type Around = <T>(read: () => Promise<T>, chunk: ChunkInArchive | null) => Promise<T>
+type ReadWrapper = <T>(read: () => Promise<T>, chunk: ChunkInArchive | null) => Promise<T>
 
 /** Returns the same database, with `around` called for each read of its archive. */
-export function aroundArchive<D extends Pick<pg.Pool, 'query'> & ReadsArchive>(
+export function wrapArchiveReads<D extends Pick<pg.Pool, 'query'> & ReadsArchive>(
   db: D,
-  around: Around,
+  around: ReadWrapper,
 ): Pick<D, 'query'> & ReadsArchive {
   const { archive } = db
   if (!archive) return db
@@ -113,5 +113,5 @@ export function archiveUnavailable(detail: string, cause?: Error): ApiError {
   })
 }
 
-export const ARCHIVE_UNTOLD =
+export const NO_ARCHIVE_DETAIL =
   'the content lies in the archive, which this process was not told of: TALLYSTICK_ARCHIVE, or --archive and --archive-key of verify'

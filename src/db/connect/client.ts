@@ -61,7 +61,7 @@ export async function openClient(
  * After a failed statement all later ones fail too. The failed one may still run, or the connection is broken, and
  * other users would wait for it.
  */
-export function inTurn(client: Pick<pg.ClientBase, 'query'>): Db {
+export function serializeQueries(client: Pick<pg.ClientBase, 'query'>): Db {
   let last: Promise<unknown> = Promise.resolve()
   const query = (...args: Parameters<pg.PoolClient['query']>) => {
     const answer = last.then(() => client.query(...args))

@@ -15,12 +15,12 @@ const TICK_MS = 1
 export async function measureClock(db: Db, now: () => number, samples: number): Promise<ClockOffset> {
   let best: ClockOffset | null = null
   for (let i = 0; i < samples; i++) {
-    const askedMs = now() + TICK_MS / 2
+    const sentMs = now() + TICK_MS / 2
     const beganAt = performance.now()
     const theirMs = await readClock(db)
     const tookMs = performance.now() - beganAt
     const errorMs = tookMs / 2 + TICK_MS / 2
-    if (best === null || errorMs < best.errorMs) best = { aheadMs: theirMs - (askedMs + tookMs / 2), errorMs }
+    if (best === null || errorMs < best.errorMs) best = { aheadMs: theirMs - (sentMs + tookMs / 2), errorMs }
   }
   return best!
 }
@@ -93,9 +93,9 @@ export class DatabaseClock {
     const isOff = Math.abs(this.skewMs) > CLOCK_SKEW_WARN_MS
     if (isOff === this.#isOff) return
     this.#isOff = isOff
-    const about = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
+    const details = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
     if (isOff)
-      this.#log.warn(about, "this machine's clock is off the database's, which is used instead: set it")
-    else this.#log.info(about, "this machine's clock is the database's again")
+      this.#log.warn(details, "this machine's clock is off the database's, which is used instead: set it")
+    else this.#log.info(details, "this machine's clock is the database's again")
   }
 }

@@ -12,7 +12,7 @@ import { ApiError } from '../../errors.ts'
 export class Coalescer<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>
   readonly #limits: Limits<Key>
-  #waiting: Waiting<Key, Value>[] = []
+  #waiting: WaitingLookup<Key, Value>[] = []
   #queries = 0
   #counts = { queries: 0, keys: 0 }
 
@@ -61,7 +61,7 @@ export class Coalescer<Key, Value> {
     return end < 0 ? keysMax : end
   }
 
-  async #answer(taken: readonly Waiting<Key, Value>[]): Promise<void> {
+  async #answer(taken: readonly WaitingLookup<Key, Value>[]): Promise<void> {
     try {
       const values = await this.#load(taken.map(({ key }) => key))
       if (values.length !== taken.length) throw new Error(`${values.length} values for ${taken.length} keys`)
@@ -83,7 +83,7 @@ type Limits<Key> = {
   readonly weight?: { readonly of: (key: Key) => number; readonly max: number }
 }
 
-type Waiting<Key, Value> = {
+type WaitingLookup<Key, Value> = {
   readonly key: Key
   readonly resolve: (value: Value) => void
   readonly reject: (error: unknown) => void

@@ -19,9 +19,9 @@ export class ConnectError extends Error {
 export function explainConnectFailure(error: Error, where: string, tls: Tls): ConnectError {
   if (error instanceof ConnectError) return error
   // For a host with several addresses Node throws an error without a message.
-  const said = error.message || (error as { code?: string }).code || error.name
+  const text = error.message || (error as { code?: string }).code || error.name
   const advice = adviseOn(error, tls)
-  return new ConnectError(`cannot connect to the database ${where}: ${said}${advice && `: ${advice}`}`, error)
+  return new ConnectError(`cannot connect to the database ${where}: ${text}${advice && `: ${advice}`}`, error)
 }
 
 function adviseOn(error: Error, tls: Tls): string {

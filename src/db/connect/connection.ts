@@ -244,8 +244,8 @@ export class DatabaseClient extends pg.Client {
   override connect(callback?: ConnectCallback): Promise<this> | void {
     const connecting = this.#config.attempt(() => this.#connect())
     if (!callback) return connecting
-    const told = callback as (error: Error | null) => void
-    connecting.then(() => told(null), told)
+    const done = callback as (error: Error | null) => void
+    connecting.then(() => done(null), done)
   }
 
   async #connect(): Promise<this> {
@@ -281,7 +281,7 @@ export class DatabaseClient extends pg.Client {
       }
       this.#timeline = { system, timeline }
     } catch (error) {
-      if (TIMELINE_UNTOLD.includes((error as { code?: string }).code ?? '')) return
+      if (TIMELINE_UNAVAILABLE.includes((error as { code?: string }).code ?? '')) return
       throw error
     }
     this.#config.admit(this.#timeline)
@@ -360,7 +360,7 @@ const TIMELINE_SQL = `
  * feature_not_supported, insufficient_privilege, undefined_function: the database has no write-ahead log of this
  * kind, or hides it.
  */
-const TIMELINE_UNTOLD = ['0A000', '42501', '42883']
+const TIMELINE_UNAVAILABLE = ['0A000', '42501', '42883']
 
 const SESSION_MAC = 'tallystick.session_mac'
 const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/

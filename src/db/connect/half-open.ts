@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { HALF_OPEN_AFTER_MS, HALF_OPEN_GRACE_MS, HALF_OPEN_LOOK_EVERY_MS } from '../limits.ts'
+import { HALF_OPEN_AFTER_MS, HALF_OPEN_CHECK_EVERY_MS, HALF_OPEN_GRACE_MS } from '../limits.ts'
 import { openClient } from './client.ts'
 import type { Database } from './connection.ts'
 import type { Pooler } from './pooler.ts'
@@ -7,7 +7,7 @@ import type { Pooler } from './pooler.ts'
 type WatchLog = { warn(details: object, message: string): void }
 
 /** A connection as pg represents it, with its active query and its server process. */
-type Waiting = pg.ClientBase & {
+type ClientWithQuery = pg.ClientBase & {
   readonly processID: number | null
   readonly _activeQuery: object | null
   readonly connection: { readonly stream: { destroy(error: Error): void } }
@@ -25,11 +25,11 @@ type Waiting = pg.ClientBase & {
 export function watchHalfOpen(database: Database, pooler: Pooler, log: WatchLog): () => void {
   if (pooler !== 'none') return () => {}
   const seenAtMs = new WeakMap<object, number>()
-  let looking = false
-  const look = async () => {
+  let isChecking = false
+  const check = async () => {
     const nowMs = performance.now()
-    const late = database.clients().filter((client): client is Waiting => {
-      const query = (client as Waiting)._activeQuery
+    const late = database.clients().filter((client): client is ClientWithQuery => {
+      const query = (client as ClientWithQuery)._activeQuery
       if (!query) return false
       if (!seenAtMs.has(query)) seenAtMs.set(query, nowMs)
       return nowMs - seenAtMs.get(query)! >= HALF_OPEN_AFTER_MS
@@ -40,20 +40,24 @@ export function watchHalfOpen(database: Database, pooler: Pooler, log: WatchLog)
     for (const { _activeQuery: query } of late) if (query) seenAtMs.set(query, performance.now())
   }
   const timer = setInterval(() => {
-    if (looking) return
-    looking = true
+    if (isChecking) return
+    isChecking = true
     // While the database is unreachable nothing can be found out. Waiting queries fail by themselves.
-    look()
+    check()
       .catch(() => {})
       .finally(() => {
-        looking = false
+        isChecking = false
       })
-  }, HALF_OPEN_LOOK_EVERY_MS)
+  }, HALF_OPEN_CHECK_EVERY_MS)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-async function cutHalfOpen(database: Database, late: readonly Waiting[], log: WatchLog): Promise<void> {
+async function cutHalfOpen(
+  database: Database,
+  late: readonly ClientWithQuery[],
+  log: WatchLog,
+): Promise<void> {
   const waiting = late.map((client) => ({ client, query: client._activeQuery }))
   const client = await openClient(database, {
     application_name: 'tallystick watch',
@@ -75,7 +79,7 @@ async function cutHalfOpen(database: Database, late: readonly Waiting[], log: Wa
 }
 
 /** Returns those of the server processes that exist and are busy. */
-async function listBusy(client: pg.Client, late: readonly Waiting[]): Promise<Set<number>> {
+async function listBusy(client: pg.Client, late: readonly ClientWithQuery[]): Promise<Set<number>> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_stat_activity where pid = any($1) and usename = current_user and state is distinct from 'idle'`,
     [late.map(({ processID }) => processID)],

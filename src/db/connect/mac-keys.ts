@@ -19,7 +19,7 @@ export async function addMacKeys(client: pg.ClientBase, all: readonly DatabaseKe
 }
 
 /** Removes all other keys. Sessions that were proven with them must be replaced, which pools do by themselves. */
-export async function keepMacKeys(client: pg.ClientBase, keys: readonly DatabaseKey[]): Promise<void> {
+export async function removeOtherMacKeys(client: pg.ClientBase, keys: readonly DatabaseKey[]): Promise<void> {
   await client.query('delete from tallystick.mac_keys where key_id <> all ($1::bytea[])', [
     keys.map((key) => key.id),
   ])

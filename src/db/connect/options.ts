@@ -5,7 +5,7 @@ import type { DatabaseOptions } from './connection.ts'
 import type { PasswordSource } from './passwords.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
-type Tell = (name: DatabaseVariable, message: string) => void
+type ReportIssue = (name: DatabaseVariable, message: string) => void
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
@@ -17,41 +17,44 @@ export function parseDatabaseOptions(env: Environment): {
   readonly issues: readonly Issue[]
 } {
   const issues: Issue[] = []
-  const tell: Tell = (name, message) => issues.push({ path: [name], message })
+  const report: ReportIssue = (name, message) => issues.push({ path: [name], message })
   const read = (name: DatabaseVariable) => env[name] || undefined
   const file = read('TALLYSTICK_DATABASE_PASSWORD_FILE') ?? null
   const line = read('TALLYSTICK_DATABASE_PASSWORD_COMMAND') ?? null
-  const cacheMs = parseSeconds(read('TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS'), tell)
+  const cacheMs = parseSeconds(read('TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS'), report)
   const command = line === null ? null : parseCommand(line)
   if (file !== null && line !== null)
-    tell(
+    report(
       'TALLYSTICK_DATABASE_PASSWORD_COMMAND',
       'is set beside TALLYSTICK_DATABASE_PASSWORD_FILE: one of them',
     )
   if (line !== null && command === null)
-    tell(
+    report(
       'TALLYSTICK_DATABASE_PASSWORD_COMMAND',
       'must be words with spaces in between, or, with quotes or spaces in one, a JSON array of strings: no shell reads it',
     )
   let password: PasswordSource | null = file === null ? null : { file }
   if (command !== null) password = { command, cacheMs, env: withoutSecrets(env) }
-  const accepted = parseAccepted(read('TALLYSTICK_DATABASE_ACCEPT'), tell)
+  const accepted = parseAccepted(read('TALLYSTICK_DATABASE_ACCEPT'), report)
   return { options: { caFile: read('TALLYSTICK_DATABASE_CA_FILE') ?? null, password, accepted }, issues }
 }
 
-function parseAccepted(text: string | undefined, tell: Tell): Acceptable[] {
+function parseAccepted(text: string | undefined, report: ReportIssue): Acceptable[] {
   const names = text ? text.split(',').map((name) => name.trim()) : []
   const known = names.filter((name): name is Acceptable => (ACCEPTABLE as readonly string[]).includes(name))
   if (known.length < names.length)
-    tell('TALLYSTICK_DATABASE_ACCEPT', `must be ${ACCEPTABLE.join(' or ')}, or both with a comma in between`)
+    report(
+      'TALLYSTICK_DATABASE_ACCEPT',
+      `must be ${ACCEPTABLE.join(' or ')}, or both with a comma in between`,
+    )
   return known
 }
 
-function parseSeconds(text: string | undefined, tell: Tell): number {
+function parseSeconds(text: string | undefined, report: ReportIssue): number {
   const seconds = text ? Number(text) : PASSWORD_CACHE_SECONDS_DEFAULT
   if (!(seconds >= 0 && seconds <= PASSWORD_CACHE_SECONDS_MAX)) {
     const message = `must be seconds, from 0 to ${PASSWORD_CACHE_SECONDS_MAX}`
-    tell('TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS', message)
+    report('TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS', message)
   }
   return seconds * 1_000
 }

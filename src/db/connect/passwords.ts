@@ -83,7 +83,7 @@ class PasswordCommand implements Passwords {
   readonly #login: Login
   readonly #msMax: number
   #running: Promise<string> | null = null
-  #kept: { readonly password: string; readonly sinceMs: number } | null = null
+  #cached: { readonly password: string; readonly sinceMs: number } | null = null
 
   constructor(source: Extract<PasswordSource, { command: unknown }>, login: Login, msMax: number) {
     this.#source = source
@@ -93,13 +93,13 @@ class PasswordCommand implements Passwords {
 
   async get(): Promise<string> {
     const { cacheMs } = this.#source
-    const ageMs = this.#kept ? performance.now() - this.#kept.sinceMs : Number.POSITIVE_INFINITY
-    if (ageMs < cacheMs / 2) return this.#kept!.password
+    const ageMs = this.#cached ? performance.now() - this.#cached.sinceMs : Number.POSITIVE_INFINITY
+    if (ageMs < cacheMs / 2) return this.#cached!.password
     const running = this.#begin()
     if (ageMs >= cacheMs) return running
     // A failure here recurs once the password has expired, and is reported then.
     running.catch(() => {})
-    return this.#kept!.password
+    return this.#cached!.password
   }
 
   #begin(): Promise<string> {
@@ -114,7 +114,8 @@ class PasswordCommand implements Passwords {
    * pause.
    */
   refused(): void {
-    if (this.#kept && performance.now() - this.#kept.sinceMs >= PASSWORD_COMMAND_EVERY_MS) this.#kept = null
+    if (this.#cached && performance.now() - this.#cached.sinceMs >= PASSWORD_COMMAND_EVERY_MS)
+      this.#cached = null
   }
 
   async #run(): Promise<string> {
@@ -133,7 +134,7 @@ class PasswordCommand implements Passwords {
       })
     })
     const password = parsePassword(output, `the output of the password command ${program}`)
-    this.#kept = { password, sinceMs: beganAtMs }
+    this.#cached = { password, sinceMs: beganAtMs }
     return password
   }
 }

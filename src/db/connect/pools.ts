@@ -6,7 +6,7 @@ import {
   POOLS_RENEWED_EVERY_MS,
   READ_CONNECTIONS_MAX,
   READ_STATEMENT_TIMEOUT_MS,
-  REPLICA_LOOK_MS_MAX,
+  REPLICA_CHECK_MS_MAX,
   SEARCH_CONNECTIONS_MAX,
   SEARCH_STATEMENT_TIMEOUT_MS,
   STATEMENT_END_MS_MAX,
@@ -150,7 +150,7 @@ export function openProbePool(database: DatabaseOrUrl, log: PoolLog): DatabasePo
   return openPool(database, log, {
     max: 1,
     application_name: 'tallystick probe',
-    statementMs: REPLICA_LOOK_MS_MAX,
+    statementMs: REPLICA_CHECK_MS_MAX,
   })
 }
 

@@ -1,6 +1,6 @@
-import { PRIMARY_LOG_BACK_MS, PRIMARY_LOG_LOOKS_MAX, PRIMARY_LOG_SPACING_MS } from '../limits.ts'
+import { PRIMARY_LOG_BACK_MS, PRIMARY_LOG_SAMPLES_MAX, PRIMARY_LOG_SPACING_MS } from '../limits.ts'
 
-type Look = { readonly walBytes: number; readonly atMs: number }
+type Sample = { readonly walBytes: number; readonly atMs: number }
 
 /**
  * Samples of the primary's log position with their times, from which a standby's lag is computed.
@@ -11,8 +11,8 @@ type Look = { readonly walBytes: number; readonly atMs: number }
  */
 export class PrimaryLog {
   /** Oldest first; both members increase. */
-  readonly #looks: Look[] = []
-  #newest: Look = { walBytes: 0, atMs: Number.NEGATIVE_INFINITY }
+  readonly #samples: Sample[] = []
+  #newest: Sample = { walBytes: 0, atMs: Number.NEGATIVE_INFINITY }
 
   /** Adds a sample. `atMs`: time before the primary was queried. */
   note(walBytes: number, atMs: number): void {
@@ -20,19 +20,19 @@ export class PrimaryLog {
       // Answers may overtake each other. If the position stays lower, this is another primary, and a standby does not
       // lack what the old one wrote beyond it.
       if (atMs - this.#newest.atMs < PRIMARY_LOG_BACK_MS) return
-      this.#looks.length = 0
+      this.#samples.length = 0
     }
-    const isApart = atMs - (this.#looks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= PRIMARY_LOG_SPACING_MS
-    const isMore = walBytes > (this.#looks.at(-1)?.walBytes ?? -1)
+    const isApart = atMs - (this.#samples.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= PRIMARY_LOG_SPACING_MS
+    const isMore = walBytes > (this.#samples.at(-1)?.walBytes ?? -1)
     this.#newest = { walBytes, atMs }
     if (!isApart || !isMore) return
-    this.#looks.push(this.#newest)
-    if (this.#looks.length > PRIMARY_LOG_LOOKS_MAX) this.#looks.shift()
+    this.#samples.push(this.#newest)
+    if (this.#samples.length > PRIMARY_LOG_SAMPLES_MAX) this.#samples.shift()
   }
 
   /** Returns the lag of a standby that has replayed `walBytes` of the log. */
   behind(walBytes: number, nowMs: number): { readonly bytes: number; readonly ms: number } {
-    const lacked = this.#looks.find((look) => look.walBytes > walBytes)
+    const lacked = this.#samples.find((sample) => sample.walBytes > walBytes)
     return {
       bytes: Math.max(0, this.#newest.walBytes - walBytes),
       ms: lacked === undefined ? 0 : nowMs - lacked.atMs,

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import { REPLICA_LOOK_MS_MAX, REPLICA_PROBE_EVERY_MS, REPLICA_WAIT_MS_MAX } from '../limits.ts'
-import { type Db, inTurn } from './client.ts'
+import { REPLICA_CHECK_MS_MAX, REPLICA_PROBE_EVERY_MS, REPLICA_WAIT_MS_MAX } from '../limits.ts'
+import { type Db, serializeQueries } from './client.ts'
 import { ConnectError } from './connect-error.ts'
 import type { Database } from './connection.ts'
 import { isMoved } from './failures.ts'
@@ -62,7 +62,7 @@ export type LedgerShown = {
   readonly chain: Buffer | null
 }
 
-export type HeldConnection = {
+export type ReservedConnection = {
   readonly db: Db
   readonly ledgers: ReadonlyMap<Uuid, LedgerShown>
   /** Closes the connection if `error` is given. */
@@ -136,13 +136,13 @@ export class Replica {
    *
    * Throws ReplicaError or the connection's error. In both cases the read goes to the primary.
    */
-  async hold(pool: DatabasePool, ledgerIds: readonly Uuid[]): Promise<HeldConnection> {
-    if (this.#refusal !== null) throw new ReplicaError(this.#refusal, 'the last look refused it')
+  async reserve(pool: DatabasePool, ledgerIds: readonly Uuid[]): Promise<ReservedConnection> {
+    if (this.#refusal !== null) throw new ReplicaError(this.#refusal, 'the last check refused it')
     const client = await this.#connectSoon(pool)
     try {
-      const shown = await this.#look(client, ledgerIds)
+      const shown = await this.#check(client, ledgerIds)
       const ledgers = new Map(ledgerIds.map((ledgerId, i) => [ledgerId, shown[i]!]))
-      return { db: inTurn(client), ledgers, release: (error) => client.release(error) }
+      return { db: serializeQueries(client), ledgers, release: (error) => client.release(error) }
     } catch (error) {
       // A standby that only lags may serve the next read, so its connection stays open.
       const isSound = error instanceof ReplicaError && error.refusal === 'lagging'
@@ -177,7 +177,7 @@ export class Replica {
 
   async #probe(): Promise<void> {
     try {
-      await this.#lookAtPrimary()
+      await this.#readPrimaryPosition()
     } catch {
       // Reads need the primary anyway. This failure says nothing about the replica.
       return
@@ -185,7 +185,7 @@ export class Replica {
     try {
       const client = await this.#connect(this.#probePool)
       try {
-        await this.#look(client, [null])
+        await this.#check(client, [null])
         client.release()
       } catch (error) {
         client.release(error as Error)
@@ -212,7 +212,7 @@ export class Replica {
   /** Takes or makes a connection, waiting only briefly. Other reads may occupy all connections for long. */
   async #connectSoon(pool: DatabasePool): Promise<pg.PoolClient> {
     const hasRoom = pool.idleCount > 0 || pool.totalCount < pool.options.max
-    const msMax = hasRoom ? REPLICA_LOOK_MS_MAX : REPLICA_WAIT_MS_MAX
+    const msMax = hasRoom ? REPLICA_CHECK_MS_MAX : REPLICA_WAIT_MS_MAX
     const connecting = this.#connect(pool)
     let timer: NodeJS.Timeout | undefined
     const waiting = new Promise<null>((resolve) => {
@@ -231,7 +231,7 @@ export class Replica {
     throw new ReplicaError('busy', 'no connection was free in time')
   }
 
-  async #lookAtPrimary(): Promise<void> {
+  async #readPrimaryPosition(): Promise<void> {
     const atMs = this.#now()
     const { rows } = await this.#primary.query<{ walBytes: number }>(
       "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal_bytes",
@@ -243,13 +243,13 @@ export class Replica {
    * Returns the ends of the ledgers on this connection, in the order of `ledgerIds`, which must not be empty. Throws
    * ReplicaError.
    */
-  async #look(client: pg.PoolClient, ledgerIds: readonly (Uuid | null)[]): Promise<LedgerShown[]> {
+  async #check(client: pg.PoolClient, ledgerIds: readonly (Uuid | null)[]): Promise<LedgerShown[]> {
     await this.#identify(client)
     const { rows } = await queryWithin<LedgerShown & { isStandby: boolean; walBytes: number | null }>(
       client,
-      REPLICA_LOOK_MS_MAX,
+      REPLICA_CHECK_MS_MAX,
       {
-        name: 'look_at_replica',
+        name: 'check_replica',
         text: `select pg_is_in_recovery() as is_standby,
           case when pg_is_in_recovery() then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') end as wal_bytes,
           coalesce(h.size, 0) as size, h.chain
@@ -289,7 +289,7 @@ export class Replica {
 
 /** Returns the identifier that all servers of one cluster share since initdb. */
 async function readSystem(db: Db): Promise<string> {
-  const { rows } = await queryWithin<{ system: string }>(db, REPLICA_LOOK_MS_MAX, {
+  const { rows } = await queryWithin<{ system: string }>(db, REPLICA_CHECK_MS_MAX, {
     text: 'select system_identifier::text as system from pg_control_system()',
   })
   return rows[0]!.system

@@ -3,13 +3,18 @@ import { formatId, type Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { fillEnvelopes, limitBundles, type Unfilled } from '../chain/envelopes.ts'
-import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
+import {
+  joinVerifiedSize,
+  VERIFIED_SIZE_COLUMNS,
+  type VerifiedSizeColumns,
+  verifiedSizeOf,
+} from '../chain/verified-size.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import { isUnreadable } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
-import { notePieces } from './archive-questions.ts'
+import { recordPieces } from './archive-limits.ts'
 
 /** An entry that makes events, and the record that it is about. */
 export type EventRow = {
@@ -35,10 +40,10 @@ export type EventRow = {
   received: Buffer | null
 }
 
-type SeenEventRow = EventRow & { isVisible: boolean }
+type VisibleEventRow = EventRow & { isVisible: boolean }
 
 /** Columns before the chunks of batches are read. */
-type Unseen = { itemCount: number | null; typesOfBatch: string[] | null }
+type UnreadBatch = { itemCount: number | null; typesOfBatch: string[] | null }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
   a.record_id, r.type as record_type,
@@ -117,14 +122,14 @@ type WantedRows = {
 export async function listEventRows(
   db: Db,
   ledgerId: Uuid,
-  about: WantedRows & {
+  filter: WantedRows & {
     readonly from: number
     readonly end: number
     readonly kinds: readonly string[]
     readonly limit: number
   },
 ): Promise<{ readonly rows: EventRow[]; readonly upTo: number }> {
-  const { rows } = await db.query<Unfilled<SeenEventRow> & Unseen & { found: number }>({
+  const { rows } = await db.query<Unfilled<VisibleEventRow> & UnreadBatch & { found: number }>({
     name: 'list_event_rows',
     text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
         select *, count(*) over () as found,
@@ -136,35 +141,35 @@ export async function listEventRows(
       ) e ${ABOUT} ${VISIBLE} where e.batches <= $7 order by e.seq`,
     values: [
       ledgerId,
-      about.from,
-      about.end,
-      about.kinds,
-      about.limit,
-      about.ownAgent,
+      filter.from,
+      filter.end,
+      filter.kinds,
+      filter.limit,
+      filter.ownAgent,
       EVENT_BATCHES_PER_QUERY,
-      about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
+      filter.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', filter.ownAgent)}`,
     ],
   })
   const last = rows.at(-1)
-  const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
-  const read = await takeWanted(db, ledgerId, rows, about)
+  const isCut = rows.length === filter.limit || (last !== undefined && rows.length < last.found)
+  const read = await takeWanted(db, ledgerId, rows, filter)
   const filled = await fillEnvelopes(db, ledgerId, read.rows)
-  return { rows: filled, upTo: read.upTo ?? (isCut ? last!.seq + 1 : about.end) }
+  return { rows: filled, upTo: read.upTo ?? (isCut ? last!.seq + 1 : filter.end) }
 }
 
 /** `upTo` null: all rows were checked. */
 async function takeWanted(
   db: Db,
   ledgerId: Uuid,
-  rows: readonly (Unfilled<SeenEventRow> & Unseen)[],
+  rows: readonly (Unfilled<VisibleEventRow> & UnreadBatch)[],
   { wantedMax, ownAgent, isWanted }: WantedRows,
 ): Promise<{ readonly rows: Unfilled<EventRow>[]; readonly upTo: number | null }> {
   const wanted: Unfilled<EventRow>[] = []
   const isWithin = limitBundles(EVENT_OBJECTS_PER_PAGE)
-  const { noting, pieces } = notePieces(db)
+  const { recording, pieces } = recordPieces(db)
   for (const row of rows) {
     try {
-      await lookIntoBatch(noting, ledgerId, row, ownAgent)
+      await readBatchContent(recording, ledgerId, row, ownAgent)
     } catch (error) {
       // Entries found before it are returned without waiting for the archive.
       if (!isUnreadable(error) || wanted.length === 0) throw error
@@ -189,7 +194,7 @@ export async function findEventRows(
   ledgerId: Uuid,
   seqs: readonly number[],
 ): Promise<{ readonly rows: EventRow[]; readonly unread: ReadonlySet<number> }> {
-  const { rows } = await db.query<Unfilled<EventRow> & Unseen>({
+  const { rows } = await db.query<Unfilled<EventRow> & UnreadBatch>({
     name: 'find_event_rows',
     text: `select ${EVENT_COLUMNS} from unnest($2::bigint[]) s (seq)
       cross join lateral (
@@ -202,7 +207,7 @@ export async function findEventRows(
   for (const row of rows) {
     try {
       const [filled] = await fillEnvelopes(db, ledgerId, [row])
-      await lookIntoBatch(db, ledgerId, filled!, null)
+      await readBatchContent(db, ledgerId, filled!, null)
       found.push(filled!)
     } catch (error) {
       if (!isUnreadable(error)) throw error
@@ -213,10 +218,10 @@ export async function findEventRows(
 }
 
 /** Adds what only chunks contain: a batch's number of records by type, and the record of an erasure. */
-async function lookIntoBatch(
+async function readBatchContent(
   db: Db,
   ledgerId: Uuid,
-  row: Unfilled<EventRow> & Unseen & { isVisible?: boolean },
+  row: Unfilled<EventRow> & UnreadBatch & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
   try {
@@ -230,7 +235,7 @@ async function lookIntoBatch(
 async function readFromBatch(
   db: Db,
   ledgerId: Uuid,
-  row: Unfilled<EventRow> & Unseen & { isVisible?: boolean },
+  row: Unfilled<EventRow> & UnreadBatch & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
   // Skips batches that the caller does not see, so that they are not decompressed for nothing.
@@ -247,7 +252,7 @@ async function readFromBatch(
 async function countTypes(
   db: Db,
   ledgerId: Uuid,
-  { seq, itemCount, typesOfBatch }: Unfilled<EventRow> & Unseen,
+  { seq, itemCount, typesOfBatch }: Unfilled<EventRow> & UnreadBatch,
 ): Promise<Record<string, number>> {
   if (typesOfBatch?.length === 1) return { [typesOfBatch[0]!]: itemCount! }
   const counts = new Map<string, number>()
@@ -262,13 +267,13 @@ export type CheckpointRow = { size: number; note: string; publishedAt: Date }
 export async function listCheckpoints(
   db: Db,
   ledgerId: Uuid,
-  about: { readonly after: number; readonly upTo: number; readonly limit: number },
+  range: { readonly after: number; readonly upTo: number; readonly limit: number },
 ): Promise<CheckpointRow[]> {
   const { rows } = await db.query<CheckpointRow>({
     name: 'list_event_checkpoints',
     text: `select size, note, published_at from tallystick.checkpoints
       where ledger_id = $1 and size > $2 and size <= $3 order by size limit $4`,
-    values: [ledgerId, about.after, about.upTo, about.limit],
+    values: [ledgerId, range.after, range.upTo, range.limit],
   })
   return rows
 }
@@ -287,14 +292,14 @@ export async function findCheckpointRows(
   return rows
 }
 
-/** A ledger's number of entries, the size of its newest checkpoint, and its floor; 0 if missing. */
-export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly floor: number }
+/** A ledger's number of entries, the size of its newest checkpoint, and its verified size; 0 if missing. */
+export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly verifiedSize: number }
 
-export type EndColumns = FloorColumns & { size: number | null; checkpoint: number | null }
+export type EndColumns = VerifiedSizeColumns & { size: number | null; checkpoint: number | null }
 
 export function endsOf(cursorMac: CursorMac, ledgerId: Uuid, row: EndColumns): LedgerEnds {
-  const floor = floorOf(cursorMac, ledgerId, row)
-  return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, floor }
+  const verifiedSize = verifiedSizeOf(cursorMac, ledgerId, row)
+  return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, verifiedSize }
 }
 
 /** Returns the ends in the order of the ledgers. */
@@ -305,7 +310,7 @@ export async function readEnds(
 ): Promise<LedgerEnds[]> {
   const { rows } = await db.query<EndColumns>({
     name: 'read_ends',
-    text: `select h.size, c.size as checkpoint, ${FLOOR_COLUMNS}
+    text: `select h.size, c.size as checkpoint, ${VERIFIED_SIZE_COLUMNS}
       from unnest($1::uuid[]) with ordinality l (ledger_id, ix)
       left join lateral (
         select n.size from tallystick.chain_heads n where n.ledger_id = l.ledger_id offset 0
@@ -313,7 +318,7 @@ export async function readEnds(
       left join lateral (
         select n.size from tallystick.checkpoints n where n.ledger_id = l.ledger_id order by n.size desc limit 1
       ) c on true
-      ${joinFloor('l.ledger_id')}
+      ${joinVerifiedSize('l.ledger_id')}
       order by l.ix`,
     values: [ledgerIds],
   })

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { firstUuidv7 } from '../connect/uuid.ts'
 import { WEBHOOK_DELIVERIES_SCANNED_MAX, WEBHOOK_REDELIVERED_MAX, WEBHOOK_TESTS_OPEN_MAX } from '../limits.ts'
-import { listStretch } from '../records/search-stretch.ts'
+import { findSeqRange } from '../records/search-range.ts'
 import type { Attempt, DeliveryState } from './webhook-work.ts'
 
 export type DeliveryRow = {
@@ -72,28 +72,28 @@ export async function listDeliveries(
   page: { before: Uuid | null; limit: number },
 ): Promise<{ rows: DeliveryRow[]; next: Uuid | null }> {
   const isFiltered = event !== null || recordId !== null || state === 'delivered'
-  const looksAt = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
-  const { rows } = await db.query<Partial<DeliveryColumns> & { looked: number; last: Uuid | null }>(
-    `with looked as materialized (
+  const rowsMax = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
+  const { rows } = await db.query<Partial<DeliveryColumns> & { scanned: number; last: Uuid | null }>(
+    `with scanned as materialized (
        select ${COLUMNS} from ${rowsOf(state)} d
        where ledger_id = $1 and webhook_id = $2 and ($3::uuid is null or event_id < $3)
        order by event_id desc limit $4
      )
-     select w.*, (select count(*) from looked) as looked, (select event_id from looked order by event_id limit 1) as last
+     select w.*, (select count(*) from scanned) as scanned, (select event_id from scanned order by event_id limit 1) as last
      from (values (0)) one
      left join (
-       select * from looked
+       select * from scanned
        where ($5::text is null or state = $5) and ($6::text is null or event = $6) and ($7::uuid is null or record_id = $7)
        order by event_id desc limit $8
      ) w on true
      order by w.event_id desc`,
-    [ledgerId, webhookId, page.before, looksAt, state, event, recordId, page.limit + 1],
+    [ledgerId, webhookId, page.before, rowsMax, state, event, recordId, page.limit + 1],
   )
   const found = rows.filter((row): row is typeof row & DeliveryColumns => row.eventId !== null)
   const shown = found.slice(0, page.limit).map(toDelivery)
   if (found.length > page.limit) return { rows: shown, next: shown.at(-1)!.eventId }
-  const { looked, last } = rows[0]!
-  return { rows: shown, next: isFiltered && looked === looksAt ? last! : null }
+  const { scanned, last } = rows[0]!
+  return { rows: shown, next: isFiltered && scanned === rowsMax ? last! : null }
 }
 
 /**
@@ -158,7 +158,7 @@ export async function redeliverDead(
 /**
  * Delivers the events that were recorded in a period. With `delivered`, also those that were delivered before.
  *
- * Extends the period by up to 90 s on both sides, because clocks may differ by so much (search-stretch.ts). `untilMs`
+ * Extends the period by up to 90 s on both sides, because clocks may differ by so much (search-range.ts). `untilMs`
  * null: up to the endpoint's position. `busy`: another recovery is running.
  */
 export async function recoverWebhook(
@@ -168,13 +168,13 @@ export async function recoverWebhook(
   what: { readonly sinceMs: number; readonly untilMs: number | null; readonly delivered: boolean },
 ): Promise<'recovering' | 'busy' | 'missing'> {
   const recorded = { fromMs: what.sinceMs, beforeMs: what.untilMs }
-  const stretch = await listStretch(searchPool, ledgerId, {
+  const range = await findSeqRange(searchPool, ledgerId, {
     filters: { recorded },
     order: 'asc',
     after: null,
     limit: 1,
   })
-  const [from, end] = stretch ? [stretch.from, what.untilMs === null ? null : stretch.end] : [0, 0]
+  const [from, end] = range ? [range.from, what.untilMs === null ? null : range.end] : [0, 0]
   const { rows } = await readPool.query<{ outcome: 'recovering' | 'busy' | 'missing' }>(
     'select tallystick.recover_webhook($1, $2, $3, $4, $5) as outcome',
     [ledgerId, webhookId, from, end, what.delivered],

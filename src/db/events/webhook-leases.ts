@@ -1,6 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
-import { FLOOR_COLUMNS, IS_HERE, joinFloor } from '../chain/floors.ts'
+import { IS_HERE, joinVerifiedSize, VERIFIED_SIZE_COLUMNS } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 import { endText, type Lease, type LeaseTable, renewText } from '../jobs/leases.ts'
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
@@ -8,8 +8,8 @@ import { SETTING_COLUMNS, settingsOf, type WebhookSettings } from './webhooks.ts
 
 /* Leases and positions of endpoints. src/db/events/webhook-work.ts has the results of deliveries. */
 
-export type WebhookName = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
-export type WebhookLease = Lease & WebhookName
+export type WebhookKey = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
+export type WebhookLease = Lease & WebhookKey
 
 export const WEBHOOK_LEASES: LeaseTable = {
   name: 'webhook',
@@ -26,9 +26,9 @@ export const WEBHOOK_LEASES: LeaseTable = {
   ofLedgerMax: null,
 }
 
-type Named = WebhookName & WebhookSettings
+type NamedWebhook = WebhookKey & WebhookSettings
 
-export type Endpoint = Named & {
+export type Endpoint = NamedWebhook & {
   /** Changes whenever the endpoint's settings or state change. */
   readonly version: string
   readonly nextSeq: number
@@ -50,7 +50,7 @@ const BEGIN_DELIVERY = `with c as (${renewText(WEBHOOK_LEASES)})
   select set_config('synchronous_commit', 'off', true), ${SETTING_COLUMNS}, c.next_seq, c.checkpoint_size,
     c.failures, c.failing_since, c.failing_days, c.last_failure_at,
     c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint,
-    ${FLOOR_COLUMNS},
+    ${VERIFIED_SIZE_COLUMNS},
     exists (
       select from tallystick.webhook_deliveries d
       where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state = 'pending' and d.due_at <= now()
@@ -75,7 +75,7 @@ const BEGIN_DELIVERY = `with c as (${renewText(WEBHOOK_LEASES)})
   left join lateral (
     select n.size from tallystick.checkpoints n where n.ledger_id = w.ledger_id order by n.size desc limit 1
   ) k on true
-  ${joinFloor('w.ledger_id')}
+  ${joinVerifiedSize('w.ledger_id')}
   where w.state = 'active'`
 
 /**
@@ -137,7 +137,7 @@ export async function beginDelivery(
 }
 
 /** State of an endpoint, to detect changes since its lease began. */
-export type EndpointLook = {
+export type EndpointState = {
   readonly isOurs: boolean
   readonly version: string
   readonly ends: LedgerEnds
@@ -150,12 +150,12 @@ export type EndpointLook = {
  * Reads the endpoints' states in the order of the leases. `renewMs`: also renews the leases for so long; null: does
  * not.
  */
-export async function lookAtEndpoints(
+export async function readEndpointStates(
   db: Db,
   cursorMac: CursorMac,
   leases: readonly WebhookLease[],
   renewMs: number | null,
-): Promise<EndpointLook[]> {
+): Promise<EndpointState[]> {
   const values = [
     leases.map(({ ledgerId }) => ledgerId),
     leases.map(({ webhookId }) => webhookId),
@@ -177,9 +177,9 @@ export async function lookAtEndpoints(
     due: boolean | null
   }
   const { rows } = await db.query<Columns>({
-    name: 'look_at_webhooks',
+    name: 'read_endpoint_states',
     text: `select c.job_id = t.job_id as ours, w.xmin::text as version, c.due_at::text, c.due_at <= now() as due, h.size,
-        k.size as checkpoint, ${FLOOR_COLUMNS}
+        k.size as checkpoint, ${VERIFIED_SIZE_COLUMNS}
       from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality t (ledger_id, webhook_id, job_id, ix)
       left join lateral (
         select * from tallystick.webhook_cursors n where n.ledger_id = t.ledger_id and n.webhook_id = t.webhook_id offset 0
@@ -193,7 +193,7 @@ export async function lookAtEndpoints(
       left join lateral (
         select n.size from tallystick.checkpoints n where n.ledger_id = t.ledger_id order by n.size desc limit 1
       ) k on true
-      ${joinFloor('t.ledger_id')}
+      ${joinVerifiedSize('t.ledger_id')}
       order by t.ix`,
     values,
   })

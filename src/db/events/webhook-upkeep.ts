@@ -1,17 +1,17 @@
 import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { firstUuidv7 } from '../connect/uuid.ts'
-import type { WebhookName } from './webhook-leases.ts'
+import type { WebhookKey } from './webhook-leases.ts'
 
 const DAY_MS = 86_400_000
 
 /** `isDeleted`: deleted so long ago that no sender can still consider it active. */
-export type WebhookListed = WebhookName & { readonly isDeleted: boolean }
+export type WebhookListed = WebhookKey & { readonly isDeleted: boolean }
 
 /** Lists endpoints ordered by id, after `last` (null: from the first). */
 export async function listWebhooksAfter(
   db: Db,
-  last: WebhookName | null,
+  last: WebhookKey | null,
   limit: number,
 ): Promise<WebhookListed[]> {
   const { rows } = await db.query<{ ledgerId: Uuid; webhookId: Uuid; deleted: boolean }>({
@@ -27,7 +27,7 @@ export async function listWebhooksAfter(
   }))
 }
 
-type DeliveriesKept = {
+type DeliveryRetention = {
   readonly deliveredDays: number
   readonly deadDays: number
   /** Maximum number of delivered rows to store, newest first. */
@@ -41,8 +41,8 @@ type DeliveriesKept = {
  */
 export async function deleteOldDeliveries(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
-  kept: DeliveriesKept,
+  { ledgerId, webhookId }: WebhookKey,
+  retention: DeliveryRetention,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await db.query({
@@ -66,11 +66,11 @@ export async function deleteOldDeliveries(
     values: [
       ledgerId,
       webhookId,
-      kept.deliveredDays,
-      kept.deadDays,
-      kept.deliveredMax - 1,
+      retention.deliveredDays,
+      retention.deadDays,
+      retention.deliveredMax - 1,
       limit,
-      firstUuidv7(Date.now() - Math.min(kept.deliveredDays, kept.deadDays) * DAY_MS),
+      firstUuidv7(Date.now() - Math.min(retention.deliveredDays, retention.deadDays) * DAY_MS),
     ],
   })
   return rowCount ?? 0
@@ -82,7 +82,7 @@ export async function deleteOldDeliveries(
  */
 export async function removeDeletedWebhook(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   limit: number,
 ): Promise<number> {
   const values = [ledgerId, webhookId]

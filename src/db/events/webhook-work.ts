@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX, WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
-import type { WebhookLease, WebhookName } from './webhook-leases.ts'
+import type { WebhookKey, WebhookLease } from './webhook-leases.ts'
 
 /* Queries of the delivering worker. src/db/events/webhooks.ts has those of the API. */
 
@@ -23,7 +23,7 @@ export type StoredDelivery = {
   readonly event: string
   readonly seq: number | null
   /** Index among the events of its entry. */
-  readonly place: number
+  readonly index: number
   readonly recordId: Uuid | null
   readonly notice: string | null
   readonly tries: number
@@ -34,17 +34,17 @@ export type StoredDelivery = {
 /**
  * Lists deliveries that are due now, without those `inHand`, in chain order.
  *
- * `isHeld`: another delivery is due but gated, because a settlement is delivered only below the ledger's `floor`.
+ * `isGated`: another delivery is due but gated, because a settlement is delivered only below the ledger's `verifiedSize`.
  */
 export async function listDueDeliveries(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   {
     inHand,
-    floor,
+    verifiedSize,
     limit,
-  }: { readonly inHand: readonly Uuid[]; readonly floor: number; readonly limit: number },
-): Promise<{ readonly due: StoredDelivery[]; readonly isHeld: boolean }> {
+  }: { readonly inHand: readonly Uuid[]; readonly verifiedSize: number; readonly limit: number },
+): Promise<{ readonly due: StoredDelivery[]; readonly isGated: boolean }> {
   const { rows } = await db.query<{
     eventId: Uuid
     event: string
@@ -55,34 +55,34 @@ export async function listDueDeliveries(
     tries: number
     attempts: number
     attemptLog: Attempt[]
-    isHeld: boolean
+    isGated: boolean
   }>({
     name: 'list_due_deliveries',
     text: `with due as not materialized (
-        select *, event = 'signal.emitted' and seq >= $5 as is_held from tallystick.webhook_deliveries
+        select *, event = 'signal.emitted' and seq >= $5 as is_gated from tallystick.webhook_deliveries
         where ledger_id = $1 and webhook_id = $2 and state = 'pending' and due_at <= now() and event_id <> all($3)
       )
-      select event_id, event, seq, place, record_id, notice, tries, attempts, attempt_log, is_held from (
-        (select * from due where is_held is not true order by due_at limit $4)
+      select event_id, event, seq, place, record_id, notice, tries, attempts, attempt_log, is_gated from (
+        (select * from due where is_gated is not true order by due_at limit $4)
         union all
-        (select * from due where is_held order by due_at limit 1)
+        (select * from due where is_gated order by due_at limit 1)
       ) d order by seq nulls last, place`,
-    values: [ledgerId, webhookId, inHand, limit, floor],
+    values: [ledgerId, webhookId, inHand, limit, verifiedSize],
   })
   const due = rows
-    .filter(({ isHeld }) => !isHeld)
+    .filter(({ isGated }) => !isGated)
     .map((row) => ({
       eventId: row.eventId,
       event: row.event,
       seq: row.seq,
-      place: row.place,
+      index: row.place,
       recordId: row.recordId,
       notice: row.notice,
       tries: row.tries,
       attempts: row.attempts,
       attemptLog: row.attemptLog,
     }))
-  return { due, isHeld: rows.length > due.length }
+  return { due, isGated: rows.length > due.length }
 }
 
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
@@ -90,7 +90,7 @@ export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 /** Returns the stored states of these events by id, and which of the records have an open delivery. */
 export async function readStored(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   eventIds: readonly Uuid[],
   recordIds: readonly Uuid[],
 ): Promise<{
@@ -121,7 +121,7 @@ export async function readStored(
 }
 
 /** Counts open deliveries, up to `most`. */
-export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, most: number): Promise<number> {
+export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookKey, most: number): Promise<number> {
   const { rows } = await db.query<{ open: number }>({
     name: 'count_open_deliveries',
     text: `select count(*) as open from (
@@ -206,7 +206,7 @@ export async function writeProgress(db: Db, lease: WebhookLease, progress: Progr
       rows.map(({ eventId }) => eventId),
       rows.map(({ event }) => event),
       rows.map(({ seq }) => seq),
-      rows.map(({ place }) => place),
+      rows.map(({ index }) => index),
       rows.map(({ recordId }) => recordId),
       rows.map(({ notice }) => notice),
       rows.map(({ state }) => state),
@@ -228,13 +228,13 @@ function toSeconds(ms: number | null): number | null {
 /**
  * Makes each record's first waiting delivery due, unless another delivery of the record is pending. Returns how many.
  */
-export async function releaseHeld(
+export async function releaseWaiting(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   recordIds: readonly Uuid[],
 ): Promise<number> {
   const { rowCount } = await db.query({
-    name: 'release_held_deliveries',
+    name: 'release_waiting_deliveries',
     text: `update tallystick.webhook_deliveries d set state = 'pending', due_at = now()
       from unnest($3::uuid[]) r (record_id)
       cross join lateral (
@@ -259,7 +259,7 @@ export async function releaseHeld(
  */
 export async function reopenDeliveries(
   client: pg.ClientBase,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   eventIds: readonly Uuid[],
 ): Promise<void> {
   await client.query({
@@ -275,7 +275,7 @@ export async function reopenDeliveries(
 /** Stops deliveries to the endpoint until somebody resumes it. Returns false if it was not active. */
 export async function stopWebhook(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   stop: { readonly state: 'paused' | 'disabled'; readonly reason: 'failing' | 'gone' },
 ): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -289,7 +289,7 @@ export async function stopWebhook(
 /** Returns the ledger's other active endpoints that subscribe to `event`. */
 export async function listListeners(
   db: Db,
-  { ledgerId, webhookId }: WebhookName,
+  { ledgerId, webhookId }: WebhookKey,
   event: string,
 ): Promise<Uuid[]> {
   const { rows } = await db.query<{ webhookId: Uuid }>(

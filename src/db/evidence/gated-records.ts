@@ -14,7 +14,7 @@ import { microsecondsOf } from './table.ts'
 /*
  * A gated record's state is one row that every step rewrites. This file compares what a single entry can show.
  *
- * The number of revisions and the order of performer changes need earlier entries (src/verify/gated-standings.ts).
+ * The number of revisions and the order of performer changes need earlier entries (src/verify/gated-states.ts).
  */
 
 /** State of a gated record, without column names because it is repeated for each of its entries. `tolerances`: hex. */

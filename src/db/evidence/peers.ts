@@ -4,7 +4,7 @@ import type { Sha256 } from '../../proof/crypto.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
-import type { PeeringStanding } from '../../proof/ledger/peers.ts'
+import type { PeeringState } from '../../proof/ledger/peers.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 
@@ -54,14 +54,14 @@ export const RECEIVED_TYPES = `
 const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
 /** Verifies that each added peering has its row in the right state, and that no other row claims to be added. */
-export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringStanding>): void {
+export function verifyPeers(rows: readonly AuditedPeer[], peerings: Iterable<PeeringState>): void {
   const byId = new Map(rows.map((row) => [row.peerId, row]))
-  for (const standing of standings) {
-    const row = byId.get(parseId('peer', standing.peer))
-    if (!row) throw contradiction(`peers: no row of ${standing.peer}`)
+  for (const peering of peerings) {
+    const row = byId.get(parseId('peer', peering.peer))
+    if (!row) throw contradiction(`peers: no row of ${peering.peer}`)
     byId.delete(row.peerId)
-    compareRows('peers', [peerColumns(row)], [peerRow(standing)])
-    compareRows('peer_keys', row.keys ?? [], keyRows(standing))
+    compareRows('peers', [peerColumns(row)], [peerRow(peering)])
+    compareRows('peer_keys', row.keys ?? [], keyRows(peering))
   }
   for (const { peerId, addedSeq, state, keys } of byId.values()) {
     if (addedSeq !== null || keys !== null || !WITHOUT_ENTRY.includes(state))
@@ -85,26 +85,26 @@ function peerColumns(row: AuditedPeer) {
   }
 }
 
-function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
-  const { ledger, predicate } = standing.added
+function peerRow(peering: PeeringState): ReturnType<typeof peerColumns> {
+  const { ledger, predicate } = peering.added
   const { inviter, invited } = predicate as Record<string, JsonValue>
   return {
     role: (inviter as { ledger: string }).ledger === ledger ? 'inviter' : 'invited',
-    state: standing.state,
+    state: peering.state,
     inviter: canonicalize(inviter!),
     invited: canonicalize(invited!),
-    remoteLedgerId: parseId('led', standing.other.ledger),
-    remoteUrl: standing.other.url,
-    handshake: standing.handshake,
-    addedSeq: standing.addedSeq,
-    addedLeaf: standing.addedLeaf,
-    counterpart: standing.counterpart,
-    revokedSeq: standing.revokedSeq,
+    remoteLedgerId: parseId('led', peering.other.ledger),
+    remoteUrl: peering.other.url,
+    handshake: peering.handshake,
+    addedSeq: peering.addedSeq,
+    addedLeaf: peering.addedLeaf,
+    counterpart: peering.counterpart,
+    revokedSeq: peering.revokedSeq,
   }
 }
 
 /** Returns the key rows. Each key is valid up to the entry that names its successor. */
-function keyRows({ keys }: PeeringStanding) {
+function keyRows({ keys }: PeeringState) {
   return keys.map(({ kid, alg, spki }, i) => ({
     kid,
     alg: alg as string,

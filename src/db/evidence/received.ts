@@ -1,6 +1,6 @@
 import { toHex } from '../../proof/bytes.ts'
 import { signedDocuments } from '../../proof/entry/verify-entry.ts'
-import { saidOfReceived } from '../../proof/entry/verify-received.ts'
+import { receivedClaimsOf } from '../../proof/entry/verify-received.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { documentDigest } from '../../proof/statement/document.ts'
@@ -12,7 +12,7 @@ import type { Evidence } from './table.ts'
 
 /*
  * Entries of other ledgers and their documents, as far as a single entry shows. The state of another ledger's record
- * needs earlier entries (src/verify/peer-standings.ts).
+ * needs earlier entries (src/verify/peer-states.ts).
  */
 
 export type AuditedReceived = {
@@ -67,18 +67,18 @@ export const RECEIVED_ENTRIES: Evidence<AuditedReceived, ReceivedColumns> = {
     remote: remote ?? [],
   }),
   verify({ statement, step }, rows) {
-    const said = saidOfReceived(statement)
-    const expected = said && {
-      peerId: parseId('peer', said.peer),
-      remoteSeq: said.seq,
-      kind: said.kind,
-      recordId: said.record === null ? null : parseId('rec', said.record),
-      version: said.version,
-      leaf: said.leaf,
+    const claims = receivedClaimsOf(statement)
+    const expected = claims && {
+      peerId: parseId('peer', claims.peer),
+      remoteSeq: claims.seq,
+      kind: claims.kind,
+      recordId: claims.record === null ? null : parseId('rec', claims.record),
+      version: claims.version,
+      leaf: claims.leaf,
     }
     compareRows<Partial<ReceivedColumns>>('received_entries', rows, expected ? [expected] : [])
     const [row] = rows
-    if (row && said!.version !== null) verifyRemote(row.remote, said!, step.received!.statement, step.seq)
+    if (row && claims!.version !== null) verifyRemote(row.remote, claims!, step.received!.statement, step.seq)
   },
 }
 
@@ -175,7 +175,7 @@ export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocum
     if (row.erased)
       compare('received_documents', 'erased_seq', row.erased, {
         subject: name,
-        seq: saidOfReceived(statement)!.seq,
+        seq: receivedClaimsOf(statement)!.seq,
       })
   },
 }

@@ -8,7 +8,7 @@ export const RETENTION_RULES = signedTable<Selected & { readonly days: number | 
   'retention_rules',
   'select seq, type, agent_id, days from tallystick.retention_rules where ledger_id = $1 order by seq',
   ({ kind, predicate }) =>
-    kind === 'retention-set' ? [{ ...selected(predicate), days: predicate['days'] as number | null }] : [],
+    kind === 'retention-set' ? [{ ...selectorOf(predicate), days: predicate['days'] as number | null }] : [],
   (rule) => rule,
 )
 
@@ -28,7 +28,7 @@ export const HOLDS = signedTable<
     if (kind !== 'hold-set') return []
     const records = predicate['records'] as string[] | undefined
     const recordIds = records?.map((id) => parseId('rec', id)) ?? null
-    return [{ caseId: predicate['case'] as string, ...selected(predicate), recordIds }]
+    return [{ caseId: predicate['case'] as string, ...selectorOf(predicate), recordIds }]
   },
   (hold) => hold,
 )
@@ -42,7 +42,7 @@ export const LIFTED_HOLDS = signedEnds(
   (hold) => ({ hold }),
 )
 
-function selected(predicate: JsonObject): Selected {
+function selectorOf(predicate: JsonObject): Selected {
   const { type = null, agent } = predicate as { type?: string; agent?: string }
   return { type, agentId: agent === undefined ? null : parseId('agt', agent) }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
-import { type Db, inTurn } from '../connect/client.ts'
+import { type Db, serializeQueries } from '../connect/client.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
 
@@ -25,7 +25,7 @@ export async function installJobQueues(client: pg.ClientBase, worker: string): P
     const boss = new PgBoss({
       // Uses the session of `migrate` with its settings. A connection of pg-boss' own would have the database's
       // settings.
-      db: asJobsDatabase(inTurn(client)),
+      db: asJobsDatabase(serializeQueries(client)),
       schema: JOBS_SCHEMA,
       supervise: false,
       schedule: false,

@@ -29,7 +29,7 @@ export type LeaseTable = {
 export type Lease = { readonly ledgerId: Uuid; readonly jobId: string }
 
 /** SQL: the cursor row `c` of the lease ($1 to $3). */
-function heldBy({ id }: LeaseTable, row = 'c'): string {
+function ofLease({ id }: LeaseTable, row = 'c'): string {
   return `${row}.ledger_id = $1 and ${row}.${id} = $2 and ${row}.job_id = $3`
 }
 
@@ -81,7 +81,7 @@ export async function takeLeases<L extends Lease>(
  */
 export function renewText(table: LeaseTable): string {
   return `update tallystick.${table.cursors} x set leased_until = now() + $4 * interval '1 millisecond'
-    where ${heldBy(table, 'x')} returning x.*`
+    where ${ofLease(table, 'x')} returning x.*`
 }
 
 /**
@@ -92,6 +92,6 @@ export function renewText(table: LeaseTable): string {
  */
 export function endText(table: LeaseTable, set: string, from = ''): string {
   return `update tallystick.${table.cursors} c set job_id = null, leased_until = null, served_at = clock_timestamp(), ${set}
-    ${from} where ${heldBy(table)}
+    ${from} where ${ofLease(table)}
     returning set_config('synchronous_commit', 'off', true)`
 }

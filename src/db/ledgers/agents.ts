@@ -14,14 +14,14 @@ const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at
   left join tallystick.entries d on d.ledger_id = a.ledger_id and d.seq = a.disabled_seq`
 
 export type AgentKey = { readonly ledgerId: Uuid; readonly agentId: Uuid }
-export type AgentStanding = 'active' | 'disabled' | 'unknown'
+export type AgentState = 'active' | 'disabled' | 'unknown'
 
 /** Returns the agents' states in the order of `keys`. */
-export async function findAgentStandings(pool: Db, keys: readonly AgentKey[]): Promise<AgentStanding[]> {
-  const { rows } = await pool.query<{ standing: AgentStanding }>({
-    name: 'find_agent_standings',
+export async function findAgentStates(pool: Db, keys: readonly AgentKey[]): Promise<AgentState[]> {
+  const { rows } = await pool.query<{ state: AgentState }>({
+    name: 'find_agent_states',
     text: `select case when a.agent_id is null then 'unknown' when a.disabled_seq is null then 'active' else 'disabled' end
-        as standing
+        as state
       from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, agent_id, ix)
       left join lateral (
         select * from tallystick.agents x where x.ledger_id = k.ledger_id and x.agent_id = k.agent_id offset 0
@@ -29,7 +29,7 @@ export async function findAgentStandings(pool: Db, keys: readonly AgentKey[]): P
       order by k.ix`,
     values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ agentId }) => agentId)],
   })
-  return rows.map(({ standing }) => standing)
+  return rows.map(({ state }) => state)
 }
 
 export async function findAgent(pool: Db, ledgerId: Uuid, agentId: Uuid): Promise<AgentRow | null> {

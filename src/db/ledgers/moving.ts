@@ -27,13 +27,13 @@ export function isRefusedWhileMoving(error: Error): boolean {
 }
 
 /** State of a ledger in one of the databases; null: it has no such ledger. */
-export type Standing = {
+export type LedgerState = {
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly size: number
 } | null
 
-export async function readStanding(db: Db, ledgerId: Uuid): Promise<Standing> {
-  const { rows } = await db.query<NonNullable<Standing>>(
+export async function readLedgerState(db: Db, ledgerId: Uuid): Promise<LedgerState> {
+  const { rows } = await db.query<NonNullable<LedgerState>>(
     'select closed, size from tallystick.chain_heads where ledger_id = $1',
     [ledgerId],
   )
@@ -52,8 +52,8 @@ export async function lockMoves(client: pg.ClientBase): Promise<void> {
 export async function setClosed(
   client: pg.ClientBase,
   ledgerId: Uuid,
-  from: readonly NonNullable<Standing>['closed'][],
-  to: NonNullable<Standing>['closed'],
+  from: readonly NonNullable<LedgerState>['closed'][],
+  to: NonNullable<LedgerState>['closed'],
 ): Promise<void> {
   const { rowCount } = await client.query(
     `update tallystick.chain_heads set closed = $3
@@ -61,7 +61,7 @@ export async function setClosed(
     [ledgerId, from.map((closed) => closed ?? 'open'), to],
   )
   if (rowCount === 1) return
-  const now = await readStanding(client, ledgerId)
+  const now = await readLedgerState(client, ledgerId)
   if (!now || now.closed !== to) throw new Error('the ledger was opened or closed by somebody else meanwhile')
 }
 
@@ -180,8 +180,8 @@ async function deleteRows(
   tables: readonly TenantTable[],
   ledgerId: Uuid,
 ): Promise<void> {
-  const standing = await readStanding(client, ledgerId)
-  if (standing && standing.closed !== 'moving' && standing.closed !== 'moved')
+  const state = await readLedgerState(client, ledgerId)
+  if (state && state.closed !== 'moving' && state.closed !== 'moved')
     throw new Error('the ledger is open here: nothing was removed')
   for (const { name } of tables)
     await client.query(`delete from tallystick.${name} where ledger_id = $1`, [ledgerId])
@@ -256,7 +256,9 @@ export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBa
 }
 
 /** Returns the applied migrations as text, and the note key's kid. A ledger can be moved only if both are equal. */
-export async function readKind(db: Db): Promise<{ readonly schema: string; readonly noteKid: string }> {
+export async function readCompatibility(
+  db: Db,
+): Promise<{ readonly schema: string; readonly noteKid: string }> {
   const { rows } = await db.query<{ schema: string; noteKid: string }>(
     `select (select string_agg(format('%s %s', m.version, m.sha256), ', ' order by m.version) from tallystick.schema_migrations m) as schema,
        (select encode(kid, 'hex') from tallystick.server_keys where use = 'note' and retired_at is null) as note_kid`,

@@ -20,24 +20,24 @@ export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {
 
 /** Arguments of write_entries that append_entries computes. */
 const DECIDED = {
-  seqs: column(int8, (e: Placed) => e.seq),
-  chains: column(bytea, (e: Placed) => e.chain),
-  prev_seqs: column(int8, (e: Placed) => e.prevSeq),
-  signer_kids: column(bytea, (e: Placed) => (e.isAgentSigned ? e.kid : null)),
+  seqs: column(int8, (e: PositionedEntry) => e.seq),
+  chains: column(bytea, (e: PositionedEntry) => e.chain),
+  prev_seqs: column(int8, (e: PositionedEntry) => e.prevSeq),
+  signer_kids: column(bytea, (e: PositionedEntry) => (e.isAgentSigned ? e.kid : null)),
 }
-type Placed = RestoredEntry & { readonly prevSeq: number | null }
+type PositionedEntry = RestoredEntry & { readonly prevSeq: number | null }
 
 /** False for arguments that only serve append_entries' decisions and are not stored. */
 const isWritten = (name: string) => name !== 'kids' && name !== 'unseen_befores'
 
-const GIVEN = [
+const ARGUMENTS_SENT = [
   ...Object.entries(DECIDED).map(([name, { type }]) => ({ name, type: `${type}[]` })),
   ...ARGUMENTS.filter(({ name }) => isWritten(name)),
 ]
 const WRITE_ENTRIES = {
   name: 'restore entries',
   text: `select tallystick.write_entries(restores => true, outcomes => array_fill(0::int2, array[cardinality($1::bigint[])]),
-    ${GIVEN.map(({ name, type }, i) => `${name} => $${i + 1}::${type}`).join(', ')})`,
+    ${ARGUMENTS_SENT.map(({ name, type }, i) => `${name} => $${i + 1}::${type}`).join(', ')})`,
 }
 
 /**
@@ -53,12 +53,12 @@ export async function restoreEntries(
 ): Promise<void> {
   for (const { known, recordedAtMs } of entries)
     if (known !== null) await insertClosure(client, ledgerId, known, new Date(recordedAtMs))
-  const placed = await place(client, ledgerId, entries)
+  const positioned = await addPositions(client, ledgerId, entries)
   const values = encodeArguments(entries.map((entry) => ({ ...entry, ledgerId })))
   await client.query({
     ...WRITE_ENTRIES,
     values: [
-      ...Object.values(DECIDED).map((one) => one.encode(placed)),
+      ...Object.values(DECIDED).map((one) => one.encode(positioned)),
       ...values.filter((_, i) => isWritten(ARGUMENTS[i]!.name)),
     ],
   })
@@ -85,11 +85,11 @@ export const STANDS_ALONE: ReadonlySet<string> = new Set([
  * Adds to each entry the seq of the record's previous step: from these entries, or from the record's present state.
  * For a registration it is the seq of its statement.
  */
-async function place(
+async function addPositions(
   client: pg.ClientBase,
   ledgerId: Uuid,
   entries: readonly RestoredEntry[],
-): Promise<Placed[]> {
+): Promise<PositionedEntry[]> {
   const steps = entries.filter(({ version }) => version !== null && version > 1)
   const last = new Map<Uuid | null, number>()
   if (steps.length > 0) {

@@ -51,7 +51,7 @@ export async function listSigningKeys(
   return rows
 }
 
-type KeyBefore = Pick<SigningKeyRow, 'kid' | 'alg' | 'spki' | 'required'> & {
+type EarlierKey = Pick<SigningKeyRow, 'kid' | 'alg' | 'spki' | 'required'> & {
   readonly agentId: Uuid
   readonly registeredSeq: number
   readonly revokedSeq: number | null
@@ -62,8 +62,8 @@ export async function listKeysBefore(
   client: pg.ClientBase,
   ledgerId: Uuid,
   seq: number,
-): Promise<KeyBefore[]> {
-  const { rows } = await client.query<KeyBefore>({
+): Promise<EarlierKey[]> {
+  const { rows } = await client.query<EarlierKey>({
     name: 'list_keys_before',
     text: `select kid, alg, spki, required, agent_id, registered_seq,
         case when revoked_seq < $2 then revoked_seq end as revoked_seq

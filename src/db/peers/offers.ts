@@ -15,7 +15,7 @@ export type SharedRecordRow = {
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
 /** Last position of the previous page. Both sides may claim a record of the same id. */
-type SharedPlace = { readonly recordId: Uuid; readonly role: SharedRecordRow['role'] }
+type SharedPosition = { readonly recordId: Uuid; readonly role: SharedRecordRow['role'] }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
@@ -56,7 +56,7 @@ export async function listSharedRecords(
   db: Db,
   ledgerId: Uuid,
   peerId: Uuid,
-  { after, limit }: { readonly after: SharedPlace | null; readonly limit: number },
+  { after, limit }: { readonly after: SharedPosition | null; readonly limit: number },
 ): Promise<SharedRecordRow[]> {
   const { rows } = await db.query<SharedRecordRow>({
     name: 'list_shared_records',

@@ -67,12 +67,12 @@ export async function readPeerBudgets(
 /** Sets a peering's budget; null: the default. Returns false if there is no such peering. */
 export async function setPeerBudget(
   db: Db,
-  of: { readonly ledgerId: Uuid; readonly peerId: Uuid },
+  peering: { readonly ledgerId: Uuid; readonly peerId: Uuid },
   budget: { readonly entriesPerDay: number; readonly bytesPerDay: number } | null,
 ): Promise<boolean> {
   const { rows } = await db.query<{ set: boolean }>(
     'select tallystick.set_peer_budget($1, $2, $3, $4) as set',
-    [of.ledgerId, of.peerId, budget?.entriesPerDay ?? null, budget?.bytesPerDay ?? null],
+    [peering.ledgerId, peering.peerId, budget?.entriesPerDay ?? null, budget?.bytesPerDay ?? null],
   )
   return rows[0]!.set
 }

@@ -85,18 +85,18 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
 }
 
 /** Counts over peerings that are not revoked: entries that peers refused for good, and undecided offers. */
-type PeerMatters = {
+type PeerOpenCounts = {
   readonly deadLetters: number
   readonly offersPending: number
 }
 
-export async function countPeerMatters(db: Db, most: number): Promise<PeerMatters> {
+export async function countPeerOpenWork(db: Db, most: number): Promise<PeerOpenCounts> {
   const counted = (table: string, condition: string) => `(select count(*) from (
     select from tallystick.${table} n
     join tallystick.peers p on p.ledger_id = n.ledger_id and p.peer_id = n.peer_id and p.state <> 'revoked'
     where ${condition} limit $1
   ) d)`
-  const { rows } = await db.query<Record<keyof PeerMatters, string>>(
+  const { rows } = await db.query<Record<keyof PeerOpenCounts, string>>(
     `select ${counted('peer_dead_letters', 'true')} as "deadLetters",
        ${counted('offers', "n.state = 'pending'")} as "offersPending"`,
     [most],

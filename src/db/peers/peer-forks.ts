@@ -1,12 +1,11 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
+import type { PeeringKey } from './peers.ts'
 
 /*
  * Entries of peers that contradict a stored one. src/outside/federation/forks.ts checks whether the peer has signed
  * them.
  */
-
-type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 export type ForkRow = {
   /** Lower-case hex, like `heldLeaf`. */
@@ -27,7 +26,7 @@ export type ForkRow = {
  */
 export async function listPeerForks(
   db: Db,
-  of: Of,
+  peering: PeeringKey,
   page: { readonly after: string; readonly limit: number },
 ): Promise<ForkRow[]> {
   const { rows } = await db.query<{
@@ -60,7 +59,7 @@ export async function listPeerForks(
             and n.leaf = f.leaf
         )
       order by f.leaf limit $4`,
-    values: [of.ledgerId, of.peerId, Buffer.from(page.after, 'hex'), page.limit],
+    values: [peering.ledgerId, peering.peerId, Buffer.from(page.after, 'hex'), page.limit],
   })
   return rows.map((row) => ({
     leaf: row.leaf.toString('hex'),
@@ -74,7 +73,7 @@ export async function listPeerForks(
 }
 
 /** A peering that may have forks. */
-export type ForkedPeer = Of & { readonly remoteLedgerId: Uuid }
+export type ForkedPeer = PeeringKey & { readonly remoteLedgerId: Uuid }
 
 /** Lists peerings that are not revoked and have rows of forks. */
 export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {

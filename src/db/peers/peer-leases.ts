@@ -4,12 +4,18 @@ import { bytea, encodeColumn, int4, int8, text, uuid } from '../connect/binary-a
 import type { Db } from '../connect/client.ts'
 import { endText, type Lease, type LeaseTable, renewText } from '../jobs/leases.ts'
 import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../limits.ts'
-import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
+import {
+  PEER_KEYS,
+  type PeeringKey,
+  type PeerKeyColumns,
+  type PeerKeyRow,
+  type PeerState,
+  toPeerKeys,
+} from './peers.ts'
 
-/* Leases and positions of peerings. src/db/peers/peer-work.ts has the shared entries. */
+/* Leases and positions of peerings. src/db/peers/shared-entries.ts has the shared entries. */
 
-type PeerName = { readonly ledgerId: Uuid; readonly peerId: Uuid }
-export type PeerLease = Lease & PeerName
+export type PeerLease = Lease & PeeringKey
 
 /**
  * SQL over peers `p` and cursors `c`: whether the peer must be asked for a summary, because somebody requested it or
@@ -41,7 +47,7 @@ export const PEER_LEASES: LeaseTable = {
 }
 
 /** A peering as read before each request of its drain. */
-export type DrainedPeer = PeerName & {
+export type DrainedPeer = PeeringKey & {
   readonly role: 'inviter' | 'invited'
   readonly state: PeerState
   readonly inviter: string
@@ -71,7 +77,7 @@ export type DrainedPeer = PeerName & {
 /**
  * Reads the peering and renews its lease. Returns null if another job has the lease, or the other ledger is unknown.
  */
-export async function lookAtPeer(db: Db, lease: PeerLease, leaseMs: number): Promise<DrainedPeer | null> {
+export async function readPeer(db: Db, lease: PeerLease, leaseMs: number): Promise<DrainedPeer | null> {
   const { rows } = await db.query<{
     role: 'inviter' | 'invited'
     state: PeerState
@@ -94,7 +100,7 @@ export async function lookAtPeer(db: Db, lease: PeerLease, leaseMs: number): Pro
     summaryDue: boolean
     keys: PeerKeyColumns
   }>({
-    name: 'look_at_peer',
+    name: 'read_peer',
     text: `with c as (${renewText(PEER_LEASES)})
       select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.sealed_token,
         p.remote_ledger_id, p.remote_url, p.revoked_seq, l.issuer, h.envelope_kid, c.known_kid, c.next_seq, h.size, c.failures,
@@ -149,7 +155,7 @@ export type BacklogChange = {
   readonly readSeq: number | null
 }
 
-export type Sent = {
+export type SentResults = {
   /** `envelope`: the peer's receipt. */
   readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]
   readonly dead: readonly {
@@ -176,7 +182,7 @@ export type Sent = {
 export async function settleSent(
   client: pg.ClientBase,
   lease: PeerLease,
-  sent: Sent,
+  sent: SentResults,
   leaseMs: number,
 ): Promise<boolean> {
   const { rowCount } = await client.query({
@@ -199,19 +205,19 @@ export async function settleSent(
     ],
   })
   if (rowCount === 0) return false
-  if (sent.receipts.length > 0) await keepReceipts(client, lease, sent.receipts)
-  if (sent.dead.length > 0) await keepDeadLetters(client, lease, sent.dead)
+  if (sent.receipts.length > 0) await storeReceipts(client, lease, sent.receipts)
+  if (sent.dead.length > 0) await storeDeadLetters(client, lease, sent.dead)
   for (const change of sent.backlog) await changeBacklog(client, lease, change)
   return true
 }
 
-async function keepReceipts(
+async function storeReceipts(
   client: pg.ClientBase,
   { ledgerId, peerId }: PeerLease,
-  receipts: Sent['receipts'],
+  receipts: SentResults['receipts'],
 ): Promise<void> {
   await client.query({
-    name: 'keep_peer_receipts',
+    name: 'store_peer_receipts',
     text: `insert into tallystick.peer_receipts (ledger_id, seq, peer_id, envelope)
       select $1::uuid, n.seq, $2::uuid, n.envelope from unnest($3::int8[], $4::bytea[]) n (seq, envelope)
       on conflict do nothing`,
@@ -224,13 +230,13 @@ async function keepReceipts(
   })
 }
 
-async function keepDeadLetters(
+async function storeDeadLetters(
   client: pg.ClientBase,
   { ledgerId, peerId }: PeerLease,
-  dead: Sent['dead'],
+  dead: SentResults['dead'],
 ): Promise<void> {
   await client.query({
-    name: 'keep_peer_dead_letters',
+    name: 'store_peer_dead_letters',
     text: `insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, record_id, kind, code, detail)
       select $1::uuid, $2::uuid, n.seq, n.record_id, n.kind, n.code, n.detail
       from unnest($3::int8[], $4::uuid[], $5::text[], $6::text[], $7::text[]) n (seq, record_id, kind, code, detail)
@@ -263,7 +269,7 @@ async function changeBacklog(
     return
   }
   await client.query({
-    name: 'keep_peer_backlog',
+    name: 'store_peer_backlog',
     text: `insert into tallystick.peer_backlog as b (ledger_id, peer_id, record_id, from_seq) values ($1, $2, $3, $5)
       on conflict on constraint peer_backlog_pkey do update
       set from_seq = case when b.from_seq = $4 then excluded.from_seq else least(b.from_seq, excluded.from_seq) end`,
@@ -289,7 +295,7 @@ export async function findSeqOfVersion(
 }
 
 /** Summary from a peer. `text`: JSON, as stored. */
-export type HeldByPeer = {
+export type ReceivedSummary = {
   readonly text: string
   /** False if the peer has more records than were requested. */
   readonly whole: boolean
@@ -302,15 +308,19 @@ export type HeldByPeer = {
  *
  * That is: our records of which the peer has an older version or none, and offers that it has not answered.
  */
-export async function keepSummary(client: pg.ClientBase, lease: PeerLease, held: HeldByPeer): Promise<void> {
+export async function storeSummary(
+  client: pg.ClientBase,
+  lease: PeerLease,
+  summary: ReceivedSummary,
+): Promise<void> {
   const of = [lease.ledgerId, lease.peerId]
   const { rows } = await client.query<{ nextSeq: number }>({
-    name: 'keep_peer_summary',
+    name: 'store_peer_summary',
     text: `update tallystick.peer_cursors set summary = $4, summary_at = now(), summary_wanted = false
       where ledger_id = $1 and peer_id = $2 and job_id = $3 returning next_seq`,
-    values: [...of, lease.jobId, held.text],
+    values: [...of, lease.jobId, summary.text],
   })
-  if (!rows[0] || !held.whole) return
+  if (!rows[0] || !summary.whole) return
   await client.query({
     name: 'resend_to_peer',
     text: `insert into tallystick.peer_backlog (ledger_id, peer_id, record_id, from_seq)
@@ -333,8 +343,8 @@ export async function keepSummary(client: pg.ClientBase, lease: PeerLease, held:
       on conflict do nothing`,
     values: [
       ...of,
-      encodeColumn(uuid, held.records, ({ recordId }) => recordId),
-      encodeColumn(int4, held.records, ({ version }) => version),
+      encodeColumn(uuid, summary.records, ({ recordId }) => recordId),
+      encodeColumn(int4, summary.records, ({ version }) => version),
       rows[0].nextSeq,
     ],
   })

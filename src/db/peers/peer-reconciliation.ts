@@ -1,9 +1,8 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
+import type { PeeringKey } from './peers.ts'
 
 /* Compares the entries of this server with those that a peer says it has stored. */
-
-type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 export type ExchangeCounts = {
   /**
@@ -30,7 +29,7 @@ export type ExchangeCounts = {
  * Counts all that was exchanged, in one snapshot. Leaves out entries after the peering's end, because they are not
  * sent. Reads all of these entries.
  */
-export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
+export async function countExchange(db: Db, peering: PeeringKey): Promise<ExchangeCounts> {
   const { rows } = await db.query<Record<keyof ExchangeCounts, string>>({
     name: 'count_peer_exchange',
     text: `with peering as (
@@ -83,7 +82,7 @@ export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
         o.pending as "offersPending", o.taken as "offersTaken", o.refused as "offersRefused",
         a.taken as "answersTaken", a.refused as "answersRefused"
       from counted c, offered o, answered a`,
-    values: [of.ledgerId, of.peerId],
+    values: [peering.ledgerId, peering.peerId],
   })
   return Object.fromEntries(
     Object.entries(rows[0]!).map(([name, count]) => [name, Number(count)]),
@@ -101,7 +100,7 @@ type PeerSummaryRow = {
 }
 
 /** Returns null if there is no peer to ask. */
-export async function findPeerSummary(db: Db, of: Of): Promise<PeerSummaryRow | null> {
+export async function findPeerSummary(db: Db, peering: PeeringKey): Promise<PeerSummaryRow | null> {
   const { rows } = await db.query<{
     summary: string | null
     summaryAt: Date | null
@@ -109,22 +108,22 @@ export async function findPeerSummary(db: Db, of: Of): Promise<PeerSummaryRow | 
   }>({
     name: 'find_peer_summary',
     text: `select summary, summary_at, summary_wanted from tallystick.peer_cursors where ledger_id = $1 and peer_id = $2`,
-    values: [of.ledgerId, of.peerId],
+    values: [peering.ledgerId, peering.peerId],
   })
   const row = rows[0]
   return row ? { summary: row.summary, summaryAt: row.summaryAt, isAsked: row.summaryWanted } : null
 }
 
-export async function wantPeerSummary(db: Db, of: Of): Promise<void> {
+export async function wantPeerSummary(db: Db, peering: PeeringKey): Promise<void> {
   await db.query({
     name: 'want_peer_summary',
     text: 'select tallystick.want_peer_summary($1, $2)',
-    values: [of.ledgerId, of.peerId],
+    values: [peering.ledgerId, peering.peerId],
   })
 }
 
 /** State of a shared record here. `isOwn`: this ledger is its home. */
-export type HeldRecord = {
+export type SharedRecordState = {
   readonly recordId: Uuid
   readonly isOwn: boolean
   readonly version: number
@@ -132,13 +131,13 @@ export type HeldRecord = {
 }
 
 /** Lists shared records ordered by id, after `after`. */
-export async function listHeldRecords(
+export async function listSharedRecordStates(
   db: Db,
-  of: Of,
+  peering: PeeringKey,
   page: { readonly after: Uuid | null; readonly limit: number },
-): Promise<HeldRecord[]> {
+): Promise<SharedRecordState[]> {
   const { rows } = await db.query<{ recordId: Uuid; own: boolean; version: number; leaf: Buffer }>({
-    name: 'list_peer_held_records',
+    name: 'list_shared_record_states',
     text: `select * from (
         (select s.record_id, true as own, g.version, e.leaf
         from tallystick.shared_records s
@@ -151,7 +150,7 @@ export async function listHeldRecords(
         where m.ledger_id = $1 and m.peer_id = $2 and ($3::uuid is null or m.record_id > $3)
         order by m.record_id limit $4)
       ) w order by record_id limit $4`,
-    values: [of.ledgerId, of.peerId, page.after, page.limit],
+    values: [peering.ledgerId, peering.peerId, page.after, page.limit],
   })
   return rows.map((row) => ({
     recordId: row.recordId,
@@ -164,8 +163,8 @@ export async function listHeldRecords(
 /** Returns the leaves (hex) of shared records' events, in the order of `asked`; null: no such event. */
 export async function findLeavesOfVersions(
   db: Db,
-  of: Of,
-  asked: readonly { readonly recordId: Uuid; readonly isOwn: boolean; readonly version: number }[],
+  peering: PeeringKey,
+  events: readonly { readonly recordId: Uuid; readonly isOwn: boolean; readonly version: number }[],
 ): Promise<(string | null)[]> {
   const { rows } = await db.query<{ leaf: Buffer | null }>({
     name: 'find_peer_leaves_of_versions',
@@ -187,11 +186,11 @@ export async function findLeavesOfVersions(
       ) r on true
       order by k.place`,
     values: [
-      of.ledgerId,
-      of.peerId,
-      asked.map(({ recordId }) => recordId),
-      asked.map(({ version }) => version),
-      asked.map(({ isOwn }) => isOwn),
+      peering.ledgerId,
+      peering.peerId,
+      events.map(({ recordId }) => recordId),
+      events.map(({ version }) => version),
+      events.map(({ isOwn }) => isOwn),
     ],
   })
   return rows.map(({ leaf }) => leaf?.toString('hex') ?? null)

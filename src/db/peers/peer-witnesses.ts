@@ -1,9 +1,8 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
+import type { PeeringKey } from './peers.ts'
 
 /* Peers as witnesses of each other's ledgers. */
-
-type PeerName = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /** A peer's log, by origin, and the largest tree of it that was cosigned here. */
 export type WitnessedPeer = {
@@ -19,7 +18,7 @@ const REMOTE_ORIGIN = `(case p.role when 'inviter' then p.invited else p.inviter
 /** Returns null if there is no such peering, or no handshake yet. */
 export async function findWitnessedPeer(
   db: Db,
-  { ledgerId, peerId }: PeerName,
+  { ledgerId, peerId }: PeeringKey,
 ): Promise<WitnessedPeer | null> {
   type Columns = {
     origin: string | null
@@ -43,7 +42,7 @@ export async function findWitnessedPeer(
 }
 
 /** New facts from a peer's request for a cosignature. A member is null if nothing changed. */
-export type HeardOfPeer = {
+export type WitnessFacts = {
   readonly remote: { readonly key: string; readonly kid: Uint8Array } | null
   readonly seen: { readonly size: number; readonly root: Uint8Array; readonly note: string } | null
   /** Note of a different tree with the size that was seen. */
@@ -51,10 +50,10 @@ export type HeardOfPeer = {
 }
 
 /** Stores the facts under the peering's lock. */
-export async function keepPeerWitness(
+export async function storePeerWitness(
   db: Db,
-  { ledgerId, peerId }: PeerName,
-  { remote, seen, fork }: HeardOfPeer,
+  { ledgerId, peerId }: PeeringKey,
+  { remote, seen, fork }: WitnessFacts,
 ): Promise<void> {
   await db.query('select tallystick.keep_peer_witness($1, $2, $3, $4, $5, $6, $7, $8)', [
     ledgerId,
@@ -69,7 +68,7 @@ export async function keepPeerWitness(
 }
 
 /** A peer that cosigns our checkpoints, with the address of its server. */
-export type WitnessingPeer = PeerName & {
+export type WitnessingPeer = PeeringKey & {
   readonly remoteLedgerId: Uuid
   readonly remoteUrl: string
   readonly remoteKey: string | null
@@ -82,7 +81,7 @@ export type WitnessingPeer = PeerName & {
 /** Returns null if the peering is not active. */
 export async function findWitnessingPeer(
   db: Db,
-  { ledgerId, peerId }: PeerName,
+  { ledgerId, peerId }: PeeringKey,
 ): Promise<WitnessingPeer | null> {
   const { rows } = await db.query<Omit<WitnessingPeer, 'envelopeKid'> & { envelopeKid: Buffer }>({
     name: 'find_witnessing_peer',
@@ -109,8 +108,8 @@ type UncosignedQuery = {
 export async function listUncosignedPeers(
   db: Db,
   { ledgerIds, ageMs, peersMax, limit }: UncosignedQuery,
-): Promise<PeerName[]> {
-  const { rows } = await db.query<PeerName>({
+): Promise<PeeringKey[]> {
+  const { rows } = await db.query<PeeringKey>({
     name: 'list_uncosigned_peers',
     text: `select p.ledger_id, p.peer_id from (
         select a.ledger_id, a.peer_id, row_number() over (partition by a.ledger_id order by a.peer_id) as place

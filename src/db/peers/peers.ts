@@ -9,11 +9,13 @@ import {
 } from './peer-budgets.ts'
 
 /**
- * Peerings, with their ledgers and states. Shared entries are in src/db/peers/peer-work.ts, received ones in
+ * Peerings, with their ledgers and states. Shared entries are in src/db/peers/shared-entries.ts, received ones in
  * received.ts.
  */
 
 export type PeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
+
+export type PeeringKey = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 export type PeerRow = {
   readonly peerId: Uuid

@@ -4,26 +4,29 @@ import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
 import { indexOfRecordId } from '../../proof/statement/batch-ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import { chunkIdOf } from '../chunks/read-chunks.ts'
+import type { PeeringKey } from './peers.ts'
 
 /*
  * Entries received from a peer, against which the next request of the peer is checked. All reads are under the lock
  * of beginPeerRequest.
  */
 
-type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
-
 /** Locks the peering's requests until the transaction ends. Returns false if the nonce was used before. */
-export async function beginPeerRequest(client: pg.ClientBase, of: Of, nonce: Uint8Array): Promise<boolean> {
+export async function beginPeerRequest(
+  client: pg.ClientBase,
+  peering: PeeringKey,
+  nonce: Uint8Array,
+): Promise<boolean> {
   const { rows } = await client.query<{ fresh: boolean }>({
     name: 'begin_peer_request',
     text: 'select tallystick.begin_peer_request($1, $2, $3) as fresh',
-    values: [of.ledgerId, of.peerId, nonce],
+    values: [peering.ledgerId, peering.peerId, nonce],
   })
   return rows[0]!.fresh
 }
 
 /** A stored entry of the peer. `leaf`: lower-case hex. `receipt`: envelope of our entry that received it. */
-export type HeldEntry = {
+export type StoredEntry = {
   readonly remoteSeq: number
   readonly leaf: string
   readonly seq: number
@@ -32,12 +35,12 @@ export type HeldEntry = {
   readonly envelope: Uint8Array | null
 }
 
-export async function listHeldEntries(
+export async function listStoredEntries(
   client: pg.ClientBase,
-  of: Of,
+  peering: PeeringKey,
   remoteSeqs: readonly number[],
   withEnvelopes: readonly number[],
-): Promise<HeldEntry[]> {
+): Promise<StoredEntry[]> {
   const { rows } = await client.query<{
     remoteSeq: number
     leaf: Buffer
@@ -45,7 +48,7 @@ export async function listHeldEntries(
     receipt: Buffer
     envelope: Buffer | null
   }>({
-    name: 'list_held_entries',
+    name: 'list_stored_entries',
     text: `select r.remote_seq, r.leaf, r.seq, e.envelope as receipt,
         case when r.remote_seq = any ($4::bigint[]) then r.envelope end as envelope
       from unnest($3::bigint[]) k (seq)
@@ -56,7 +59,7 @@ export async function listHeldEntries(
       cross join lateral (
         select n.envelope from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.seq offset 0
       ) e`,
-    values: [of.ledgerId, of.peerId, remoteSeqs, withEnvelopes],
+    values: [peering.ledgerId, peering.peerId, remoteSeqs, withEnvelopes],
   })
   return rows.map((row) => ({
     remoteSeq: row.remoteSeq,
@@ -87,7 +90,7 @@ export type KnownRecord = {
 
 export async function listKnownRecords(
   client: pg.ClientBase,
-  of: Of,
+  peering: PeeringKey,
   recordIds: readonly Uuid[],
   offersMax: number,
 ): Promise<KnownRecord[]> {
@@ -132,8 +135,8 @@ export async function listKnownRecords(
         where n.ledger_id = $1 and n.record_id = k.record_id and n.peer_id = $2 offset 0
       ) m on true`,
     values: [
-      of.ledgerId,
-      of.peerId,
+      peering.ledgerId,
+      peering.peerId,
       recordIds,
       offersMax,
       recordIds.map(chunkIdOf),
@@ -154,13 +157,13 @@ export async function listKnownRecords(
 }
 
 /** Returns the stored leaf (hex) of each event, by `recordId version`. */
-export async function findHeldVersions(
+export async function findStoredLeaves(
   client: pg.ClientBase,
-  of: Of,
+  peering: PeeringKey,
   events: readonly { readonly recordId: Uuid; readonly version: number }[],
 ): Promise<Map<string, string>> {
   const { rows } = await client.query<{ recordId: Uuid; version: number; leaf: Buffer }>({
-    name: 'find_held_versions',
+    name: 'find_stored_leaves',
     text: `select r.record_id, r.version, r.leaf
       from unnest($3::uuid[], $4::int4[]) k (record_id, version)
       cross join lateral (
@@ -169,8 +172,8 @@ export async function findHeldVersions(
           and n.version is not null offset 0
       ) r`,
     values: [
-      of.ledgerId,
-      of.peerId,
+      peering.ledgerId,
+      peering.peerId,
       events.map(({ recordId }) => recordId),
       events.map(({ version }) => version),
     ],
@@ -188,7 +191,7 @@ export type OwnOffer = {
 
 export async function listOwnOffers(
   client: pg.ClientBase,
-  of: Of,
+  peering: PeeringKey,
   seqs: readonly number[],
 ): Promise<OwnOffer[]> {
   const { rows } = await client.query<{
@@ -205,7 +208,7 @@ export async function listOwnOffers(
         select n.envelope from tallystick.entries n where n.ledger_id = o.ledger_id and n.seq = o.seq offset 0
       ) e
       where o.ledger_id = $1 and o.peer_id = $2 and o.seq = any ($3::bigint[])`,
-    values: [of.ledgerId, of.peerId, seqs],
+    values: [peering.ledgerId, peering.peerId, seqs],
   })
   return rows.map((row) => ({
     seq: row.seq,
@@ -219,45 +222,45 @@ export async function listOwnOffers(
 /** Returns those of the types (digests in hex) that came with earlier entries. */
 export async function listReceivedTypes(
   client: pg.ClientBase,
-  of: Of,
+  peering: PeeringKey,
   digests: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ digest: Buffer }>({
     name: 'list_received_types',
     text: `select digest from tallystick.received_types
       where ledger_id = $1 and peer_id = $2 and digest = any ($3::bytea[])`,
-    values: [of.ledgerId, of.peerId, digests.map((digest) => Buffer.from(digest, 'hex'))],
+    values: [peering.ledgerId, peering.peerId, digests.map((digest) => Buffer.from(digest, 'hex'))],
   })
   return new Set(rows.map(({ digest }) => digest.toString('hex')))
 }
 
-/** Stores a fork for the operator; at most `keptMax` for each peering. */
-export async function keepFork(
+/** Stores a fork for the operator; at most `storedMax` for each peering. */
+export async function storeFork(
   client: pg.ClientBase,
-  of: Of,
+  peering: PeeringKey,
   fork: {
     readonly leaf: string
     readonly remoteSeq: number
     readonly recordId: Uuid | null
     readonly version: number | null
-    readonly held: string
+    readonly storedLeaf: string
     readonly envelope: Uint8Array
   },
-  keptMax: number,
+  storedMax: number,
 ): Promise<void> {
   await client.query({
     name: 'keep_fork',
     text: 'select tallystick.keep_fork($1, $2, $3, $4, $5, $6, $7, $8, $9)',
     values: [
-      of.ledgerId,
-      of.peerId,
+      peering.ledgerId,
+      peering.peerId,
       Buffer.from(fork.leaf, 'hex'),
       fork.remoteSeq,
       fork.recordId,
       fork.version,
-      Buffer.from(fork.held, 'hex'),
+      Buffer.from(fork.storedLeaf, 'hex'),
       fork.envelope,
-      keptMax,
+      storedMax,
     ],
   })
 }

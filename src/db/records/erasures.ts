@@ -19,7 +19,7 @@ export type ErasableRow = {
   /** Seq of the entry with the document's digest. */
   readonly seq: number
   readonly erasedSeq: number | null
-  readonly needed: Needed | null
+  readonly needed: ErasureBlock | null
   /**
    * Type and agents of a record in a batch, by which holds find it, because it has no row. Otherwise null and empty.
    */
@@ -34,7 +34,7 @@ export type ErasableRow = {
  * - `by the home`: the home has taken the step and sent the evidence back. A copy stays here as long as the home has
  *   the evidence.
  */
-type Needed = 'by the decision' | 'by the home'
+type ErasureBlock = 'by the decision' | 'by the home'
 
 type ErasableColumns = {
   document: DocumentKind
@@ -42,7 +42,7 @@ type ErasableColumns = {
   digest: Buffer
   seq: number
   erasedSeq: number | null
-  needed: Needed | null
+  needed: ErasureBlock | null
 }
 
 /**

@@ -1,10 +1,10 @@
 import { NIL_UUID } from '../../proof/ids.ts'
-import { hasOpenFault } from '../chain/floors.ts'
+import { hasOpenFault } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
-import type { GatedName } from './gated-cases.ts'
+import type { GatedRecordKey } from './gated-cases.ts'
 
-/** A record whose deadline passed without a delivery. `stands`: its ledger takes no entries, or has an open fault. */
-export type OverdueRecord = GatedName & { readonly deadline: string; readonly stands: boolean }
+/** A record whose deadline passed without a delivery. `isBlocked`: its ledger takes no entries, or has an open fault. */
+export type OverdueRecord = GatedRecordKey & { readonly deadline: string; readonly isBlocked: boolean }
 
 /**
  * Lists overdue records of all ledgers after `after`, by the database's clock and the index open_deadlines_due.
@@ -18,7 +18,7 @@ export async function listOverdue(
 ): Promise<OverdueRecord[]> {
   const { rows } = await db.query<OverdueRecord>({
     name: 'list_overdue',
-    text: `select d.ledger_id, d.record_id, d.deadline::text as deadline, h.closed is not null or ${hasOpenFault('d.ledger_id')} as stands
+    text: `select d.ledger_id, d.record_id, d.deadline::text as deadline, h.closed is not null or ${hasOpenFault('d.ledger_id')} as is_blocked
       from (
         select d.ledger_id, d.record_id, d.deadline from tallystick.open_deadlines d
         where d.deadline <= now() and (d.deadline, d.ledger_id, d.record_id) > ($1, $2::uuid, $3::uuid)

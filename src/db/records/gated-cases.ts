@@ -5,16 +5,22 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { KnownStatements } from '../../signing/known-statements.ts'
 import { useSnapshot } from '../audit/audit-cursors.ts'
-import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
+import {
+  hasOpenFault,
+  joinVerifiedSize,
+  VERIFIED_SIZE_COLUMNS,
+  type VerifiedSizeColumns,
+  verifiedSizeOf,
+} from '../chain/verified-size.ts'
 import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { withPooledTransaction } from '../connect/transaction.ts'
 import { EVERY_VERSION, listNewestLeaves, type StepLeaf } from './read-steps.ts'
 
-export type GatedName = { readonly ledgerId: Uuid; readonly recordId: Uuid }
+export type GatedRecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
 /** All data that the worker checks before it appends an entry about a gated record. */
-export type GatedCase = GatedName & {
+export type GatedCase = GatedRecordKey & {
   readonly state: string
   readonly version: number
   readonly gate: 'principal' | 'auto'
@@ -24,12 +30,12 @@ export type GatedCase = GatedName & {
   /** True if the ledger has an open fault. Then no entry is appended about its records. */
   readonly isFaulty: boolean
   /**
-   * Whether the newest entry is below the ledger's floor, so that the follower has verified it and all that it
+   * Whether the newest entry is below the ledger's verified size, so that the follower has verified it and all that it
    * depends on.
    *
    * Later erasures are verified separately.
    */
-  readonly isSettled: boolean
+  readonly isVerified: boolean
   /** Kid of the key for the ledger's next entry, lower-case hex. */
   readonly envelopeKid: string
   readonly firstSeq: number
@@ -50,7 +56,7 @@ export type CaseDocument = {
 }
 
 type CaseColumns = Omit<SignedColumns, 'envelope'> &
-  FloorColumns & {
+  VerifiedSizeColumns & {
     ix: number
     ledgerId: Uuid
     recordId: Uuid
@@ -81,7 +87,7 @@ export async function readGatedCases(
     cursorMac,
     known,
   }: { readonly cursorMac: CursorMac; readonly known: Pick<KnownStatements, 'findEnvelope'> },
-  names: readonly GatedName[],
+  names: readonly GatedRecordKey[],
 ): Promise<(GatedCase | null)[]> {
   const cases = await withPooledTransaction(pool, async (client) => {
     await useSnapshot(client)
@@ -102,12 +108,15 @@ export async function readGatedCases(
   return names.map((_, i) => cases.get(i + 1) ?? null)
 }
 
-type Wanted = { readonly ledgerId: Uuid; readonly seq: number; readonly leaf: Buffer }
+type WantedEnvelope = { readonly ledgerId: Uuid; readonly seq: number; readonly leaf: Buffer }
 /** By leaf, in lower-case hex. */
 type Envelopes = ReadonlyMap<string, Uint8Array>
 
 /** Returns the entries that the worker verifies: the creation, the newest step, and the completion. */
-function wantedOf({ ledgerId, firstSeq, leaf, version }: CaseColumns, steps: readonly StepLeaf[]): Wanted[] {
+function wantedOf(
+  { ledgerId, firstSeq, leaf, version }: CaseColumns,
+  steps: readonly StepLeaf[],
+): WantedEnvelope[] {
   const acted = steps.filter((step) => step.version === version || step.kind === 'completion-submitted')
   return [
     { ledgerId, seq: firstSeq, leaf },
@@ -118,7 +127,7 @@ function wantedOf({ ledgerId, firstSeq, leaf, version }: CaseColumns, steps: rea
 async function readEnvelopes(
   client: pg.ClientBase,
   known: Pick<KnownStatements, 'findEnvelope'>,
-  wanted: readonly Wanted[],
+  wanted: readonly WantedEnvelope[],
 ): Promise<Envelopes> {
   const envelopes = new Map<string, Uint8Array>()
   const unknown = wanted.filter(({ leaf }) => {
@@ -141,11 +150,11 @@ async function readEnvelopes(
   return envelopes
 }
 
-async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Promise<CaseColumns[]> {
+async function readCases(client: pg.ClientBase, names: readonly GatedRecordKey[]): Promise<CaseColumns[]> {
   const { rows } = await client.query<CaseColumns>({
     name: 'read_gated_cases',
     text: `select w.ix, w.ledger_id, w.record_id, g.state, g.version, g.gate, g.deadline, h.closed, h.envelope_kid, g.first_seq, g.last_seq,
-        ${hasOpenFault('w.ledger_id')} as faulty, ${FLOOR_COLUMNS},
+        ${hasOpenFault('w.ledger_id')} as faulty, ${VERIFIED_SIZE_COLUMNS},
         case when x.seq is null then ${asBase64('r.salt')} end as salt,
         case when x.seq is null then ${asBase64('r.payload')} end as payload,
         x.seq as erased_seq, e.kind, e.recorded_at, ${asBase64('e.leaf')} as leaf
@@ -168,7 +177,7 @@ async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Pr
         where x.ledger_id = w.ledger_id and x.subject_id = w.record_id and x.document = 'payload'
           and x.document_seq = g.first_seq offset 0
       ) x on true
-      ${joinFloor('w.ledger_id')}`,
+      ${joinVerifiedSize('w.ledger_id')}`,
     values: [names.map((n) => n.ledgerId), names.map((n) => n.recordId)],
     types: PACKED_TYPES,
   })
@@ -191,7 +200,7 @@ function toCase(
     deadline: row.deadline,
     closed: row.closed,
     isFaulty: row.faulty,
-    isSettled: row.lastSeq < floorOf(cursorMac, ledgerId, row),
+    isVerified: row.lastSeq < verifiedSizeOf(cursorMac, ledgerId, row),
     envelopeKid: row.envelopeKid.toString('hex'),
     firstSeq: row.firstSeq,
     created: toSignedLine({ ...row, envelope: envelopes.get(toHex(row.leaf))! }),

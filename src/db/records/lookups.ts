@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 import { Coalescer } from '../connect/coalescer.ts'
-import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
+import { type AgentKey, type AgentState, findAgentStates } from '../ledgers/agents.ts'
 import {
   BATCH_ITEMS_MAX,
   CONTACT_QUERIES_MAX,
@@ -14,7 +14,7 @@ import {
 } from '../limits.ts'
 import { type ContactKey, findContacts, type PeerContact } from '../peers/peers.ts'
 import { findRemoteClaims, type RemoteClaimKey, type RemoteRecordRow } from '../peers/remote-records.ts'
-import { type FoundRecord, findEachRecord, type RecordRowRead, readLeft } from './read-records.ts'
+import { type FoundRecord, findEachRecord, type RecordRowRead, readReleased } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
 /**
@@ -27,7 +27,7 @@ export class Lookups {
   readonly #steps: Coalescer<RecordVersion, StepRow[]>
   readonly #creations: Coalescer<RecordKey, SignedLine | null>
   readonly #remoteClaims: Coalescer<RemoteClaimKey, RemoteRecordRow | null>
-  readonly #agents: Coalescer<AgentKey, AgentStanding>
+  readonly #agents: Coalescer<AgentKey, AgentState>
   readonly #contacts: Coalescer<ContactKey, PeerContact | null>
 
   constructor(pool: Db) {
@@ -38,7 +38,7 @@ export class Lookups {
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
     this.#remoteClaims = new Coalescer((keys) => findRemoteClaims(pool, keys), limits)
     // A batch may name one agent for each of its items.
-    this.#agents = new Coalescer((keys) => findAgentStandings(pool, keys), {
+    this.#agents = new Coalescer((keys) => findAgentStates(pool, keys), {
       ...limits,
       keysMax: BATCH_ITEMS_MAX,
     })
@@ -63,7 +63,7 @@ export class Lookups {
   /** Returns the record; null: no such record. Throws ProofError `chunk_syntax` and ApiError `archive_unavailable`. */
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
     const found = await this.#records.find({ ledgerId, recordId })
-    const [row] = await readLeft(this.#db, [found])
+    const [row] = await readReleased(this.#db, [found])
     return row ?? null
   }
 
@@ -72,7 +72,7 @@ export class Lookups {
     return this.#contacts.find(key)
   }
 
-  findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {
+  findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentState> {
     return this.#agents.find({ ledgerId, agentId })
   }
 

@@ -92,7 +92,7 @@ export async function listPendingErasures(
 }
 
 /** Position among labels that have outlived their record's payload. */
-export type LabelPlace = Pick<PendingErasure, 'ledgerId'> & { readonly recordId: Uuid }
+export type LabelPosition = Pick<PendingErasure, 'ledgerId'> & { readonly recordId: Uuid }
 
 /**
  * Removes labels of ended gated records without any document, after `after`. Returns the position to continue from;
@@ -100,9 +100,9 @@ export type LabelPlace = Pick<PendingErasure, 'ledgerId'> & { readonly recordId:
  */
 export async function forgetLabels(
   pool: pg.Pool,
-  after: LabelPlace | null,
+  after: LabelPosition | null,
   limit: number,
-): Promise<LabelPlace | null> {
+): Promise<LabelPosition | null> {
   const { ledgerId, recordId } = after ?? { ledgerId: NIL_UUID, recordId: NIL_UUID }
   const { rows } = await pool.query<{ lastLedger: Uuid | null; lastRecord: Uuid }>({
     name: 'forget_labels',
@@ -219,7 +219,7 @@ export async function eraseDocuments(
 }
 
 /** Whether another worker has rewritten a chunk since it was read. */
-export function isLate(error: unknown): boolean {
+export function isConcurrentChange(error: unknown): boolean {
   return (error as pg.DatabaseError).code === SERIALIZATION_FAILURE
 }
 

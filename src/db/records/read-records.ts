@@ -13,7 +13,7 @@ import {
   chunkIdOf,
   copyOf,
   digestOf,
-  holdsRecord,
+  hasRecord,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
 import { isUnreadable, NO_ARCHIVE } from '../connect/archive.ts'
@@ -138,17 +138,17 @@ export const RECORD_TABLES = `tallystick.records r
   ${ERASURE}`
 
 /** null: no such record. An error: the record's chunk cannot be read (`chunk_syntax`). */
-export type FoundRecord = RecordRowRead | LeftRecord | ProofError | null
+export type FoundRecord = RecordRowRead | ReleasedRecord | ProofError | null
 
 /** A record in a chunk whose content has left Postgres (docs/operate/backup-and-archive.md#content-that-leaves-postgres). */
-type LeftRecord = { readonly recordId: Uuid; readonly leftWith: BatchRow }
+type ReleasedRecord = { readonly recordId: Uuid; readonly releasedChunk: BatchRow }
 
 /**
  * Returns the records in the order of `keys`; null: no such record. Throws ProofError `chunk_syntax` and ApiError
  * `archive_unavailable`.
  */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
-  return readLeft(db, await findEachRecord(db, keys))
+  return readReleased(db, await findEachRecord(db, keys))
 }
 
 /**
@@ -156,32 +156,32 @@ export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(
  *
  * MUST be called for one caller alone. One ledger's archive may be slow, and other callers must not wait for it.
  */
-export async function readLeft(db: Db, found: readonly FoundRecord[]): Promise<(RecordRowRead | null)[]> {
+export async function readReleased(db: Db, found: readonly FoundRecord[]): Promise<(RecordRowRead | null)[]> {
   const rows: (RecordRowRead | null)[] = []
-  const left: (LeftRecord & { readonly place: number })[] = []
-  for (const [place, one] of found.entries()) {
+  const released: (ReleasedRecord & { readonly index: number })[] = []
+  for (const [index, one] of found.entries()) {
     if (one instanceof Error) throw one
-    const hasLeft = one !== null && 'leftWith' in one
-    if (hasLeft) left.push({ ...one, place })
-    rows.push(hasLeft ? null : one)
+    const isReleased = one !== null && 'releasedChunk' in one
+    if (isReleased) released.push({ ...one, index })
+    rows.push(isReleased ? null : one)
   }
   const items: BatchRecordOfRow[] = []
-  const places: number[] = []
-  for (const [row, ofRow] of Map.groupBy(left, ({ leftWith }) => leftWith)) {
+  const indexes: number[] = []
+  for (const [row, ofRow] of Map.groupBy(released, ({ releasedChunk }) => releasedChunk)) {
     const records = await recordsOfChunk(db, row)
-    for (const { recordId, place } of ofRow) {
-      places.push(place)
+    for (const { recordId, index } of ofRow) {
+      indexes.push(index)
       items.push({ row, record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!) })
     }
   }
   const read = items.length === 0 ? [] : await readBatchRecords(db, items)
-  for (const [i, place] of places.entries()) rows[place] = read[i]!
+  for (const [i, index] of indexes.entries()) rows[index] = read[i]!
   return rows
 }
 
 /**
  * Finds records for several callers at once. An error affects only its own record, and the archive is not read (see
- * readLeft).
+ * readReleased).
  */
 export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
   const found: FoundRecord[] = keys.map(() => null)
@@ -197,9 +197,9 @@ export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promis
   return found
 }
 
-type Wanted = RecordKey & { readonly i: number }
+type NumberedKey = RecordKey & { readonly i: number }
 
-async function findOwn(db: Db, keys: readonly Wanted[], found: FoundRecord[]): Promise<void> {
+async function findOwn(db: Db, keys: readonly NumberedKey[], found: FoundRecord[]): Promise<void> {
   const { rows } = await db.query<RecordRowRead & { ix: number }>({
     name: 'find_records',
     text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[], $3::int4[]) k (ledger_id, record_id, ix)
@@ -220,9 +220,9 @@ async function findOwn(db: Db, keys: readonly Wanted[], found: FoundRecord[]): P
  * Reads and decompresses each chunk once, however many of its records are wanted. Reads at most
  * LOOKUP_CHUNK_BYTES_MAX at a time.
  */
-async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord[]): Promise<void> {
+async function findOfBatches(db: Db, keys: readonly NumberedKey[], found: FoundRecord[]): Promise<void> {
   const wanted = Map.groupBy(keys, ({ ledgerId, recordId }) => `${ledgerId} ${chunkIdOf(recordId)}`)
-  const places: number[] = []
+  const indexes: number[] = []
   const items: BatchRecordOfRow[] = []
   let chunks = [...wanted.values()]
   while (chunks.length > 0) {
@@ -232,13 +232,13 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
     )
     for (const [i, row] of rows.entries()) {
       if (row === 'later' || row === null) continue
-      const held = chunks[i]!.filter(({ recordId }) => holdsRecord(row, recordId))
+      const contained = chunks[i]!.filter(({ recordId }) => hasRecord(row, recordId))
       const records = await tryRecordsOf(row)
-      for (const { i: place, recordId } of held) {
-        if (records === null) found[place] = { recordId, leftWith: row }
-        else if (records instanceof Error) found[place] = records
+      for (const { i: index, recordId } of contained) {
+        if (records === null) found[index] = { recordId, releasedChunk: row }
+        else if (records instanceof Error) found[index] = records
         else {
-          places.push(place)
+          indexes.push(index)
           items.push({ row, record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!) })
         }
       }
@@ -246,7 +246,7 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
     chunks = chunks.filter((_, i) => rows[i] === 'later')
   }
   const read = await readBatchRecords(db, items)
-  for (const [j, place] of places.entries()) found[place] = read[j]!
+  for (const [j, index] of indexes.entries()) found[index] = read[j]!
 }
 
 /**

@@ -3,10 +3,10 @@ import type { RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
 /** A record of the ledger; with `peerId`, another ledger's record as that peer has sent it. */
-export type RecordPlace = RecordKey & { readonly peerId: Uuid | null }
+export type RecordOrigin = RecordKey & { readonly peerId: Uuid | null }
 
 /** Returns each record's version, in order; null for records without steps. */
-export async function listVersions(db: Db, places: readonly RecordPlace[]): Promise<(number | null)[]> {
+export async function listVersions(db: Db, records: readonly RecordOrigin[]): Promise<(number | null)[]> {
   const { rows } = await db.query<{ version: number | null }>({
     name: 'list_versions',
     text: `select coalesce(g.version, r.version) as version
@@ -21,9 +21,9 @@ export async function listVersions(db: Db, places: readonly RecordPlace[]): Prom
       ) r on true
       order by k.ix`,
     values: [
-      places.map(({ ledgerId }) => ledgerId),
-      places.map(({ recordId }) => recordId),
-      places.map(({ peerId }) => peerId),
+      records.map(({ ledgerId }) => ledgerId),
+      records.map(({ recordId }) => recordId),
+      records.map(({ peerId }) => peerId),
     ],
   })
   return rows.map(({ version }) => version)

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { hasOpenFault } from '../chain/floors.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
+import { hasOpenFault } from '../chain/verified-size.ts'
 import {
   RETENTION_CLAIM_SECONDS,
   RETENTION_FAILURE_PAUSE_SECONDS,

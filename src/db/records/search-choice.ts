@@ -1,7 +1,7 @@
 import type { Db } from '../connect/client.ts'
 import { SEARCH_DAYS_MAX, SEARCH_PROBE_CANDIDATES } from '../limits.ts'
 import { BATCH_FILTERS, canBeOfBatch, dayKeysOf } from './batch-filters.ts'
-import type { RecordSearch, Stretch } from './search.ts'
+import type { RecordSearch, SeqRange } from './search.ts'
 import { type ChunkWalk, keysText, walkText } from './search-chunks.ts'
 import {
   type Bind,
@@ -12,7 +12,7 @@ import {
   WHOLE_LEDGER,
   walkDays,
 } from './search-streams.ts'
-import { entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
+import { entriesOf, orderOf, runShared, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
 /** Makes the SQL of streams, with placeholders of one statement. */
@@ -34,7 +34,7 @@ export async function chooseWalks(
   searches: Searches,
   ledger: string,
   search: RecordSearch,
-  stretch: Stretch,
+  range: SeqRange,
 ): Promise<Choice> {
   const [own, ofBatches] = await Promise.all([
     listOwn(searches, ledger, search),
@@ -44,7 +44,7 @@ export async function chooseWalks(
     readonly MakeStreams[],
     readonly (readonly Buffer[])[],
   ]
-  const reach = await probe(searches, ledger, search, stretch, toProbe)
+  const reach = await probe(searches, ledger, search, range, toProbe)
   return {
     makeStreams: own && (own[furthest(reach.slice(0, toProbe[0].length))] ?? (() => [WHOLE_LEDGER])),
     walk: ofBatches && walkOf(ofBatches, furthest(reach.slice(toProbe[0].length))),
@@ -64,14 +64,14 @@ async function probe(
   searches: Searches,
   ledger: string,
   search: RecordSearch,
-  stretch: Stretch,
+  range: SeqRange,
   [own, ofBatches]: readonly [readonly MakeStreams[], readonly (readonly Buffer[])[]],
 ): Promise<number[]> {
   if (own.length + ofBatches.length === 0) return []
-  const [row] = await query<Record<string, number | null>>(searches, ledger, search, (bind) => {
+  const [row] = await runShared<Record<string, number | null>>(searches, ledger, search, (bind) => {
     const texts = [
-      ...own.map((make) => reachText(make(bind), search, stretch, bind)),
-      ...ofBatches.map((keys) => chunkReachText(keys, search, stretch, bind)),
+      ...own.map((make) => reachText(make(bind), search, range, bind)),
+      ...ofBatches.map((keys) => chunkReachText(keys, search, range, bind)),
     ]
     return `select ${texts.map((text, i) => `${text} as reach${i}`).join(', ')}`
   })
@@ -83,13 +83,13 @@ async function probe(
 }
 
 /** SQL: how far the first candidates of these walks reach together; null: there are no more. */
-function reachText(streams: readonly Stream[], search: RecordSearch, stretch: Stretch, bind: Bind): string {
+function reachText(streams: readonly Stream[], search: RecordSearch, range: SeqRange, bind: Bind): string {
   const [first, firstOf] = search.order === 'desc' ? ['max', 'greatest'] : ['min', 'least']
   const reaches = streams.map((stream) => {
     const { list, count } = walksOf(stream)
     const skipped = Math.ceil(SEARCH_PROBE_CANDIDATES / (streams.length * count))
     return `(select ${first}(r.first_seq) from ${list} cross join lateral (
-        select r.first_seq from ${stream.from} ${within(stream, search, stretch, bind)}
+        select r.first_seq from ${stream.from} ${within(stream, search, range, bind)}
         order by ${orderOf(stream, search.order)} limit 1 offset ${skipped}
       ) r)`
   })
@@ -98,10 +98,10 @@ function reachText(streams: readonly Stream[], search: RecordSearch, stretch: St
   return `${firstOf}(${reaches.join(', ')})`
 }
 
-function chunkReachText(keys: readonly Buffer[], search: RecordSearch, stretch: Stretch, bind: Bind): string {
+function chunkReachText(keys: readonly Buffer[], search: RecordSearch, range: SeqRange, bind: Bind): string {
   const skipped = Math.ceil(SEARCH_PROBE_CANDIDATES / keys.length)
   return `(select ${search.order === 'desc' ? 'max' : 'min'}(k.seq) from ${keysText(keys, bind)} cross join lateral (
-      ${walkText(keys, search, stretch, bind)} limit 1 offset ${skipped}
+      ${walkText(keys, search, range, bind)} limit 1 offset ${skipped}
     ) k)`
 }
 
@@ -118,7 +118,9 @@ async function listOwn(
   }
   const { occurred } = filters
   if (occurred) {
-    const rows = await query<{ day: string }>(searches, ledger, search, (bind) => daysText(occurred, bind))
+    const rows = await runShared<{ day: string }>(searches, ledger, search, (bind) =>
+      daysText(occurred, bind),
+    )
     const days = rows.map(({ day }) => day)
     if (days.length === 0) return null
     if (days.length <= SEARCH_DAYS_MAX) choices.push((bind) => [walkDays(days, bind)])

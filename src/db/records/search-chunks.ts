@@ -6,10 +6,10 @@ import type { BatchRow } from './read-records.ts'
 import {
   isBeyond,
   type Order,
-  PLACE_INDEX_MAX,
-  type Place,
+  POSITION_INDEX_MAX,
+  type RecordPosition,
   type RecordSearch,
-  type Stretch,
+  type SeqRange,
 } from './search.ts'
 import type { Bind } from './search-streams.ts'
 import { entriesOf } from './search-text.ts'
@@ -23,11 +23,11 @@ export type ChunkWalk = {
 }
 
 /** A chunk with possible matches. `before`: minimum number of the page's records that come before it. */
-export type ChunkPlace = { readonly seq: number; readonly chunk: number; readonly before: number }
+export type ChunkCandidate = { readonly seq: number; readonly chunk: number; readonly before: number }
 
 /** A batch record that matches all filters. `bytes`: size of its documents in a page. */
 export type ChunkMatch = {
-  readonly place: Place
+  readonly position: RecordPosition
   readonly bytes: number
   readonly row: BatchRow
   readonly record: BatchRecord
@@ -45,7 +45,7 @@ export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
 export function walkText(
   keys: readonly Buffer[] | null,
   { order, after }: RecordSearch,
-  { from, end }: Stretch,
+  { from, end }: SeqRange,
   bind: Bind,
   reach: string | null = null,
 ): string {
@@ -66,7 +66,7 @@ function orElse(reach: string | null, bound: string): string {
 }
 
 /** SQL: the chunk of the first record beyond `after`. */
-function chunkAfter({ seq, index }: Place, order: Order, bind: Bind): string {
+function chunkAfter({ seq, index }: RecordPosition, order: Order, bind: Bind): string {
   const chunk = Math.floor((order === 'asc' ? index + 1 : index - 1) / CHUNK_RECORDS)
   return `(${bind(seq, 'int8')}, ${bind(chunk, 'int4')})`
 }
@@ -110,7 +110,7 @@ export async function matchesOf(
   })
   for (const record of order === 'asc' ? records : records.reverse()) {
     if (wanted.every(([name, value]) => BATCH_FILTERS[name].isMet(value as never, record, row)))
-      matches.push({ place: { seq: row.seq, index: record.index }, bytes: bytesOf(record), row, record })
+      matches.push({ position: { seq: row.seq, index: record.index }, bytes: bytesOf(record), row, record })
   }
   return { matches, bytes }
 }
@@ -122,12 +122,12 @@ function bytesOf({ payload, metadata, references }: Bytes): number {
 type Bytes = { readonly [Name in 'payload' | 'metadata' | 'references']: Uint8Array | null }
 
 /** Returns the position reached by a search that reads this chunk next. */
-export function placeBefore({ seq, chunk }: ChunkPlace, order: Order): Place {
+export function positionBefore({ seq, chunk }: ChunkCandidate, order: Order): RecordPosition {
   if (order === 'desc') return { seq, index: (chunk + 1) * CHUNK_RECORDS }
-  return chunk === 0 ? { seq: seq - 1, index: PLACE_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
+  return chunk === 0 ? { seq: seq - 1, index: POSITION_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
 }
 
 /** Returns the position reached by a search that has read this chunk. */
-export function placeAfter(seq: number, chunk: number, order: Order): Place {
+export function positionAfter(seq: number, chunk: number, order: Order): RecordPosition {
   return { seq, index: order === 'asc' ? (chunk + 1) * CHUNK_RECORDS - 1 : chunk * CHUNK_RECORDS }
 }

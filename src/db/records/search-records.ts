@@ -4,19 +4,19 @@ import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import type { Db } from '../connect/client.ts'
 import { SEARCH_CHUNK_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
 import { type RecordRowRead, readBatchRecords } from './read-records.ts'
-import { earlierOf, isBeyond, type Place, type RecordSearch } from './search.ts'
+import { earlierOf, isBeyond, type RecordPosition, type RecordSearch } from './search.ts'
+import { type FoundCandidates, findCandidates, type OwnMatch } from './search-candidates.ts'
 import { chooseWalks } from './search-choice.ts'
-import { type ChunkMatch, matchesOf, placeBefore } from './search-chunks.ts'
+import { type ChunkMatch, matchesOf, positionBefore } from './search-chunks.ts'
 import { cutPage, type Page } from './search-page.ts'
-import { type FoundPlaces, findPlaces, type OwnMatch } from './search-places.ts'
-import { listStretch } from './search-stretch.ts'
+import { findSeqRange } from './search-range.ts'
 import type { Searches } from './searches.ts'
 
 /**
  * `next`: how far the search has read; null at the end. A page may have fewer records than requested, or none,
  * without being the last.
  */
-type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
+type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: RecordPosition | null }
 
 /**
  * Returns one page of the records that match all filters, in chain order.
@@ -30,12 +30,12 @@ export async function searchRecords(
   ledger: Uuid,
   search: RecordSearch,
 ): Promise<RecordPage> {
-  const stretch = await listStretch(searches.pool, ledger, search)
-  if (stretch === null) return NOTHING
-  const choice = await chooseWalks(searches, ledger, search, stretch)
+  const range = await findSeqRange(searches.pool, ledger, search)
+  if (range === null) return NOTHING
+  const choice = await chooseWalks(searches, ledger, search, range)
   if (choice.makeStreams === null && choice.walk === null) return NOTHING
-  const places = await findPlaces(searches, ledger, search, stretch, choice)
-  const { found, next } = await fillPage(searches, ledger, search, places)
+  const candidates = await findCandidates(searches, ledger, search, range, choice)
+  const { found, next } = await fillPage(searches, ledger, search, candidates)
   return { rows: await readRows(searches.pool, found), next }
 }
 
@@ -51,7 +51,7 @@ async function fillPage(
   searches: Searches,
   ledger: Uuid,
   search: RecordSearch,
-  { own, chunks }: FoundPlaces,
+  { own, chunks }: FoundCandidates,
 ): Promise<Page<Match>> {
   const { order, limit, chunksMax = SEARCH_CHUNKS_MAX } = search
   const mayRead = chunks.allMatch ? chunks.found.length : chunksMax
@@ -59,7 +59,7 @@ async function fillPage(
   const ofBatches: ChunkMatch[] = []
   for (let read = 0, bytes = 0; ; atATime *= 4) {
     const unread = chunks.found.slice(read)
-    const chunksEnd = unread.length > 0 ? placeBefore(unread[0]!, order) : chunks.end
+    const chunksEnd = unread.length > 0 ? positionBefore(unread[0]!, order) : chunks.end
     const page = cutPage<Match>([own.found, ofBatches], earlierOf(own.end, chunksEnd, order), order, limit)
     const isBeyondOwn = chunksEnd !== null && own.end !== null && isBeyond(chunksEnd, own.end, order)
     const isSpent = read >= mayRead || bytes >= SEARCH_CHUNK_BYTES_MAX

@@ -43,7 +43,7 @@ export type Stream = {
   /** From clause and condition. The index MUST skip rows that the condition excludes, because no budget counts them. */
   readonly from: string
   /** Condition that excludes candidates of another walk. */
-  readonly besides?: string
+  readonly exclusion?: string
   readonly seq: string
   /** Whether the intended index puts nulls first. */
   readonly nullsFirst: boolean
@@ -112,13 +112,13 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
       },
       streams: (agent, bind) => {
         const own = bind(agent, 'uuid')
-        const besides = `r.actor_id <> ${own} and r.on_behalf_of is distinct from ${own}`
-        return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), besides }]
+        const exclusion = `r.actor_id <> ${own} and r.on_behalf_of is distinct from ${own}`
+        return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), exclusion }]
       },
     },
     // Its walks are by day, and the existing days must be found first (search-choice.ts).
     occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
-    // Almost in chain order: search-stretch.ts narrows every walk to a range of entries.
+    // Almost in chain order: search-range.ts narrows every walk to a range of entries.
     recorded: {
       condition: (range, bind) => `exists (select from tallystick.entries x
       where x.ledger_id = q.ledger_id and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
@@ -213,7 +213,7 @@ function walkState(state: string, bind: Bind): Stream {
 
 /** Returns walks over records that the agent made, or that were made on its behalf. */
 function walksOfMaker(agent: string): Stream[] {
-  const inItsName = { ...walkRecords(`r.on_behalf_of = ${agent}`), besides: `r.actor_id <> ${agent}` }
+  const inItsName = { ...walkRecords(`r.on_behalf_of = ${agent}`), exclusion: `r.actor_id <> ${agent}` }
   return [walkActor(agent), inItsName]
 }
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { mapSearched, type SearchedName } from '../../proof/statement/record-members.ts'
-import type { Order, RecordSearch, Stretch } from './search.ts'
+import type { Order, RecordSearch, SeqRange } from './search.ts'
 import { type Bind, FILTERS, type RecordFilters, type Stream } from './search-streams.ts'
 import type { Searches, Sharing } from './searches.ts'
 
@@ -23,7 +23,7 @@ export function entriesOf(filters: RecordFilters) {
 }
 
 /** SQL: restricts a stream to the range and to records beyond `after`, which may be a position within a batch. */
-export function within({ seq }: Stream, { order, after }: RecordSearch, { from, end }: Stretch, bind: Bind) {
+export function within({ seq }: Stream, { order, after }: RecordSearch, { from, end }: SeqRange, bind: Bind) {
   const first = after && order === 'asc' ? Math.max(from, after.seq + 1) : from
   const last = after && order === 'desc' ? Math.min(end, after.seq) : end
   return `and ${seq} >= ${bind(first, 'int8')} and ${seq} < ${bind(last, 'int8')}`
@@ -38,7 +38,7 @@ export function orderOf({ seq, nullsFirst }: Stream, order: Order): string {
  * Runs the SQL of `makeText` for ledger `q.ledger_id`. Concurrent callers with the same text share a statement, and
  * their values are the rows of `q`.
  */
-export function query<Row extends pg.QueryResultRow>(
+export function runShared<Row extends pg.QueryResultRow>(
   searches: Searches,
   ledger: string,
   { filters, limit }: Pick<RecordSearch, 'filters' | 'limit'>,
@@ -56,7 +56,7 @@ export function query<Row extends pg.QueryResultRow>(
   const lists = types.map((type, i) => `$${i + 1}::${type}[]`)
   const names = types.map((_, i) => (i === 0 ? 'ledger_id' : `v${i + 1}`))
   const text = `select q.ix, p.* from unnest(${lists}) with ordinality q (${names}, ix) cross join lateral (${page}) p`
-  return searches.ask<Row>({ text, values, rowsMax: limit, sharing: sharingOf(filters) })
+  return searches.query<Row>({ text, values, rowsMax: limit, sharing: sharingOf(filters) })
 }
 
 function listText(list: readonly (string | Buffer)[]): string {

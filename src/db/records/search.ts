@@ -3,10 +3,10 @@ import type { RecordFilters } from './search-streams.ts'
 /**
  * A record's position in the chain: seq of its first entry, and its index in that entry's batch (0 without a batch).
  */
-export type Place = { readonly seq: number; readonly index: number }
+export type RecordPosition = { readonly seq: number; readonly index: number }
 
 /** Larger than any index in a batch (src/proof/statement/batch-ids.ts). */
-export const PLACE_INDEX_MAX = 2_048
+export const POSITION_INDEX_MAX = 2_048
 
 export type Order = 'asc' | 'desc'
 
@@ -14,7 +14,7 @@ export type RecordSearch = {
   readonly filters: RecordFilters
   readonly order: Order
   /** Only records beyond this position. */
-  readonly after: Place | null
+  readonly after: RecordPosition | null
   readonly limit: number
   /** For tests. Defaults: SEARCH_CANDIDATES_MAX for candidates, SEARCH_ENTRIES_SKIPPED_MAX for entries. */
   readonly candidatesMax?: number
@@ -23,15 +23,19 @@ export type RecordSearch = {
 }
 
 /** A range of entries, from `from` to before `end`. */
-export type Stretch = { readonly from: number; readonly end: number }
+export type SeqRange = { readonly from: number; readonly end: number }
 
-export function isBeyond(a: Place, b: Place, order: Order): boolean {
+export function isBeyond(a: RecordPosition, b: RecordPosition, order: Order): boolean {
   const difference = a.seq === b.seq ? a.index - b.index : a.seq - b.seq
   return order === 'asc' ? difference > 0 : difference < 0
 }
 
 /** Returns the earlier position; null counts as the end. */
-export function earlierOf(a: Place | null, b: Place | null, order: Order): Place | null {
+export function earlierOf(
+  a: RecordPosition | null,
+  b: RecordPosition | null,
+  order: Order,
+): RecordPosition | null {
   if (a === null || b === null) return a ?? b
   return isBeyond(a, b, order) ? b : a
 }

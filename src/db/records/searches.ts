@@ -18,7 +18,7 @@ import type { BatchRow } from './read-records.ts'
  */
 export type Sharing = 'none' | 'prepared' | 'shared'
 
-type Asked = {
+type PageRequest = {
   /**
    * SQL whose parameters are lists with one value for each page. Column `ix` of a row is the number of its page, from
    * 1.
@@ -30,7 +30,7 @@ type Asked = {
 }
 
 type Row = pg.QueryResultRow
-type Page = Pick<Asked, 'values' | 'rowsMax'>
+type Page = Pick<PageRequest, 'values' | 'rowsMax'>
 type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
 
 /**
@@ -59,7 +59,7 @@ export class Searches {
     )
   }
 
-  async ask<T extends Row>({ text, values, rowsMax, sharing }: Asked): Promise<T[]> {
+  async query<T extends Row>({ text, values, rowsMax, sharing }: PageRequest): Promise<T[]> {
     if (sharing === 'none') return (await this.#query(text, [{ values, rowsMax }])).rows as T[]
     const known = this.#texts.get(text) ?? this.#prepare(text)
     if (sharing === 'shared') return known.pages.find({ values, rowsMax }) as Promise<T[]>
@@ -83,9 +83,9 @@ export class Searches {
     // The name is a hash of the text, so that different texts get different names.
     const name = `search_${hash('sha256', text, 'hex').slice(0, 16)}`
     const pages = new Coalescer<Page, Row[]>(
-      async (asked) => {
-        const { rows } = await this.#query(text, asked, name)
-        const found: Row[][] = asked.map(() => [])
+      async (requests) => {
+        const { rows } = await this.#query(text, requests, name)
+        const found: Row[][] = requests.map(() => [])
         for (const row of rows) found[row['ix'] - 1]!.push(row)
         return found
       },

@@ -7,7 +7,7 @@ import { chunkKey } from '../chunks/chunk-keys.ts'
 /** A record of a data subject. `index`: its index in its batch; 0 for a record with its own entry. */
 export type SubjectRecord = { readonly recordId: Uuid; readonly seq: number; readonly index: number }
 
-type Place = Pick<SubjectRecord, 'seq' | 'index'>
+type SubjectPosition = Pick<SubjectRecord, 'seq' | 'index'>
 
 /**
  * Lists the records with this label, in chain order, after position `after`. Includes erased records until the worker
@@ -17,7 +17,7 @@ export async function listSubjectRecords(
   pool: pg.Pool,
   ledgerId: Uuid,
   hash: Uint8Array,
-  { after, limit }: { readonly after: Place; readonly limit: number },
+  { after, limit }: { readonly after: SubjectPosition; readonly limit: number },
 ): Promise<SubjectRecord[]> {
   const { rows } = await pool.query<{
     seq: number

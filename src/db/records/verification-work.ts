@@ -2,17 +2,17 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import {
-  FLOOR_COLUMNS,
-  type FloorColumns,
-  floorOf,
   hasOpenFault,
   IS_HERE,
-  joinFloor,
-} from '../chain/floors.ts'
+  joinVerifiedSize,
+  VERIFIED_SIZE_COLUMNS,
+  type VerifiedSizeColumns,
+  verifiedSizeOf,
+} from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
-import type { GatedName } from './gated-cases.ts'
+import type { GatedRecordKey } from './gated-cases.ts'
 
 /* Finds completions that wait for the worker: the rows of waiting_completions, which has no others. */
 
@@ -20,7 +20,7 @@ import type { GatedName } from './gated-cases.ts'
  * Job id that no pg-boss job has. Completions get it while their ledger is closed or has an open fault, so that polls
  * skip them.
  */
-const HELD_JOB = '00000000-0000-0000-0000-000000000000'
+const PUT_ASIDE_JOB = '00000000-0000-0000-0000-000000000000'
 
 const QUEUE: QueueName = 'verify-completion'
 
@@ -29,9 +29,9 @@ export type WaitingLedger = {
   readonly ledgerId: Uuid
   /** Seq of the newest entry of the longest waiting completion. */
   readonly firstSeq: number
-  readonly floor: number
+  readonly verifiedSize: number
   /** True if the ledger takes no entries, or has an open fault. */
-  readonly stands: boolean
+  readonly isBlocked: boolean
 }
 
 /**
@@ -42,7 +42,9 @@ export type WaitingLedger = {
  * wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
-  const { rows } = await db.query<FloorColumns & { ledgerId: Uuid; firstSeq: number; stands: boolean }>({
+  const { rows } = await db.query<
+    VerifiedSizeColumns & { ledgerId: Uuid; firstSeq: number; isBlocked: boolean }
+  >({
     name: 'list_waiting_ledgers',
     text: `with recursive ledgers as (
         (select w.ledger_id, w.seq from tallystick.waiting_completions w where w.verification_job is null
@@ -55,24 +57,24 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
           order by w.ledger_id, w.seq limit 1
         ) n
       )
-      select l.ledger_id, l.seq as first_seq, h.closed is not null or ${hasOpenFault('l.ledger_id')} as stands, ${FLOOR_COLUMNS}
+      select l.ledger_id, l.seq as first_seq, h.closed is not null or ${hasOpenFault('l.ledger_id')} as is_blocked, ${VERIFIED_SIZE_COLUMNS}
       from ledgers l
       cross join lateral (
         select h.closed from tallystick.chain_heads h where h.ledger_id = l.ledger_id offset 0
       ) h
-      ${joinFloor('l.ledger_id')}
+      ${joinVerifiedSize('l.ledger_id')}
       where ${IS_HERE}`,
   })
   return rows.map((row) => {
     const ledgerId = row.ledgerId
-    const floor = floorOf(cursorMac, ledgerId, row)
-    return { ledgerId, firstSeq: row.firstSeq, floor, stands: row.stands }
+    const verifiedSize = verifiedSizeOf(cursorMac, ledgerId, row)
+    return { ledgerId, firstSeq: row.firstSeq, verifiedSize, isBlocked: row.isBlocked }
   })
 }
 
 /** Whether a completion can be verified, or must be put aside because its ledger takes no entries or is faulty. */
-export function isReady({ firstSeq, floor, stands }: WaitingLedger): boolean {
-  return stands || firstSeq < floor
+export function isReady({ firstSeq, verifiedSize, isBlocked }: WaitingLedger): boolean {
+  return isBlocked || firstSeq < verifiedSize
 }
 
 /** Counts the jobs that could start now, up to `most`. Jobs that wait for a retry do not count. */
@@ -88,11 +90,11 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
   return rows[0]!.ready
 }
 
-/** A completion without a job. `stands`: see WaitingLedger. */
-type WaitingCompletion = GatedName & { readonly stands: boolean }
+/** A completion without a job. `isBlocked`: see WaitingLedger. */
+type WaitingCompletion = GatedRecordKey & { readonly isBlocked: boolean }
 
 /**
- * Locks each ledger's oldest waiting completions below its floor, in equal shares, so that a flood delays only its
+ * Locks each ledger's oldest waiting completions below its verified size, in equal shares, so that a flood delays only its
  * own ledger.
  *
  * Other workers skip locked rows until the transaction ends.
@@ -102,10 +104,10 @@ export async function lockWaitingCompletions(
   ledgers: readonly WaitingLedger[],
   limit: number,
 ): Promise<WaitingCompletion[]> {
-  const { rows } = await client.query<NameColumns & { stands: boolean }>({
+  const { rows } = await client.query<NameColumns & { isBlocked: boolean }>({
     name: 'lock_waiting_completions',
     text: `${WAITING_SHARES}
-      select w.ledger_id, w.record_id, l.stands from (select * from ledgers order by random() limit $1) l
+      select w.ledger_id, w.record_id, l.is_blocked from (select * from ledgers order by random() limit $1) l
       cross join lateral (
         select w.ledger_id, w.record_id from tallystick.waiting_completions w
         where w.verification_job is null and w.ledger_id = l.ledger_id and w.seq < l.until
@@ -114,16 +116,16 @@ export async function lockWaitingCompletions(
       ) w`,
     values: [limit, ...asColumns(ledgers)],
   })
-  return rows.map((row) => ({ ...toName(row), stands: row.stands }))
+  return rows.map((row) => ({ ...toName(row), isBlocked: row.isBlocked }))
 }
 
 /**
  * SQL: the ledgers with the seq up to which completions are taken, and the number for each ledger. All completions of
- * a standing ledger are put aside.
+ * a blocked ledger are put aside.
  */
 const WAITING_SHARES = `with ledgers as materialized (
-    select l.ledger_id, l.stands, case when l.stands then 9223372036854775807 else l.floor end as until
-    from unnest($2::uuid[], $3::bigint[], $4::boolean[]) l (ledger_id, floor, stands)
+    select l.ledger_id, l.is_blocked, case when l.is_blocked then 9223372036854775807 else l.verified_size end as until
+    from unnest($2::uuid[], $3::bigint[], $4::boolean[]) l (ledger_id, verified_size, is_blocked)
   ), share as materialized (
     select greatest(1, $1 / greatest(1, count(*))) as rows from ledgers
   )`
@@ -131,14 +133,14 @@ const WAITING_SHARES = `with ledgers as materialized (
 function asColumns(ledgers: readonly WaitingLedger[]): unknown[] {
   return [
     ledgers.map(({ ledgerId }) => ledgerId),
-    ledgers.map(({ floor }) => floor),
-    ledgers.map(({ stands }) => stands),
+    ledgers.map(({ verifiedSize }) => verifiedSize),
+    ledgers.map(({ isBlocked }) => isBlocked),
   ]
 }
 
 type NameColumns = { ledgerId: Uuid; recordId: Uuid }
 
-function toName({ ledgerId, recordId }: NameColumns): GatedName {
+function toName({ ledgerId, recordId }: NameColumns): GatedRecordKey {
   return { ledgerId, recordId }
 }
 
@@ -154,7 +156,7 @@ export async function claimWaitingCompletions(
   client: pg.ClientBase,
   ledgers: readonly WaitingLedger[],
   options: { readonly limit: number; readonly claimMsMax: number },
-): Promise<GatedName[]> {
+): Promise<GatedRecordKey[]> {
   await client.query(`set local idle_in_transaction_session_timeout = ${Math.trunc(options.claimMsMax)}`)
   const { rows } = await client.query<NameColumns>({
     name: 'claim_waiting_completions',
@@ -180,7 +182,7 @@ export async function claimWaitingCompletions(
  */
 export async function setVerificationJobs(
   db: Db,
-  jobs: readonly (GatedName & { readonly jobId: string })[],
+  jobs: readonly (GatedRecordKey & { readonly jobId: string })[],
 ): Promise<void> {
   await db.query({
     name: 'set_verification_jobs',
@@ -196,10 +198,10 @@ export async function setVerificationJobs(
 }
 
 /** Puts completions aside until `releaseLostCompletions` finds their ledger open and without a fault. */
-export function holdCompletions(db: Db, names: readonly GatedName[]): Promise<void> {
+export function putAsideCompletions(db: Db, names: readonly GatedRecordKey[]): Promise<void> {
   return setVerificationJobs(
     db,
-    names.map((name) => ({ ...name, jobId: HELD_JOB })),
+    names.map((name) => ({ ...name, jobId: PUT_ASIDE_JOB })),
   )
 }
 

@@ -28,13 +28,13 @@ export async function checkDatabase(
 ): Promise<Pooler> {
   if (database.isUnverified)
     log.warn({}, `the database ${database.where} does not prove who it is: docs/operate/postgres.md, sslmode`)
-  const look = async () => {
+  const check = async () => {
     await database.prepare()
     const pooler = await refusePooler(pool, database)
     await checkSchema(pool)
     return pooler
   }
-  return untilMigrated(look, log, waitMs)
+  return untilMigrated(check, log, waitMs)
 }
 
 /**
@@ -43,14 +43,14 @@ export async function checkDatabase(
  * In a cluster everything starts at once, so the database may not be there yet, nor the schema and logins that
  * `migrate` creates.
  */
-export async function untilMigrated<T>(look: () => Promise<T>, log: StartLog, waitMs: number): Promise<T> {
+export async function untilMigrated<T>(check: () => Promise<T>, log: StartLog, waitMs: number): Promise<T> {
   const giveUpAt = performance.now() + waitMs
-  for (let isSaid = false; ; isSaid = true) {
+  for (let isLogged = false; ; isLogged = true) {
     try {
-      return await look()
+      return await check()
     } catch (error) {
       if (performance.now() >= giveUpAt || !isWorthWaiting(error as Error)) throw error
-      if (!isSaid)
+      if (!isLogged)
         log.info({ reason: (error as Error).message, waitMs }, 'waits for the database to be migrated')
       await sleep(SCHEMA_WAIT_EVERY_MS)
     }

@@ -13,7 +13,7 @@ import {
   type LoginPasswords,
   revokeTemporary,
 } from '../connect/logins.ts'
-import { addMacKeys, keepMacKeys } from '../connect/mac-keys.ts'
+import { addMacKeys, removeOtherMacKeys } from '../connect/mac-keys.ts'
 import { refuseTransactionPooler } from '../connect/pooler.ts'
 import { withTransaction } from '../connect/transaction.ts'
 import { installJobQueues } from '../jobs/job-queues.ts'
@@ -55,30 +55,30 @@ export async function migrate(options: {
   logins?: LoginNames
   passwords: LoginPasswords
   byRdsIam?: boolean
-  tell?: (line: string) => void
+  notify?: (line: string) => void
 }): Promise<string[]> {
-  const { logins = DEFAULT_LOGINS, tell = () => {} } = options
+  const { logins = DEFAULT_LOGINS, notify = () => {} } = options
   return withOwner(options.ownerUrl, async (client) => {
     await refuseTransactionPooler(client, options.ownerUrl)
-    const { applied, former, turnedOn } = await withTransaction(client, async () => {
+    const { applied, former, guardsTurnedOn } = await withTransaction(client, async () => {
       await lockMigrations(client)
       await refuseForeignSchemas(client)
       await ensureLogins(client, options.ownerUrl, logins, options.passwords)
       await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client, logins)
       const done = await applyPending(client, logins)
-      const turnedOn = await turnOnGuards(client)
+      const guardsTurnedOn = await turnOnGuards(client)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
-      await keepMacKeys(client, macKeys)
-      return { ...done, turnedOn }
+      await removeOtherMacKeys(client, macKeys)
+      return { ...done, guardsTurnedOn }
     })
     if (former.length > 0)
-      tell(`took the privileges of ${former.join(' and ')}: what uses them is refused from now on`)
-    if (turnedOn > 0)
-      tell(
-        `triggers that were off are on again (${turnedOn}): audit each ledger, for what was written meanwhile was not checked ` +
+      notify(`took the privileges of ${former.join(' and ')}: what uses them is refused from now on`)
+    if (guardsTurnedOn > 0)
+      notify(
+        `triggers that were off are on again (${guardsTurnedOn}): audit each ledger, for what was written meanwhile was not checked ` +
           '(docs/operate/postgres.md#guards)',
       )
     await installJobQueues(client, logins.worker)

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { listAuditCursors } from '../audit/audit-cursors.ts'
-import type { ArchiveKeyPlace, ArchiveKeyRow } from '../chain/archives.ts'
+import type { ArchiveKeyPosition, ArchiveKeyRow } from '../chain/archives.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 
 /* Lists and replaces all data that depends on the master key, in pages; as the owner. */
@@ -161,7 +161,7 @@ export async function replaceCursorMacs(
  */
 export async function replaceSealedArchiveKeys(
   client: pg.ClientBase,
-  replaced: readonly Replaced<ArchiveKeyRow & ArchiveKeyPlace>[],
+  replaced: readonly Replaced<ArchiveKeyRow & ArchiveKeyPosition>[],
 ): Promise<number> {
   const { rowCount } = await client.query(
     `update tallystick.archive_keys k set sealed = n.sealed

@@ -5,7 +5,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { ARCHIVE_PIECE_ENTRIES_MAX } from '../../proof/limits.ts'
 import { indexOfRecordId } from '../../proof/statement/batch-ids.ts'
 import { archiveKeyContext } from '../../signing/archive-keys.ts'
-import { DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
+import { DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 
 /**
@@ -45,5 +45,5 @@ export function destroyIn(keys: DocumentKeys, fromSeq: number, erasure: ErasedDo
   const offset = erasure.documentSeq - fromSeq
   if (offset < 0 || offset >= ARCHIVE_PIECE_ENTRIES_MAX) return false
   const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
-  return keys.destroy(documentPlace(offset, item))
+  return keys.destroy(documentPosition(offset, item))
 }

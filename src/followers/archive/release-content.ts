@@ -12,7 +12,7 @@ import {
 import { bundlesOf } from '../../db/chain/envelopes.ts'
 import { type ChunkRecord, decodeChunk, encodePlain } from '../../db/chunks/chunk-content.ts'
 import { encodeMetadata } from '../../db/chunks/chunk-metadata.ts'
-import type { ChunkHere } from '../../db/chunks/read-chunks.ts'
+import type { ChunkInPostgres } from '../../db/chunks/read-chunks.ts'
 import type { ArchiveContent } from '../../db/connect/archive.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
@@ -110,7 +110,7 @@ async function releaseChunks(
   time: PieceTime,
 ): Promise<number> {
   let released = 0
-  for (let after: ChunkHere | null = null; !time.isOver(); ) {
+  for (let after: ChunkInPostgres | null = null; !time.isOver(); ) {
     const rows = await listChunksOfPiece(pool, piece, after, RELEASE_CHUNKS_PER_CALL)
     if (rows.length === 0) break
     const leaving: LeavingChunk[] = []
@@ -174,11 +174,15 @@ async function compareEnvelopes(
  * Compares a chunk with the archive's copy. All but the metadata must be equal, byte for byte; the metadata stay in
  * Postgres.
  */
-async function compare(content: ArchiveContent, piece: DueRelease, row: ChunkHere): Promise<LeavingChunk> {
+async function compare(
+  content: ArchiveContent,
+  piece: DueRelease,
+  row: ChunkInPostgres,
+): Promise<LeavingChunk> {
   const { seq, chunk, firstRecordId, count, erasures } = row
   const here = decodeChunk(row.content, count)
   const copy = await content.read({
-    ...{ place: piece, seq, chunk, firstRecordId, count },
+    ...{ piece, seq, chunk, firstRecordId, count },
     erasures: new Map(erasures),
   })
   const there = decodeChunk(copy, count)

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type pg from 'pg'
-import { getOrKeepArchiveKeys } from '../../db/chain/archives.ts'
+import { getOrStoreArchiveKeys } from '../../db/chain/archives.ts'
 import { readEntries } from '../../db/chain/read-entries.ts'
 import { findDefinition } from '../../db/ledgers/types.ts'
 import { Slice } from '../../load/slice.ts'
@@ -9,7 +9,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { ARCHIVE_PIECE_ENTRIES_MAX } from '../../proof/limits.ts'
 import { archiveEntry } from '../../records/read/archive-lines.ts'
 import { archiveKeyContext, makeArchiveKeys } from '../../signing/archive-keys.ts'
-import { DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
+import { DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import { NO_DOCUMENT, sealDocument } from '../../verify/archive/document-cipher.ts'
 import { ARCHIVE_PIECE_BYTES } from '../../verify/archive/limits.ts'
@@ -61,7 +61,7 @@ async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: 
     bytes += entry.line.length
     for (const { item, text } of entry.documents) {
       if (slice.isOver) await slice.next()
-      const key = keys.find(documentPlace(seq - from, item))
+      const key = keys.find(documentPosition(seq - from, item))
       // Destroyed meanwhile. The line still says that the document is not erased; its reader finds the erasing entry.
       const sealed = text === null || key === null ? NO_DOCUMENT : sealDocument(text, key)
       if (sealed !== NO_DOCUMENT) hasDocument = true
@@ -80,6 +80,6 @@ async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: 
 
 async function getKeys({ pool, masterKey }: PieceDeps, ledgerId: Uuid, from: number): Promise<DocumentKeys> {
   const context = archiveKeyContext(ledgerId, from)
-  const sealed = await getOrKeepArchiveKeys(pool, ledgerId, from, masterKey.seal(makeArchiveKeys(), context))
+  const sealed = await getOrStoreArchiveKeys(pool, ledgerId, from, masterKey.seal(makeArchiveKeys(), context))
   return DocumentKeys.unpack(masterKey.open(sealed, context))
 }

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ArchiveContent, ChunkInArchive, EnvelopesInArchive } from '../../db/connect/archive.ts'
-import { ARCHIVE_UNTOLD, ArchiveFault, archiveUnavailable } from '../../db/connect/archive.ts'
-import { alone, aloneTogether } from '../../proof/bytes.ts'
+import { ArchiveFault, archiveUnavailable, NO_ARCHIVE_DETAIL } from '../../db/connect/archive.ts'
+import { ownCopies, ownCopy } from '../../proof/bytes.ts'
 
 /*
  * Messages by which an audit's thread reads archived content. The thread sends requests to its process, which has the
@@ -29,12 +29,12 @@ export async function answerContent(
 ): Promise<AnsweredContent> {
   const answered = asked.asked
   try {
-    if (archive === null) throw new Error(ARCHIVE_UNTOLD)
+    if (archive === null) throw new Error(NO_ARCHIVE_DETAIL)
     // Copied, because a message transfers the whole buffer that a view belongs to.
     const found =
       'chunk' in asked
-        ? [alone(await archive.read(asked.chunk))]
-        : aloneTogether(await archive.readEnvelopes(asked.envelopes))
+        ? [ownCopy(await archive.read(asked.chunk))]
+        : ownCopies(await archive.readEnvelopes(asked.envelopes))
     return { answered, found }
   } catch (error) {
     const { message } = error as Error

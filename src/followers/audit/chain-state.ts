@@ -6,7 +6,7 @@ import { parseIdBytes } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { LedgerAgentKeys } from '../../proof/ledger/agent-keys.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
-import type { CursorPlace } from '../../signing/cursor-mac.ts'
+import type { CursorPosition } from '../../signing/cursor-mac.ts'
 
 type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 
@@ -19,12 +19,12 @@ type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
  * with the entry after it. `agentKeys`: keys of the entries before; this function updates them.
  */
 export function extendCursor(
-  cursor: CursorPlace | null,
+  cursor: CursorPosition | null,
   step: EntryStep,
   { ledger, issuer }: LedgerIdentity,
   agentKeys: LedgerAgentKeys,
   sha256: Sha256,
-): CursorPlace {
+): CursorPosition {
   const seq = cursor?.nextSeq ?? 0
   if (step.seq !== seq) throw new ProofError('seq_not_dense', `seq ${step.seq} stands where ${seq} belongs`)
   if ((seq === 0) !== (step.kind === 'ledger-created')) {

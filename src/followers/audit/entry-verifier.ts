@@ -1,7 +1,7 @@
 import type { AuditedServerKey } from '../../db/evidence/ledgers.ts'
 import { keyHint } from '../../verify/database.ts'
 import { type EntryPool, openEntryThreads } from '../../verify/entry-pool.ts'
-import type { PortionResult, PortionTask } from '../../verify/verify-portion.ts'
+import type { RangeResult, RangeTask } from '../../verify/verify-range.ts'
 
 /**
  * A thread that verifies single entries while the worker runs. An attacker's bytes can at worst end the thread; the
@@ -13,7 +13,7 @@ export class EntryVerifier {
   #cpuMs = 0
 
   /** Verifies a range. `keys`: published keys of the database. A thread is restarted when they change. */
-  async run(task: PortionTask, keys: readonly AuditedServerKey[]): Promise<PortionResult> {
+  async run(task: RangeTask, keys: readonly AuditedServerKey[]): Promise<RangeResult> {
     const hints = keys.filter((key) => key.use === 'envelope').map(keyHint)
     const known = JSON.stringify(hints)
     if (known !== this.#keys) await this.close()

@@ -20,7 +20,7 @@ import { formatId, type Uuid } from '../../proof/ids.ts'
 import { parsePublicKey } from '../../proof/keys.ts'
 import { LedgerAgentKeys } from '../../proof/ledger/agent-keys.ts'
 import type { EntryKind } from '../../proof/statement/kinds.ts'
-import type { CursorMac, CursorPlace } from '../../signing/cursor-mac.ts'
+import type { CursorMac, CursorPosition } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { LedgerReader } from '../../verify/ledger-reader.ts'
@@ -129,7 +129,7 @@ async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: num
 
 type Span = {
   /** Position after the last verified entry; null: none was ever verified. */
-  readonly cursor: CursorPlace | null
+  readonly cursor: CursorPosition | null
   readonly failure: ProofError | null
   readonly more: boolean
   readonly entries: number
@@ -170,7 +170,7 @@ async function readSpan(
   try {
     const agentKeys = await agentKeysBefore(client, ledgerId, cursor)
     for await (const step of verifiedSteps(deps, client, ledgerId, head, { from, end })) {
-      if (step === PORTION_END) {
+      if (step === RANGE_END) {
         const isEnd = cursor?.nextSeq === end
         if (!isEnd && performance.now() > endsAt)
           return { cursor, failure: null, more: true, entries: entries() }
@@ -195,7 +195,7 @@ async function readSpan(
 async function agentKeysBefore(
   client: pg.ClientBase,
   ledgerId: Uuid,
-  cursor: CursorPlace | null,
+  cursor: CursorPosition | null,
 ): Promise<LedgerAgentKeys> {
   const keys = new LedgerAgentKeys(nativeProviders)
   const rows = await listKeysBefore(client, ledgerId, cursor?.nextSeq ?? 0)
@@ -221,7 +221,7 @@ const GOES_ON: ReadonlySet<string> = new Set<EntryKind>([
   'revision-requested',
 ])
 
-const PORTION_END = Symbol('the end of a portion')
+const RANGE_END = Symbol('the end of a range')
 
 /**
  * Yields verified entries, in order. Throws ProofError at the first refused one. Few are read at a time: a round that
@@ -233,7 +233,7 @@ async function* verifiedSteps(
   ledgerId: Uuid,
   head: AuditedLedger,
   { from, end }: SeqRange,
-): AsyncGenerator<EntryStep | typeof PORTION_END> {
+): AsyncGenerator<EntryStep | typeof RANGE_END> {
   const keys = await listServerKeys(client)
   for (let at = from; at < end; at += ENTRY_FOLLOWER_ENTRIES_PER_READ) {
     const range = { from: at, end: Math.min(end, at + ENTRY_FOLLOWER_ENTRIES_PER_READ) }
@@ -243,20 +243,20 @@ async function* verifiedSteps(
     }
     const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range, onEntry }
     const reader = new LedgerReader({ client }, ledgerId, head, options)
-    for await (const { lines, rows } of reader.portions()) {
+    for await (const { lines, rows } of reader.ranges()) {
       const { packed, failure } = await verifier.run({ lines, rows }, keys)
       yield* unpackSteps(packed)
       if (failure) throw new ProofError(failure.code, failure.detail)
       // By now their position in the chain is verified too.
       for (const { leaf, envelope } of open) known.addSigned(toHex(leaf), envelope, null)
       open = []
-      yield PORTION_END
+      yield RANGE_END
     }
   }
 }
 
 /** Throws ProofError unless all entries were there and the chain head agrees with the last one. */
-function verifyEnd(head: AuditedLedger, cursor: CursorPlace | null, end: number): void {
+function verifyEnd(head: AuditedLedger, cursor: CursorPosition | null, end: number): void {
   const next = cursor?.nextSeq ?? 0
   if (next > end) throw contradiction(`chain_heads.size is ${head.size}, where ${next} entries were verified`)
   if (next < end) throw new ProofError('seq_not_dense', `there is no entry at seq ${next}`)
@@ -271,7 +271,7 @@ async function findBelievedCursor(
   { cursorMac, log }: FollowEntriesDeps,
   client: pg.ClientBase,
   ledgerId: Uuid,
-): Promise<CursorPlace | null> {
+): Promise<CursorPosition | null> {
   const cursor = await findAuditCursor(client, ledgerId)
   if (cursor === null || cursorMac.isOf({ ledgerId, ...cursor }, cursor.mac)) return cursor
   await refuseCursor(client, log, ledgerId, cursor)

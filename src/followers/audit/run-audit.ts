@@ -1,5 +1,5 @@
 import {
-  type AuditName,
+  type AuditKey,
   finishAudit,
   requeueAudit,
   setAuditError,
@@ -40,7 +40,7 @@ export type AuditResult = (typeof AUDIT_RESULTS)[number]
  */
 export async function runAudit(
   deps: AuditDeps,
-  audit: AuditName,
+  audit: AuditKey,
   job: { readonly id: string; readonly signal: AbortSignal },
 ): Promise<void> {
   if (!(await startAudit(deps.pool, audit, job.id))) return
@@ -57,7 +57,7 @@ export async function runAudit(
   }
 }
 
-async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSignal): Promise<AuditResult> {
+async function verifyAndStore(deps: AuditDeps, audit: AuditKey, signal: AbortSignal): Promise<AuditResult> {
   const ledger = formatId('led', audit.ledgerId)
   const note = await findBindingNote(deps.pool, deps.kept, audit.ledgerId)
   const report = await verifyInThread(

@@ -12,7 +12,7 @@ import type { Kept, KeptCheckpoints } from './kept.ts'
 /** A ledger that does not extend its stored checkpoint. Most often it is an older backup of itself. */
 export type Contradiction = Kept & {
   /** null: the ledger is missing. */
-  readonly found: ContradictionRow['found']
+  readonly found: ContradictionRow['current']
   /** True if its chain has a `ledger-restored` entry, signed by us, that names exactly this checkpoint. */
   readonly isAcknowledged: boolean
   /** Seq of an entry that claims to be such an acknowledgement and is not; null: none. */
@@ -44,10 +44,15 @@ export async function listContradictions(db: Db, kept: readonly Kept[]): Promise
     kept.map(({ ledgerId, checkpoint: { size, chain } }) => ({ ledgerId, size, chain })),
   )
   const findKey = rows.some(({ restored }) => restored !== null) ? await readFindKey(db) : () => null
-  return rows.map(({ index, found, restored }) => {
+  return rows.map(({ index, current, restored }) => {
     const about = kept[index]!
     const isAcknowledged = restored !== null && acknowledges(restored, about, findKey)
-    return { ...about, found, isAcknowledged, refusedSeq: isAcknowledged ? null : (restored?.seq ?? null) }
+    return {
+      ...about,
+      found: current,
+      isAcknowledged,
+      refusedSeq: isAcknowledged ? null : (restored?.seq ?? null),
+    }
   })
 }
 

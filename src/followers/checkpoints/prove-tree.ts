@@ -74,7 +74,7 @@ export async function proveTile(
   const { size, root } = parseCheckpoint(note).checkpoint
   const slice = { ...tile, offset: 0 }
   const paths = tilePaths(tile, size)
-  const beside = slicesOf(paths.flatMap((path) => path.beside))
+  const beside = slicesOf(paths.flatMap((path) => path.siblings))
   const [own, others] = await Promise.all([
     readSlices(db, ledgerId, [slice], size),
     readSlices(db, ledgerId, beside, size),

@@ -9,9 +9,9 @@ import {
   digestOfItem,
   eraseDocuments,
   forgetLabels,
-  isLate,
+  isConcurrentChange,
   isOfItem,
-  type LabelPlace,
+  type LabelPosition,
   listPendingErasures,
   listWaitingForArchive,
   type PendingErasure,
@@ -55,7 +55,7 @@ export type ErasureDeps = {
  */
 export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   let last: PendingErasure | null = null
-  let lastLabel: LabelPlace | null = null
+  let lastLabel: LabelPosition | null = null
   return async () => {
     const pending = await listPendingErasures(deps.pool, last, ERASURES_PER_ROUND)
     last = pending.length < ERASURES_PER_ROUND ? null : pending.at(-1)!
@@ -177,7 +177,7 @@ export async function eraseAll(
         return eraseDocuments(client, ledgerId, erasures, chunks)
       })
     } catch (error) {
-      if (!isLate(error) || attempt === ERASURE_ATTEMPTS_MAX) throw error
+      if (!isConcurrentChange(error) || attempt === ERASURE_ATTEMPTS_MAX) throw error
     }
   }
 }

@@ -3,7 +3,7 @@ import type { AppendOutcome } from '../../append/commit.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { listOverdue, type OverdueRecord } from '../../db/records/expiry-work.ts'
-import { type GatedCase, type GatedName, readGatedCases } from '../../db/records/gated-cases.ts'
+import { type GatedCase, type GatedRecordKey, readGatedCases } from '../../db/records/gated-cases.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { RecordState } from '../../proof/statement/kinds.ts'
@@ -41,13 +41,13 @@ export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   return async () => {
     const overdue = await listOverdue(deps.pool, last, EXPIRIES_PER_ROUND)
     last = overdue.length < EXPIRIES_PER_ROUND ? null : overdue.at(-1)!
-    const due = overdue.filter((one) => !one.stands && !deps.refusedExpiries.isPaused(nameOf(one)))
+    const due = overdue.filter((one) => !one.isBlocked && !deps.refusedExpiries.isPaused(nameOf(one)))
     if (due.length > 0) await expire(deps, due)
     return last !== null
   }
 }
 
-async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void> {
+async function expire(deps: ExpireDeps, due: readonly GatedRecordKey[]): Promise<void> {
   const { cursorMac, envelopeKeys } = deps
   const cases = (await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, due)).filter(
     (found) => found !== null && isOpen(found) && isOverdue(deps, found),
@@ -72,8 +72,8 @@ async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void
  * Returns true if the record may expire now. Like a verdict, an expiry is signed without a request, so it needs
  * entries that the follower has verified.
  */
-function isOpen({ state, closed, isFaulty, isSettled }: GatedCase): boolean {
-  return closed === null && !isFaulty && isSettled && (state === 'CREATED' || state === 'ACTIVE')
+function isOpen({ state, closed, isFaulty, isVerified }: GatedCase): boolean {
+  return closed === null && !isFaulty && isVerified && (state === 'CREATED' || state === 'ACTIVE')
 }
 
 /** Returns true if the deadline has passed. signExpiry compares the deadline with the signed one. */
@@ -118,13 +118,13 @@ function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): voi
   }
 }
 
-function refuse(deps: ExpireDeps, { ledgerId, recordId }: GatedName, err: Error): void {
+function refuse(deps: ExpireDeps, { ledgerId, recordId }: GatedRecordKey, err: Error): void {
   const ids = { ledger: formatId('led', ledgerId), record: formatId('rec', recordId) }
   // Logged once: a login that can make such rows could otherwise fill the log.
   if (deps.refusedExpiries.refuse(nameOf({ ledgerId, recordId })))
     deps.log.error({ err, ...ids }, 'an overdue record does not expire')
 }
 
-function nameOf({ ledgerId, recordId }: GatedName): string {
+function nameOf({ ledgerId, recordId }: GatedRecordKey): string {
   return `${formatId('led', ledgerId)} ${formatId('rec', recordId)}`
 }

@@ -6,7 +6,7 @@ import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
 import { constraintOf } from '../../db/connect/constraints.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { type ErasableRow, listErasable } from '../../db/records/erasures.ts'
-import { type KeptRecord, readKeptPage } from '../../db/records/kept-records.ts'
+import { type RetentionRecord, readRetentionPage } from '../../db/records/retention-records.ts'
 import { claimSweep, readRuleEntries, releaseSweep, type Sweep } from '../../db/records/retention-work.ts'
 import { readDefinition } from '../../ledgers/ledger-definition.ts'
 import { Slice } from '../../load/slice.ts'
@@ -15,9 +15,9 @@ import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { erasureEntry } from '../../records/erase/erasure-entry.ts'
-import { type Keeping, readKeeping } from '../../records/keeping/read-keeping.ts'
-import { isHeld, isOver, retentionOf } from '../../records/keeping/rules.ts'
 import { ERASABLE_LISTED_MAX, MS_PER_DAY } from '../../records/limits.ts'
+import { type RetentionState, readRetention } from '../../records/retention/read-retention.ts'
+import { isHeld, isOver, retentionOf } from '../../records/retention/rules.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Signers } from '../../signing/signers.ts'
 import { agreedTime, type Clocks } from '../clocks.ts'
@@ -35,9 +35,9 @@ export type RetentionDeps = Clocks & {
   }
 }
 
-type Rules = Keeping['rules']
+type Rules = RetentionState['rules']
 /** Record whose retention has ended. `digest`: of its payload. */
-type Due = { readonly record: KeptRecord; readonly digest: Uint8Array; readonly rule: number }
+type Due = { readonly record: RetentionRecord; readonly digest: Uint8Array; readonly rule: number }
 type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }
 
 /**
@@ -67,13 +67,13 @@ export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
 async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | null> {
   const { pool } = deps
   const { ledgerId, nextSeq: from } = sweep
-  const { rules, holds } = await readKeeping(pool, ledgerId)
+  const { rules, holds } = await readRetention(pool, ledgerId)
   const shortest = Math.min(...rules.map(({ days }) => days ?? Number.POSITIVE_INFINITY))
   if (!Number.isFinite(shortest)) return null
   const nowMs = agreedTime(deps)
   const before = new Date(nowMs - shortest * MS_PER_DAY)
   const due: Due[] = []
-  const nextSeq = await readKeptPage(pool, ledgerId, { from, before }, (record, digest) => {
+  const nextSeq = await readRetentionPage(pool, ledgerId, { from, before }, (record, digest) => {
     if (!record.isGated && !record.hasPayload) return
     const kept = retentionOf(rules, record)
     if (kept === null || !isOver(record.since, kept.days, nowMs) || isHeld(holds, record)) return
@@ -102,7 +102,7 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
 async function documentsOf(
   pool: pg.Pool,
   { ledgerId }: Sweep,
-  { recordId, isGated, madeSeq: seq, type, agents }: KeptRecord,
+  { recordId, isGated, madeSeq: seq, type, agents }: RetentionRecord,
   digest: Uint8Array,
 ): Promise<readonly ErasableRow[]> {
   if (isGated) {

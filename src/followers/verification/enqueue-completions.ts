@@ -4,13 +4,13 @@ import type { PgBoss } from 'pg-boss'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { asJobsDatabase } from '../../db/jobs/job-queues.ts'
 import type { Payload } from '../../db/jobs/queues.ts'
-import type { GatedName } from '../../db/records/gated-cases.ts'
+import type { GatedRecordKey } from '../../db/records/gated-cases.ts'
 import {
   countReadyJobs,
-  holdCompletions,
   isReady,
   listWaitingLedgers,
   lockWaitingCompletions,
+  putAsideCompletions,
   releaseLostCompletions,
   setVerificationJobs,
   type WaitingLedger,
@@ -67,12 +67,12 @@ async function takeWaiting(
   const room = COMPLETIONS_QUEUED_MAX - (await countReadyJobs(client, COMPLETIONS_QUEUED_MAX))
   if (room === 0) return 0
   const waiting = await lockWaitingCompletions(client, ledgers, room)
-  const held = waiting.filter(({ stands }) => stands)
-  if (held.length > 0) await holdCompletions(client, held)
+  const held = waiting.filter(({ isBlocked }) => isBlocked)
+  if (held.length > 0) await putAsideCompletions(client, held)
   await insertJobs(
     boss,
     client,
-    waiting.filter(({ stands }) => !stands),
+    waiting.filter(({ isBlocked }) => !isBlocked),
   )
   return waiting.length
 }
@@ -81,7 +81,7 @@ async function takeWaiting(
 export async function insertJobs(
   boss: PgBoss,
   client: pg.ClientBase,
-  completions: readonly GatedName[],
+  completions: readonly GatedRecordKey[],
 ): Promise<void> {
   if (completions.length === 0) return
   const jobs = completions.map((name) => ({ ...name, jobId: randomUUID() }))

@@ -5,15 +5,15 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import {
-  type ClaimedStanding,
+  type ClaimedState,
   requireOf,
+  verifyClaimedState,
   verifySigned,
-  verifyStanding,
-} from '../../records/gated/verify-standing.ts'
+} from '../../records/gated/verify-state.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 
 /** A gated record with its signed statements. */
-export type SignedCase = ClaimedStanding & {
+export type SignedCase = ClaimedState & {
   readonly issuer: string
   readonly created: ParsedStatement
   readonly newest: ParsedStatement
@@ -46,7 +46,7 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
       lastLeaf: found.created.leaf,
     }
   }
-  const newest = await verifyStanding(keys, claimed, found.steps)
+  const newest = await verifyClaimedState(keys, claimed, found.steps)
   if (found.version === 2 && newest.predicate['previous'] !== found.created.leaf)
     throw new ProofError('previous_mismatch', 'the first step does not follow the creation')
   if (newest.subjects[0].sha256 !== created.subjects[0].sha256)

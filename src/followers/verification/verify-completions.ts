@@ -3,8 +3,8 @@ import type pg from 'pg'
 import type { AppendOutcome } from '../../append/commit.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import { listFaulty } from '../../db/ledgers/ledger-faults.ts'
-import { type GatedCase, type GatedName, readGatedCases } from '../../db/records/gated-cases.ts'
-import { holdCompletions } from '../../db/records/verification-work.ts'
+import { type GatedCase, type GatedRecordKey, readGatedCases } from '../../db/records/gated-cases.ts'
+import { putAsideCompletions } from '../../db/records/verification-work.ts'
 import type { TypeRegistry } from '../../ledgers/types/type-registry.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
@@ -37,7 +37,7 @@ export type VerifyCompletionsDeps = {
 export type VerificationObserver = (
   outcome: 'pass' | 'fail' | 'refused',
   ms: number,
-  completion?: GatedName & { readonly traceparent: unknown },
+  completion?: GatedRecordKey & { readonly traceparent: unknown },
 ) => void
 
 /**
@@ -54,7 +54,7 @@ const DONE: VerificationResult = { status: 'done' }
 type Attempt = VerificationResult | { readonly status: 'moved'; readonly error: Error }
 
 /** Steps to append for one completion. `outcome`: result of its verification; null: only the verdict was missing. */
-type Signed = GatedName & {
+type Signed = GatedRecordKey & {
   readonly entries: readonly EntryRow[]
   readonly outcome: 'pass' | 'fail' | null
   readonly submittedAtMs: number
@@ -71,7 +71,7 @@ type Signed = GatedName & {
  */
 export async function verifyCompletions(
   deps: VerifyCompletionsDeps,
-  names: readonly GatedName[],
+  names: readonly GatedRecordKey[],
 ): Promise<VerificationResult[]> {
   const results = await attempt(deps, names)
   const moved = names.filter((_, i) => results[i]!.status === 'moved')
@@ -82,11 +82,11 @@ export async function verifyCompletions(
   })
 }
 
-async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedName[]): Promise<Attempt[]> {
+async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedRecordKey[]): Promise<Attempt[]> {
   const { cursorMac, envelopeKeys } = deps
   const cases = await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, names)
   const held = cases.filter((found) => found !== null && waitsForWorker(found) && stands(found))
-  if (held.length > 0) await holdCompletions(deps.pool, held as GatedCase[])
+  if (held.length > 0) await putAsideCompletions(deps.pool, held as GatedCase[])
   const prepared = await dropFaulty(deps, await prepareAll(deps, cases))
   const signed = prepared.filter((one) => 'entries' in one)
   const committed = (
@@ -135,7 +135,7 @@ async function prepare(
   found: GatedCase | null,
 ): Promise<Signed | VerificationResult> {
   if (!found || !waitsForWorker(found) || stands(found)) return DONE
-  if (!found.isSettled) {
+  if (!found.isVerified) {
     deps.awaitFloor(found.ledgerId)
     return DONE
   }

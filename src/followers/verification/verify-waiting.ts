@@ -1,5 +1,5 @@
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import type { GatedName } from '../../db/records/gated-cases.ts'
+import type { GatedRecordKey } from '../../db/records/gated-cases.ts'
 import { claimWaitingCompletions } from '../../db/records/verification-work.ts'
 import {
   COMPLETION_CLAIM_MS_MAX,
@@ -59,7 +59,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
 }
 
 /** Returns true if a ledger's full share was taken. It may have more completions. */
-function hasFullShare(waiting: readonly GatedName[]): boolean {
+function hasFullShare(waiting: readonly GatedRecordKey[]): boolean {
   const counts = new Map<string, number>()
   for (const { ledgerId } of waiting) counts.set(ledgerId, (counts.get(ledgerId) ?? 0) + 1)
   const share = Math.max(1, Math.floor(COMPLETIONS_PER_BATCH / counts.size))
@@ -67,7 +67,10 @@ function hasFullShare(waiting: readonly GatedName[]): boolean {
 }
 
 /** Returns the completions that were not verified. */
-async function verifyClaimed(deps: VerifyWaitingDeps, waiting: readonly GatedName[]): Promise<GatedName[]> {
+async function verifyClaimed(
+  deps: VerifyWaitingDeps,
+  waiting: readonly GatedRecordKey[],
+): Promise<GatedRecordKey[]> {
   if (waiting.length === 0) return []
   const results = await attempt(deps, waiting)
   return waiting.filter((_, i) => results[i]!.status !== 'done')
@@ -75,7 +78,7 @@ async function verifyClaimed(deps: VerifyWaitingDeps, waiting: readonly GatedNam
 
 async function attempt(
   deps: VerifyWaitingDeps,
-  waiting: readonly GatedName[],
+  waiting: readonly GatedRecordKey[],
 ): Promise<VerificationResult[]> {
   const first: VerifyCompletionsDeps = {
     typeWaitMsMax: COMPLETION_TYPE_WAIT_FIRST_MS_MAX,

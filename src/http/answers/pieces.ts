@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Slices } from '../../load/slice.ts'
-import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
+import { STREAM_STRING_CHARS } from '../../records/limits.ts'
 
 /**
- * Joins the texts of a long answer into strings of about STREAM_PIECE_CHARS. Writing each text alone costs more than
+ * Joins the texts of a long answer into strings of about STREAM_STRING_CHARS. Writing each text alone costs more than
  * making it.
  */
 export async function* inPieces(
@@ -13,7 +13,7 @@ export async function* inPieces(
   let piece = ''
   for await (const text of texts) {
     piece += text
-    if (piece.length < STREAM_PIECE_CHARS) continue
+    if (piece.length < STREAM_STRING_CHARS) continue
     await slices.next()
     yield piece
     piece = ''

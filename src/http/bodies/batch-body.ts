@@ -4,7 +4,7 @@ import { ownBuffer } from '../../load/threads/parse-json.ts'
 import type { ThreadPool } from '../../load/threads/pool.ts'
 import { isCheap } from '../../proof/json/json-text.ts'
 import { JSON_DEPTH_MAX } from '../../proof/request-limits.ts'
-import type { BatchAbout, BuiltBatch } from '../../records/write/build-batch.ts'
+import type { BatchContext, BuiltBatch } from '../../records/write/build-batch.ts'
 import { sendersOf } from '../connections/owner.ts'
 import { requestOf } from '../idempotency.ts'
 import { BATCH_LOOP_TOKENS_MAX, BATCH_THREAD_BYTES_MIN } from '../limits.ts'
@@ -29,7 +29,7 @@ export async function readBatchBody(
   body: Buffer,
 ): Promise<BatchBody> {
   const { caller, headers } = request
-  const about: BatchAbout = {
+  const about: BatchContext = {
     actor: caller.agentId,
     subjectSalt: caller.subjectSalt,
     traceparent: traceparentOf(request),

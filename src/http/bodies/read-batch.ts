@@ -1,7 +1,7 @@
 import { JSON_TOKENS_MAX } from '../../load/limits.ts'
 import { JSON_DEPTH_MAX } from '../../proof/request-limits.ts'
 import {
-  type BatchAbout,
+  type BatchContext,
   type BatchRequestItem,
   type BuiltBatch,
   buildBatch,
@@ -17,7 +17,7 @@ const entropy = makeEntropy()
 /** Reads the body of POST /v1/records/batch: parses, validates and builds what is appended. */
 export function readBatch(given: {
   readonly bytes: Uint8Array
-  readonly about: BatchAbout
+  readonly about: BatchContext
 }): BuiltBatch | RefusedBody {
   return orRefused(() => {
     const { bytes, about } = given

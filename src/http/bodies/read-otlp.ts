@@ -5,7 +5,7 @@ import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { refuseCost } from '../../proof/json/json-text.ts'
 import { OtlpError } from '../../records/otlp/error.ts'
-import { itemsOf, type OtlpAbout, type OtlpItem, type OtlpSignal } from '../../records/otlp/items.ts'
+import { itemsOf, type OtlpContext, type OtlpItem, type OtlpSignal } from '../../records/otlp/items.ts'
 import type { Grouped } from '../../records/otlp/known-items.ts'
 import { OTLP_BATCH_RECORDS_MAX, OTLP_PLAIN_BYTES_MAX } from '../../records/otlp/limits.ts'
 import { LOGS, TRACES } from '../../records/otlp/messages.ts'
@@ -20,7 +20,7 @@ import { orRefused, type RefusedBody } from './refused-body.ts'
 
 const entropy = makeEntropy()
 
-export type OtlpRequest = OtlpAbout & {
+export type OtlpRequest = OtlpContext & {
   readonly bytes: Uint8Array
   readonly signal: OtlpSignal
   readonly isJson: boolean

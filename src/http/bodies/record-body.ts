@@ -3,7 +3,7 @@ import { JSON_THREAD_MS_MAX } from '../../load/limits.ts'
 import { ownBuffer } from '../../load/threads/parse-json.ts'
 import type { ThreadPool } from '../../load/threads/pool.ts'
 import { JSON_DEPTH_MAX } from '../../proof/request-limits.ts'
-import { ReadDocument } from '../../records/documents.ts'
+import { SaltedText } from '../../records/documents.ts'
 import { sendersOf } from '../connections/owner.ts'
 import { requestOf } from '../idempotency.ts'
 import { RECORD_THREAD_BYTES_MIN } from '../limits.ts'
@@ -13,12 +13,12 @@ import type { ReadRecord, readRecord } from './read-record.ts'
 import { requireRead } from './refused-body.ts'
 
 export class RecordBody extends ReadBody {
-  readonly members: ReadRecord['members'] & { readonly payload: ReadDocument }
+  readonly members: ReadRecord['members'] & { readonly payload: SaltedText }
   readonly requestHash: Uint8Array | null
 
   constructor({ members, payload, requestHash }: ReadRecord) {
     super()
-    this.members = { ...members, payload: new ReadDocument(payload) }
+    this.members = { ...members, payload: new SaltedText(payload) }
     this.requestHash = requestHash
   }
 }

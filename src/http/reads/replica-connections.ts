@@ -1,12 +1,12 @@
 import type { LedgerEnd, LedgerState } from '../../db/chain/ledger-ends.ts'
-import { aroundArchive } from '../../db/connect/archive.ts'
+import { wrapArchiveReads } from '../../db/connect/archive.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { Coalescer } from '../../db/connect/coalescer.ts'
 import {
-  type HeldConnection,
   type LedgerShown,
   type Replica,
   ReplicaError,
+  type ReservedConnection,
 } from '../../db/connect/replica.ts'
 import { Lookups } from '../../db/records/lookups.ts'
 import { Searches } from '../../db/records/searches.ts'
@@ -120,7 +120,7 @@ export class ReplicaConnections {
    * Returns another connection for the same readers, perhaps to another standby. `sizes`: the newest sizes that the
    * readers saw, raised by this call.
    */
-  async #holdAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<HeldConnection> {
+  async #holdAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<ReservedConnection> {
     const held = await this.#hold(pool, sizes.keys())
     try {
       await Promise.all(
@@ -137,9 +137,9 @@ export class ReplicaConnections {
     }
   }
 
-  #hold(pool: ReplicaPool, ledgerIds: Iterable<Uuid>): Promise<HeldConnection> {
+  #hold(pool: ReplicaPool, ledgerIds: Iterable<Uuid>): Promise<ReservedConnection> {
     const { readPool, searchPool } = this.#replica
-    return this.#replica.hold(pool === 'read' ? readPool : searchPool, [...ledgerIds])
+    return this.#replica.reserve(pool === 'read' ? readPool : searchPool, [...ledgerIds])
   }
 
   /** Throws ReplicaError. */
@@ -162,20 +162,20 @@ export class ReplicaConnections {
  */
 class Lease {
   readonly db: Db
-  readonly #holdAnother: () => Promise<HeldConnection>
-  #holding: Promise<HeldConnection> | null
+  readonly #holdAnother: () => Promise<ReservedConnection>
+  #holding: Promise<ReservedConnection> | null
   #readers: number
   /** Statements that have not been answered yet. */
   #underWay = 0
   /** First error of the database. No statement runs after it. */
   #broken: Error | undefined
 
-  constructor(held: HeldConnection, readers: number, holdAnother: () => Promise<HeldConnection>) {
+  constructor(held: ReservedConnection, readers: number, holdAnother: () => Promise<ReservedConnection>) {
     this.#holding = Promise.resolve(held)
     this.#readers = readers
     this.#holdAnother = holdAnother
     const query = this.#query as unknown as Db['query']
-    this.db = aroundArchive({ query, archive: held.db.archive ?? null }, (read) => this.#whileIdle(read))
+    this.db = wrapArchiveReads({ query, archive: held.db.archive ?? null }, (read) => this.#whileIdle(read))
   }
 
   /** MUST be called once for each reader. */

@@ -13,13 +13,13 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { parseId } from '../../proof/ids.ts'
 import { shareRecord } from '../../records/gated/share-record.ts'
 import {
-  type About,
   activate,
   cancel,
   complete,
   overturn,
   renderVerdict,
   requestRevision,
+  type StepInput,
 } from '../../records/gated/steps.ts'
 import type { StepResult } from '../../records/gated/take-step.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
@@ -183,7 +183,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     request: FastifyRequest,
     reply: FastifyReply,
     { onBehalfOf, occurredAt, peer, envelope }: OfStep,
-    take: (caller: Caller, about: About) => Promise<StepResult>,
+    take: (caller: Caller, about: StepInput) => Promise<StepResult>,
     offer: (caller: Caller, about: AboutOffer) => Promise<OfferResult | null> = (caller, about) =>
       refuseAtGuest(deps, caller, about),
   ): Promise<FastifyReply> {

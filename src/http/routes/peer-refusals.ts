@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { listPeerDeadLetters, replayPeer } from '../../db/peers/peer-work.ts'
+import { listPeerDeadLetters, replayPeer } from '../../db/peers/shared-entries.ts'
 import { readForks } from '../../outside/federation/forks.ts'
 import { getPeer } from '../../outside/federation/peerings.ts'
 import { toBase64 } from '../../proof/bytes.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Place } from '../../db/records/search.ts'
+import type { RecordPosition } from '../../db/records/search.ts'
 import { ApiError } from '../../errors.ts'
 import { Slices } from '../../load/slice.ts'
 import { findVisibleRemoteRecord, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
@@ -211,12 +211,12 @@ function found<T>(result: T | null, id: string): T {
   return result
 }
 
-function placeOf(list: ListTag, query: { readonly cursor?: string | undefined }): Place | null {
+function placeOf(list: ListTag, query: { readonly cursor?: string | undefined }): RecordPosition | null {
   const cursor = parseCursor(list, query, recordListCursor)
   return cursor && { seq: cursor[0], index: cursor[1] }
 }
 
 /** Returns JSON text. */
-function cursorOf(list: ListTag, next: Place | null): string {
+function cursorOf(list: ListTag, next: RecordPosition | null): string {
   return next === null ? 'null' : `"${formatCursor(list, [next.seq, next.index])}"`
 }

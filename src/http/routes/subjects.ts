@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
-import { eraseSubject, findSubject, type SubjectPlace } from '../../records/subjects/subjects.ts'
+import { eraseSubject, findSubject, type SubjectPosition } from '../../records/subjects/subjects.ts'
 import { formatCursor, type ListTag, listTag, parseCursor } from '../answers/page.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
@@ -60,11 +60,14 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-function placeOf(list: ListTag, query: { readonly cursor?: string | undefined }): SubjectPlace | undefined {
+function placeOf(
+  list: ListTag,
+  query: { readonly cursor?: string | undefined },
+): SubjectPosition | undefined {
   const cursor = parseCursor(list, query, subjectCursor)
   return cursor ? { seq: cursor[0], index: cursor[1] } : undefined
 }
 
-function cursorOf(list: ListTag, next: SubjectPlace | null): string | null {
+function cursorOf(list: ListTag, next: SubjectPosition | null): string | null {
   return next && formatCursor(list, [next.seq, next.index])
 }

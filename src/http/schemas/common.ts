@@ -85,7 +85,9 @@ export const signedEntry = z.strictObject({
 })
 
 /** Optional members of records (src/proof/statement/record-members.ts). */
-export const others = mapOthers(({ pattern, says }) => z.string().regex(pattern).describe(says).optional())
+export const others = mapOthers(({ pattern, description }) =>
+  z.string().regex(pattern).describe(description).optional(),
+)
 
 /** The object that was hashed for a record of a batch. */
 export const batchItem = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PLACE_INDEX_MAX } from '../../db/records/search.ts'
+import { POSITION_INDEX_MAX } from '../../db/records/search.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { FILTER_ENTRIES, type FilterName } from '../../proof/statement/record-filters.ts'
 import { pageOf, pageQuery } from '../answers/page.ts'
@@ -32,9 +32,9 @@ const FORMS = {
 }
 
 const filters = Object.fromEntries(
-  FILTER_ENTRIES.map(([name, { form, says }]) => {
+  FILTER_ENTRIES.map(([name, { form, description }]) => {
     const schema = form instanceof RegExp ? z.string().regex(form) : FORMS[form]
-    return [name, (says ? schema.describe(says) : schema).optional()]
+    return [name, (description ? schema.describe(description) : schema).optional()]
   }),
 ) as { [Name in FilterName]: z.ZodOptional<z.ZodString> }
 
@@ -47,7 +47,7 @@ export const recordListQuery = z.strictObject({
 export const recordListPage = pageOf(recordView)
 
 const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-export const recordListCursor = z.tuple([place, z.int().min(0).max(PLACE_INDEX_MAX)])
+export const recordListCursor = z.tuple([place, z.int().min(0).max(POSITION_INDEX_MAX)])
 
 export const recordQuery = z.strictObject({
   peer: sentBy.optional(),

@@ -12,7 +12,7 @@ import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { SharedReads } from '../../outside/events/shared-reads.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
-import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
+import { STREAM_STRING_CHARS } from '../../records/limits.ts'
 import { EVENT_STREAM } from '../answers/accept.ts'
 import type { Deps } from '../deps.ts'
 import {
@@ -74,7 +74,7 @@ type Next = FittedPage | 'nothing' | 'over'
 /**
  * Answers that follow a ledger's events (WHATWG server-sent events). All tails at their ledger's end cost one query
  * together (LedgerWatch). A page that many tails need is read and rendered once (SharedReads). A slow reader takes
- * STREAM_PIECE_CHARS twice. A reader that stops reading is cut off (WriteDeadlines).
+ * STREAM_STRING_CHARS twice. A reader that stops reading is cut off (WriteDeadlines).
  */
 export class EventTails {
   readonly #deps: Deps
@@ -249,12 +249,20 @@ export class EventTails {
   }
 
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
-    const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, ends.floor, limit]
+    const places = [
+      from.seq,
+      from.told,
+      from.checkpoint,
+      ends.size,
+      ends.checkpoint,
+      ends.verifiedSize,
+      limit,
+    ]
     const ledger = source.ledgerId
     return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, (turned) =>
       readFittedPage(turned(this.#deps.readPool), source, from, ends, {
         limit,
-        charsMax: STREAM_PIECE_CHARS,
+        charsMax: STREAM_STRING_CHARS,
         render: (event, cursor) => `id: ${cursor}\nevent: ${event.type}\ndata: ${event.json}\n\n`,
       }),
     )

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { listVersions, type RecordPlace } from '../../db/records/record-versions.ts'
+import { listVersions, type RecordOrigin } from '../../db/records/record-versions.ts'
 import { Slots } from '../../load/slots.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import { WATCH_TIME_SHARE_MAX } from '../../outside/events/limits.ts'
@@ -11,7 +11,7 @@ import { type WaitDeps, Waits } from './waits.ts'
 /** Requests that wait for the next step of a record. One query at a time reads the versions for all of them. */
 export class RecordWaits {
   readonly #waits: Waits
-  readonly #watch: Watch<RecordPlace, number | null>
+  readonly #watch: Watch<RecordOrigin, number | null>
 
   constructor(deps: WaitDeps & Pick<Deps, 'readPool' | 'log' | 'metrics'>) {
     this.#waits = new Waits(deps, new Slots(RECORD_WAITS_PER_LEDGER_MAX, RECORD_WAITS_MAX))
@@ -38,7 +38,7 @@ export class RecordWaits {
   async untilMoved(
     request: FastifyRequest,
     reply: FastifyReply,
-    { version, ...place }: RecordPlace & { readonly version: number },
+    { version, ...place }: RecordOrigin & { readonly version: number },
     msMax: number,
   ): Promise<boolean> {
     const isNext = (seen: number | null) => seen !== null && seen !== version

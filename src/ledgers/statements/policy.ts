@@ -27,7 +27,7 @@ export type SetPolicy = RegistrationPolicy & {
 }
 
 /** A requested policy. A key without a kid gets its thumbprint (RFC 9679). */
-export type WantedPolicy = {
+export type PolicyRequest = {
   readonly issuers: readonly {
     readonly issuer: string
     readonly keys: readonly (Omit<IssuerKey, 'kid'> & { readonly kid?: string | undefined })[]
@@ -60,7 +60,7 @@ export async function findPolicy({ readPool }: PolicyDeps, ledgerId: Uuid): Prom
 export async function setPolicy(
   deps: AdministerDeps & PolicyDeps,
   author: Author,
-  wanted: WantedPolicy,
+  wanted: PolicyRequest,
 ): Promise<SetPolicy> {
   const policy = completePolicy(wanted)
   const [findKey, [first]] = await Promise.all([
@@ -77,7 +77,7 @@ export async function setPolicy(
   return (await findPolicy(deps, author.ledgerId))!
 }
 
-function completePolicy({ issuers, contentTypes }: WantedPolicy): RegistrationPolicy {
+function completePolicy({ issuers, contentTypes }: PolicyRequest): RegistrationPolicy {
   const policy = {
     issuers: issuers.map(({ issuer, keys }, i) => ({
       issuer,
@@ -98,7 +98,7 @@ function completePolicy({ issuers, contentTypes }: WantedPolicy): RegistrationPo
 }
 
 function completeKey(
-  { kid, alg, spki }: WantedPolicy['issuers'][number]['keys'][number],
+  { kid, alg, spki }: PolicyRequest['issuers'][number]['keys'][number],
   path: string,
 ): IssuerKey {
   try {

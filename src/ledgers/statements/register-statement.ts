@@ -3,7 +3,7 @@ import { findStatement, type StatementRow } from '../../db/ledgers/statements.ts
 import { ApiError } from '../../errors.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
-import { saidOf } from '../../proof/ledger/statements.ts'
+import { claimsOf } from '../../proof/ledger/statements.ts'
 import { verifyRegistration } from '../../proof/scitt/registration-policy.ts'
 import { admitStatement, type SignedStatement } from '../../proof/scitt/signed-statement.ts'
 import { leafHash } from '../../proof/tree/merkle.ts'
@@ -54,12 +54,12 @@ function append(
   { statement, leaf, policy }: { statement: SignedStatement; leaf: Uint8Array; policy: SetPolicy },
 ) {
   const id = deps.entropy.uuidv7(deps.now())
-  const said = saidOf(statement, nativeProviders.sha256)
-  const { payload: _, ...found } = said
+  const claims = claimsOf(statement, nativeProviders.sha256)
+  const { payload: _, ...found } = claims
   return administer(deps, author, {
     kind: 'statement-registered',
     subject: { id, name: formatId('stm', id), digest: toHex(leaf) },
-    predicate: { policy: policy.leaf, ...said },
+    predicate: { policy: policy.leaf, ...claims },
     detail: { policy: policy.leaf, ...found },
     statement: { bytes: statement.bytes, leaf },
   })

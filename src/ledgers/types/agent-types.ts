@@ -81,7 +81,7 @@ const OUTCOME = {
   durationMs: { type: 'number', minimum: 0 },
 }
 
-const TOLD_AFTER = { const: 'after', description: 'it was told when it was done' }
+const RECORDED_AFTER = { const: 'after', description: 'it was told when it was done' }
 
 /** As in OTLP: nanoseconds since 1970, which no JSON number represents exactly. */
 const nanoseconds = { type: 'string', pattern: '^[0-9]{1,20}$', description: 'ns since 1970' }
@@ -103,7 +103,7 @@ const OTEL_ATTRIBUTES = {
   droppedAttributesCount: count('attributes that the exporter left out'),
 }
 const OTEL_ORIGIN = {
-  told: TOLD_AFTER,
+  told: RECORDED_AFTER,
   replaced: digestOf(
     'list of the original values that this record replaces: U+FFFD in texts, integers beyond 2^53, NaN, -0, bytes',
   ),
@@ -169,7 +169,7 @@ export const AGENT_TYPES: readonly TypeDefinition[] = [
         'A whole request of MCP with its answer, told when it was done: for requests that are not worth an action and an outcome, such as resources/read.',
       ...closed(['method', 'status', 'told'], {
         method: text(128, 'such as `resources/read`, `prompts/get`, `sampling/createMessage`'),
-        told: TOLD_AFTER,
+        told: RECORDED_AFTER,
         ...CALL,
         name: text(2_048, 'name or URI of what was asked for'),
         ...content('arguments', 'parameters of the request'),

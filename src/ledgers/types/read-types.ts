@@ -38,14 +38,14 @@ type TypeSummary = {
 export async function listTypeSummaries(
   pool: Db,
   ledgerId: Uuid,
-  about: { readonly name: string | null; readonly after: string | null; readonly limit: number },
+  page: { readonly name: string | null; readonly after: string | null; readonly limit: number },
 ): Promise<TypeSummary[]> {
   const builtIn = [...BUILT_IN_TYPES.values()]
-    .filter((type) => about.name === null || type.definition.name === about.name)
-    .filter((type) => type.name > (about.after ?? ''))
+    .filter((type) => page.name === null || type.definition.name === page.name)
+    .filter((type) => type.name > (page.after ?? ''))
     .map((type) => summarize({ ...type, registeredAt: null }))
-  const registered = (await listTypes(pool, ledgerId, about)).map(summarize)
-  return [...builtIn, ...registered].sort((a, b) => (a.type < b.type ? -1 : 1)).slice(0, about.limit)
+  const registered = (await listTypes(pool, ledgerId, page)).map(summarize)
+  return [...builtIn, ...registered].sort((a, b) => (a.type < b.type ? -1 : 1)).slice(0, page.limit)
 }
 
 function summarize({

@@ -1,7 +1,7 @@
 import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from './limits.ts'
 
-type Held<T> = { readonly value: T; readonly bytes: number }
-type HeldOfLedger<T> = { readonly types: Map<string, Held<T>>; bytes: number }
+type CachedType<T> = { readonly value: T; readonly bytes: number }
+type LedgerCache<T> = { readonly types: Map<string, CachedType<T>>; bytes: number }
 
 /**
  * Cache of types by ledger and name. A ledger that exceeds its own limit loses its least recently used types. When
@@ -12,8 +12,8 @@ type HeldOfLedger<T> = { readonly types: Map<string, Held<T>>; bytes: number }
  */
 export class TypeCache<T> {
   /** In the order of use, like the types of each ledger. */
-  readonly #ledgers = new Map<string, HeldOfLedger<T>>()
-  readonly #loading = new Map<string, Promise<Held<T> | null>>()
+  readonly #ledgers = new Map<string, LedgerCache<T>>()
+  readonly #loading = new Map<string, Promise<CachedType<T> | null>>()
   #bytes = 0
   #hits = 0
   #misses = 0
@@ -27,11 +27,11 @@ export class TypeCache<T> {
   }
 
   /** Returns a type. `load` is called once for concurrent callers. If it finds nothing, later callers load again. */
-  async get(ledger: string, name: string, load: () => Promise<Held<T> | null>): Promise<T | null> {
-    const held = this.#find(ledger, name)
-    if (held) {
+  async get(ledger: string, name: string, load: () => Promise<CachedType<T> | null>): Promise<T | null> {
+    const cached = this.#find(ledger, name)
+    if (cached) {
       this.#hits++
-      return held.value
+      return cached.value
     }
     this.#misses++
     const key = `${ledger} ${name}`
@@ -46,34 +46,34 @@ export class TypeCache<T> {
     ledger: string,
     name: string,
     key: string,
-    load: () => Promise<Held<T> | null>,
-  ): Promise<Held<T> | null> {
+    load: () => Promise<CachedType<T> | null>,
+  ): Promise<CachedType<T> | null> {
     const loading = load()
     this.#loading.set(key, loading)
     const done = () => this.#loading.delete(key)
     loading.then((found) => {
       done()
-      if (found) this.#hold(ledger, name, found)
+      if (found) this.#store(ledger, name, found)
     }, done)
     return loading
   }
 
-  #find(ledger: string, name: string): Held<T> | null {
+  #find(ledger: string, name: string): CachedType<T> | null {
     const ofLedger = this.#ledgers.get(ledger)
-    const held = ofLedger?.types.get(name)
-    if (!ofLedger || !held) return null
+    const cached = ofLedger?.types.get(name)
+    if (!ofLedger || !cached) return null
     moveToEnd(this.#ledgers, ledger, ofLedger)
-    moveToEnd(ofLedger.types, name, held)
-    return held
+    moveToEnd(ofLedger.types, name, cached)
+    return cached
   }
 
-  #hold(ledger: string, name: string, held: Held<T>): void {
-    const ofLedger = this.#ledgers.get(ledger) ?? { types: new Map<string, Held<T>>(), bytes: 0 }
+  #store(ledger: string, name: string, cached: CachedType<T>): void {
+    const ofLedger = this.#ledgers.get(ledger) ?? { types: new Map<string, CachedType<T>>(), bytes: 0 }
     const before = ofLedger.types.get(name)?.bytes ?? 0
     moveToEnd(this.#ledgers, ledger, ofLedger)
-    moveToEnd(ofLedger.types, name, held)
-    ofLedger.bytes += held.bytes - before
-    this.#bytes += held.bytes - before
+    moveToEnd(ofLedger.types, name, cached)
+    ofLedger.bytes += cached.bytes - before
+    this.#bytes += cached.bytes - before
     for (const [oldest, { bytes }] of ofLedger.types) {
       if (ofLedger.bytes <= TYPE_CACHE_BYTES_PER_LEDGER_MAX) break
       ofLedger.types.delete(oldest)

@@ -26,7 +26,7 @@ type Members = Record<string, unknown>
 type ValidationThreads = Pick<ThreadPool<{ validateText: typeof validateText }>, 'run'>
 
 /** Keys, values and messages of checks take this many times the size of a definition's text. */
-const HELD_PER_DEFINITION_BYTE = 4
+const MEMORY_PER_DEFINITION_BYTE = 4
 const HELD_PER_RULE_BYTES = 512
 
 /** Types of all ledgers, compiled once per process. Work with them is charged to their ledger. */
@@ -71,7 +71,7 @@ export class TypeRegistry {
     const compiled = await this.compile(ledger, definition)
     const { payload, evidence, rules } = compiled
     const bytes =
-      HELD_PER_DEFINITION_BYTE * row.definition.length +
+      MEMORY_PER_DEFINITION_BYTE * row.definition.length +
       (payload?.bytes ?? 0) +
       (evidence?.bytes ?? 0) +
       HELD_PER_RULE_BYTES * rules.length

@@ -1,5 +1,5 @@
 import type { CheckpointRow, EventRow } from '../../db/events/read-events.ts'
-import { type SaidOfReceived, saidOfReceived, verifyReceived } from '../../proof/entry/verify-received.ts'
+import { type ReceivedClaims, receivedClaimsOf, verifyReceived } from '../../proof/entry/verify-received.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
@@ -66,7 +66,7 @@ export function eventsOfEntry(
  * ledger.
  */
 type Said = { readonly statement: ParsedStatement; readonly received: SaidReceived | null }
-type SaidReceived = { readonly said: SaidOfReceived; readonly statement: ParsedStatement }
+type SaidReceived = { readonly said: ReceivedClaims; readonly statement: ParsedStatement }
 
 function readSaid(row: EventRow, readStatement: ReadStatement): Said | ProofError {
   if (row.chunkFault) return row.chunkFault
@@ -80,7 +80,7 @@ function readSaid(row: EventRow, readStatement: ReadStatement): Said | ProofErro
 }
 
 function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
-  const said = saidOfReceived(statement)
+  const said = receivedClaimsOf(statement)
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
   if (said === null || received === null)
     throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)

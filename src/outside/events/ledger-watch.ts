@@ -29,8 +29,8 @@ export class LedgerWatch {
     than: LedgerEnds,
     { isHeld, ...until }: { readonly msMax: number; readonly isHeld: boolean; readonly signal: AbortSignal },
   ): Promise<LedgerEnds | null> {
-    const isBeyond = ({ size, checkpoint, floor }: LedgerEnds) =>
-      isHeld ? floor > than.floor : size > than.size || checkpoint > than.checkpoint
+    const isBeyond = ({ size, checkpoint, verifiedSize }: LedgerEnds) =>
+      isHeld ? verifiedSize > than.verifiedSize : size > than.size || checkpoint > than.checkpoint
     return this.#watch.until(ledgerId, isBeyond, until)
   }
 }

@@ -104,7 +104,7 @@ async function readEntrySteps(
   db: Db,
   source: EventSource,
   from: EventPosition,
-  { size, floor }: LedgerEnds,
+  { size, verifiedSize }: LedgerEnds,
   limit: number,
 ): Promise<ReadEntries> {
   const { ledgerId, filter } = source
@@ -129,7 +129,7 @@ async function readEntrySteps(
     const eventTypes = all.slice(told).filter((type) => isEventWanted(type, filter.events))
     for (const event of eventsOfEntry(row, eventTypes, { ...source, readStatement })) {
       const place = all.indexOf(event.type as EntryEvent) + 1
-      if (isHeldBack(event, floor)) return { steps, end: seq, told: place - 1, isHeld: true }
+      if (isHeldBack(event, verifiedSize)) return { steps, end: seq, told: place - 1, isHeld: true }
       const isLast = place === all.length
       const { checkpoint } = from
       const after = isLast ? { seq: seq + 1, told: 0, checkpoint } : { seq, told: place, checkpoint }

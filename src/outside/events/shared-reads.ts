@@ -1,4 +1,4 @@
-import { archiveUnavailable, aroundArchive } from '../../db/connect/archive.ts'
+import { archiveUnavailable, wrapArchiveReads } from '../../db/connect/archive.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { FairQueue } from '../../load/fair-queue.ts'
 import { Shares } from '../../load/shares.ts'
@@ -65,7 +65,7 @@ export class SharedReads<T> {
     }
     await this.#take(ledger)
     try {
-      return await read((db) => aroundArchive(db, outOfTurn))
+      return await read((db) => wrapArchiveReads(db, outOfTurn))
     } finally {
       this.#giveBack()
       if (asksArchive) this.#ofArchive.release(ledger)

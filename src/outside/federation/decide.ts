@@ -1,6 +1,6 @@
 import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
 import type { PeerContact } from '../../db/peers/peers.ts'
-import type { HeldEntry, KnownRecord, OwnOffer } from '../../db/peers/received.ts'
+import type { KnownRecord, OwnOffer, StoredEntry } from '../../db/peers/received.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { signedDocuments } from '../../proof/entry/verify-entry.ts'
@@ -21,7 +21,7 @@ export type Known = {
   readonly contact: PeerContact
   state: PeerContact['state']
   /** Stored entries of the peer, by seq. `envelope`: read only if an erasure names the entry. */
-  readonly held: Map<number, Pick<HeldEntry, 'leaf' | 'receipt' | 'envelope'>>
+  readonly held: Map<number, Pick<StoredEntry, 'leaf' | 'receipt' | 'envelope'>>
   /** Leaves, by `recordId version`. */
   readonly versions: Map<string, string>
   readonly records: Map<string, KnownRecord>

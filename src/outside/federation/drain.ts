@@ -3,13 +3,13 @@ import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import {
   type DrainedPeer,
   endDrain,
-  keepSummary,
-  lookAtPeer,
   type PeerLease,
-  type Sent,
+  readPeer,
+  type SentResults,
   settleSent,
+  storeSummary,
 } from '../../db/peers/peer-leases.ts'
-import { keepRequestBytes, readRotations } from '../../db/peers/peer-work.ts'
+import { readRotations, storeRequestBytes } from '../../db/peers/shared-entries.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import {
@@ -145,7 +145,7 @@ class Drain {
   }
 
   async #look(): Promise<DrainedPeer | null> {
-    const peer = await lookAtPeer(this.#deps.pool, this.#lease, PEER_LEASE_MS)
+    const peer = await readPeer(this.#deps.pool, this.#lease, PEER_LEASE_MS)
     return peer && { ...peer, keys: believedKeys(this.#deps.peerMacs, peer, peer.keys) }
   }
 
@@ -180,7 +180,7 @@ class Drain {
   async #keepLimit(peer: DrainedPeer, before: number | null, error: PeerError): Promise<void> {
     const { learnt } = this.#limits
     if (learnt === before) return
-    await keepRequestBytes(this.#deps.pool, this.#lease, learnt, true)
+    await storeRequestBytes(this.#deps.pool, this.#lease, learnt, true)
     const about = { ...idsOf(peer), error: error.message, entryBytes: learnt }
     if (before === null)
       this.#deps.log.warn(about, 'a peer, or something before it, takes smaller requests only')
@@ -263,7 +263,7 @@ class Drain {
   async #compare(post: (path: string, body: string) => Promise<JsonObject>): Promise<boolean> {
     const held = await askSummary(async (path, body) => ((await this.#look()) ? post(path, body) : null))
     if (held !== null)
-      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#lease, held))
+      await withPooledTransaction(this.#deps.pool, (client) => storeSummary(client, this.#lease, held))
     return true
   }
 
@@ -363,15 +363,15 @@ class Drain {
     const mayGrow = this.#limits.learnt !== null && peer.refusedAgoMs > PEER_REQUEST_GROW_AFTER_MS
     if (!outgoing.isFull || !mayGrow) return
     this.#limits.grow()
-    await keepRequestBytes(this.#deps.pool, this.#lease, this.#limits.learnt, false)
+    await storeRequestBytes(this.#deps.pool, this.#lease, this.#limits.learnt, false)
   }
 
-  #tell({ entries }: Outgoing, { receipts, dead }: Sent): void {
+  #tell({ entries }: Outgoing, { receipts, dead }: SentResults): void {
     this.#limits.settle(entries.length)
     this.#deps.observeDrain.entries({ received: receipts.length, refused: dead.length })
   }
 
-  async #settle(sent: Sent): Promise<void> {
+  async #settle(sent: SentResults): Promise<void> {
     await withPooledTransaction(this.#deps.pool, (client) =>
       settleSent(client, this.#lease, sent, PEER_LEASE_MS),
     )

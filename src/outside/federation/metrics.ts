@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { Histogram } from 'prom-client'
 import { readPeerBudgets } from '../../db/peers/peer-budgets.ts'
-import { countPeerMatters, readPeerFigures } from '../../db/peers/peer-figures.ts'
+import { countPeerOpenWork, readPeerFigures } from '../../db/peers/peer-figures.ts'
 import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { readCounter, readGauge, readingsOf, Tally } from '../../observe/metrics/readings.ts'
@@ -166,7 +166,7 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
     },
   ])
   const most = PEER_MATTERS_COUNTED_MAX
-  askGauges(metrics, () => countPeerMatters(pool, most), [
+  askGauges(metrics, () => countPeerOpenWork(pool, most), [
     {
       name: 'tallystick_peer_dead_letters',
       help: `Entries that peers refused for good and that nobody has sent again; counted to ${most}`,

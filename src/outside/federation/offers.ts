@@ -9,7 +9,7 @@ import { COMPLETION_NONCE_BYTES, offeredCompletionId } from '../../proof/stateme
 import { saltDocument } from '../../records/documents.ts'
 import { refuseWeakSalt } from '../../records/gated/share.ts'
 import type { NamedDocument } from '../../records/gated/sign-step.ts'
-import type { About } from '../../records/gated/steps.ts'
+import type { StepInput } from '../../records/gated/steps.ts'
 import { refuseMove } from '../../records/lifecycle.ts'
 import type { RecordJson } from '../../records/read/read.ts'
 import { findFirstOutcome } from '../../records/write/first-outcome.ts'
@@ -40,7 +40,7 @@ type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; read
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
 /** `peerId`: as in AboutRemote. */
-export type AboutOffer = About & { readonly peerId?: Uuid | undefined }
+export type AboutOffer = StepInput & { readonly peerId?: Uuid | undefined }
 
 /** Offers to activate a record. null: no record of another ledger that the caller may see has this id. */
 export function offerActivation(
@@ -164,7 +164,7 @@ async function showNow(
 function refuseOffer(
   record: RemoteRecord,
   caller: Caller,
-  { ifVersions, onBehalfOf }: About,
+  { ifVersions, onBehalfOf }: StepInput,
   step: OfferedStep,
 ): void {
   const { row, ledger, gated, home } = record

@@ -8,7 +8,7 @@ import {
   readSharedOfRecord,
   type SharedDocument,
   type SharedEntry,
-} from '../../db/peers/peer-work.ts'
+} from '../../db/peers/shared-entries.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import { PEER_STRETCH_ENTRIES_MAX, PEER_TYPES_PER_REQUEST_MAX } from './limits.ts'

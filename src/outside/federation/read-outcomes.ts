@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect/client.ts'
-import { type DrainedPeer, findSeqOfVersion, type Sent } from '../../db/peers/peer-leases.ts'
-import type { SharedEntry } from '../../db/peers/peer-work.ts'
+import { type DrainedPeer, findSeqOfVersion, type SentResults } from '../../db/peers/peer-leases.ts'
+import type { SharedEntry } from '../../db/peers/shared-entries.ts'
 import { Slice } from '../../load/slice.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
@@ -12,10 +12,10 @@ import { readReceipt } from './receipts.ts'
 
 /** Outcomes of a request's entries so far. Records by their UUID. */
 type Read = {
-  readonly receipts: Sent['receipts'][number][]
-  readonly dead: Sent['dead'][number][]
+  readonly receipts: SentResults['receipts'][number][]
+  readonly dead: SentResults['dead'][number][]
   /** Entries that the peer misses, by record. */
-  readonly missing: Map<string, Sent['backlog'][number]>
+  readonly missing: Map<string, SentResults['backlog'][number]>
   /** Records with an entry that the peer has not accepted. */
   readonly waiting: Set<string>
 }
@@ -29,7 +29,7 @@ export async function readOutcomes(
   peer: DrainedPeer,
   { entries, nextSeq, backlog }: Outgoing,
   answer: JsonObject,
-): Promise<Sent> {
+): Promise<SentResults> {
   const outcomes = answer['outcomes']
   if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
     throw unexpectedAnswer('it does not say what became of each entry')
@@ -89,7 +89,7 @@ async function readOutcome(
 function deadLetter(
   { seq, recordId, kind }: SharedEntry,
   { code, detail }: JsonObject,
-): Sent['dead'][number] {
+): SentResults['dead'][number] {
   return {
     seq,
     recordId,
@@ -121,7 +121,7 @@ async function seqOfMissing(
  * Returns the next backlog. `sent`: the backlog record of the request. Entries that wait behind a dead letter are
  * sent when it is replayed.
  */
-function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): Sent['backlog'] {
+function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): SentResults['backlog'] {
   if (sent === null) return [...missing.values()]
   const lacked = missing.get(sent.recordId)
   if (lacked) return [{ ...lacked, readSeq: sent.readSeq }]

@@ -1,5 +1,5 @@
 import type { DrainedPeer } from '../../db/peers/peer-leases.ts'
-import type { SharedEntry } from '../../db/peers/peer-work.ts'
+import type { SharedEntry } from '../../db/peers/shared-entries.ts'
 import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'

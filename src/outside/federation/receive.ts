@@ -3,12 +3,12 @@ import { type Author, sealEntry } from '../../append/entry.ts'
 import { appendEntries, type EntryRow } from '../../db/chain/append-entries.ts'
 import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
 import {
-  findHeldVersions,
-  keepFork,
-  listHeldEntries,
+  findStoredLeaves,
   listKnownRecords,
   listOwnOffers,
   listReceivedTypes,
+  listStoredEntries,
+  storeFork,
 } from '../../db/peers/received.ts'
 import { findRecords, type RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
@@ -157,14 +157,14 @@ async function readKnown(
     return offer === undefined ? [] : [(offer as { seq: number }).seq]
   })
   const seqs = [...entries.map(({ seq }) => seq), ...erased]
-  const held = await listHeldEntries(client, ids, seqs, erased)
+  const held = await listStoredEntries(client, ids, seqs, erased)
   const known = await listKnownRecords(client, ids, [...records.values()], PEER_OFFERS_MAX)
   return {
     ids,
     contact,
     state: contact.state,
     held: new Map(held.map((entry) => [entry.remoteSeq, entry])),
-    versions: await findHeldVersions(client, ids, events),
+    versions: await findStoredLeaves(client, ids, events),
     records: new Map(known.map((record) => [record.recordId, record])),
     offers: new Map((await listOwnOffers(client, ids, offers)).map((offer) => [offer.seq, offer])),
     types,
@@ -270,8 +270,8 @@ class Reception {
   }
 
   #keepFork({ leaf, seq, record, version, envelope }: Proposed, { held }: EntryRefused): Promise<void> {
-    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, held: held!, envelope }
-    return keepFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
+    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, storedLeaf: held!, envelope }
+    return storeFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
   }
 
   #receipt(signer: Signer, proposed: Proposed, consequences: ReceivedConsequences): EntryRow {

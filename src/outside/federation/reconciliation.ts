@@ -4,8 +4,8 @@ import {
   type ExchangeCounts,
   findLeavesOfVersions,
   findPeerSummary,
-  type HeldRecord,
-  listHeldRecords,
+  listSharedRecordStates,
+  type SharedRecordState,
   wantPeerSummary,
 } from '../../db/peers/peer-reconciliation.ts'
 import type { PeerState } from '../../db/peers/peers.ts'
@@ -127,7 +127,7 @@ async function compareSummary(db: pg.Pool, of: Of, text: string) {
   const found: RecordDifference[] = []
   let after: Uuid | null = null
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
-    const held = await listHeldRecords(db, of, { after, limit: PEER_SUMMARY_RECORDS_MAX })
+    const held = await listSharedRecordStates(db, of, { after, limit: PEER_SUMMARY_RECORDS_MAX })
     // An incomplete summary ends at `last`; later records are not compared. Ids sort as text like as bytes.
     const named = held.filter(({ recordId }) => last === null || formatId('rec', recordId) <= last)
     found.push(...(await comparePage(db, of, named, theirs)))
@@ -151,7 +151,7 @@ async function compareSummary(db: pg.Pool, of: Of, text: string) {
 async function comparePage(
   db: pg.Pool,
   of: Of,
-  held: readonly HeldRecord[],
+  held: readonly SharedRecordState[],
   theirs: Map<string, Held>,
 ): Promise<RecordDifference[]> {
   const pairs = held.map(({ recordId, isOwn, version, leaf }) => {

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect/client.ts'
-import type { DrainedPeer, Sent } from '../../db/peers/peer-leases.ts'
-import { findReceivedBefore } from '../../db/peers/peer-work.ts'
+import type { DrainedPeer, SentResults } from '../../db/peers/peer-leases.ts'
+import { findReceivedBefore } from '../../db/peers/shared-entries.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { PEER_ENTRIES_SENT_MAX, PEER_REQUEST_ENTRY_BYTES_MAX } from './limits.ts'
 import { type Outgoing, readOutgoing } from './outbox.ts'
@@ -22,7 +22,7 @@ export async function judgeRefused(
   peer: DrainedPeer,
   refused: { readonly outgoing: Outgoing; readonly error: PeerError },
   send: (outgoing: Outgoing) => Promise<JsonObject | PeerError>,
-): Promise<Sent | 'unknown'> {
+): Promise<SentResults | 'unknown'> {
   const { outgoing, error } = refused
   const other = await readOther(db, peer, outgoing)
   if (other === null || (await send(other)) instanceof PeerError) return 'unknown'

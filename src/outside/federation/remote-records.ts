@@ -17,8 +17,8 @@ import type { StepKind } from '../../proof/statement/kinds.ts'
 import { otherMembersOf } from '../../proof/statement/record-members.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
-import { integrityFault } from '../../records/gated/verify-standing.ts'
-import { nextEvents, type Standing, waitsForWorker } from '../../records/lifecycle.ts'
+import { integrityFault } from '../../records/gated/verify-state.ts'
+import { type LifecycleState, nextEvents, waitsForWorker } from '../../records/lifecycle.ts'
 import type { FoundRecord } from '../../records/read/read.ts'
 import { type ErasureView, quotePlain, renderRecord } from '../../records/read/render.ts'
 import { type OfferView, renderGated, type Step, type Steps } from '../../records/read/step-view.ts'
@@ -136,7 +136,7 @@ export function remoteName(ledger: string, agentId: Uuid): string {
   return `${ledger}/${formatId('agt', agentId)}`
 }
 
-export function remoteStandingOf({ gated, row }: RemoteRecord): Standing {
+export function remoteStandingOf({ gated, row }: RemoteRecord): LifecycleState {
   return {
     state: row.state,
     version: row.version,

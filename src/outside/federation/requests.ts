@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { DrainedPeer, Sent } from '../../db/peers/peer-leases.ts'
+import type { DrainedPeer, SentResults } from '../../db/peers/peer-leases.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'
 import {
@@ -53,7 +53,7 @@ export function requireDone<T>(result: PromiseSettledResult<T>): T {
   throw result.reason
 }
 
-export function nothingSent({ nextSeq, knownKid }: DrainedPeer): Sent {
+export function nothingSent({ nextSeq, knownKid }: DrainedPeer): SentResults {
   return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
 }
 

@@ -6,13 +6,13 @@ import type { Signer } from '../../proof/crypto.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { OfferedStep } from '../../proof/statement/kinds.ts'
 import { documentRow, type NamedDocument } from '../../records/gated/sign-step.ts'
-import type { About } from '../../records/gated/steps.ts'
+import type { StepInput } from '../../records/gated/steps.ts'
 import { partyOf } from '../../records/write/on-behalf-of.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import type { RemoteRecord } from './remote-records.ts'
 
 /** A step to offer for a record as known here. `document`: the evidence of a completion. */
-export type Offer = About & {
+export type Offer = StepInput & {
   readonly step: OfferedStep
   readonly document: NamedDocument | null
   readonly record: RemoteRecord

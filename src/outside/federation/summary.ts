@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { HeldByPeer } from '../../db/peers/peer-leases.ts'
-import { listSummary } from '../../db/peers/peer-work.ts'
+import type { ReceivedSummary } from '../../db/peers/peer-leases.ts'
+import { listSummary } from '../../db/peers/shared-entries.ts'
 import { formatId, isId, parseId } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'
@@ -48,7 +48,7 @@ const LEAF = /^[0-9a-f]{64}$/
  */
 export async function askSummary(
   post: (path: string, body: string) => Promise<JsonObject | null>,
-): Promise<HeldByPeer | null> {
+): Promise<ReceivedSummary | null> {
   const records: [string, number, string][] = []
   let after: string | undefined
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
@@ -62,7 +62,7 @@ export async function askSummary(
   return heldByPeer(false, records)
 }
 
-function heldByPeer(whole: boolean, records: readonly [string, number, string][]): HeldByPeer {
+function heldByPeer(whole: boolean, records: readonly [string, number, string][]): ReceivedSummary {
   return {
     whole,
     text: JSON.stringify({ whole, records }),

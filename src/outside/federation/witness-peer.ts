@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { findWitnessedPeer, keepPeerWitness, type WitnessedPeer } from '../../db/peers/peer-witnesses.ts'
+import { findWitnessedPeer, storePeerWitness, type WitnessedPeer } from '../../db/peers/peer-witnesses.ts'
 import { ApiError } from '../../errors.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
@@ -90,7 +90,7 @@ async function judge(
   if (forks)
     log.warn(named, 'a peer has signed two trees of one size: both are kept (docs/guides/federation.md)')
   else if (refusal?.status === 422) log.warn(named, `a peer's checkpoint was not cosigned: ${refusal.reason}`)
-  await keepPeerWitness(client, request, {
+  await storePeerWitness(client, request, {
     remote: witness === null || witness === remoteKey ? null : remoteOf(witness, origin),
     seen: refusal === null ? { ...signed!.tree, note: note! } : null,
     fork: forks ? note : null,

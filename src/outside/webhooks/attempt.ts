@@ -1,4 +1,4 @@
-import type { WebhookName } from '../../db/events/webhook-leases.ts'
+import type { WebhookKey } from '../../db/events/webhook-leases.ts'
 import type { Attempt } from '../../db/events/webhook-work.ts'
 import type { Connector } from '../connector/connector.ts'
 import { OutboundError } from '../connector/error.ts'
@@ -37,7 +37,7 @@ export type AttemptDeps = {
   readonly traceAttempt: AttemptTracer | null
 }
 
-type AttemptedEndpoint = WebhookName & { readonly url: string; readonly signers: readonly WebhookSigner[] }
+type AttemptedEndpoint = WebhookKey & { readonly url: string; readonly signers: readonly WebhookSigner[] }
 type AttemptedDelivery = Omit<Delivery, 'body'> & { readonly body: string }
 
 /** Called when an attempt starts. Returns a callback for its result, or null. Neither may throw. */

@@ -27,7 +27,7 @@ export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: s
     eventId: idOf(endpoint, event),
     event: event.type,
     seq: event.seq,
-    place: PLACES.get(event.type) ?? 0,
+    index: PLACES.get(event.type) ?? 0,
     recordId: event.recordId,
     notice: null,
     tries: 0,

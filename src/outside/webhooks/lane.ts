@@ -3,7 +3,7 @@ import { isUnreadable } from '../../db/connect/archive.ts'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
 import {
   type Endpoint,
-  type EndpointLook,
+  type EndpointState,
   endDelivery,
   moveRecovery,
   type WebhookLease,
@@ -147,19 +147,19 @@ export class Lane {
   }
 
   /** Applies what the last poll read. */
-  look({ isOurs, version, dueAt, isDue, ends }: EndpointLook): void {
+  look({ isOurs, version, dueAt, isDue, ends }: EndpointState): void {
     if (!isOurs) this.#lost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
     if ((isDue && dueAt !== this.#dueSeen) || this.#deps.now() >= this.#retryAtMs) {
       this.#mayHaveDue = true
       this.#dueSeen = dueAt
     }
-    const { size, checkpoint, floor } = this.#ends
+    const { size, checkpoint, verifiedSize } = this.#ends
     this.#ends = ends
     if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamHeld
     // A fault was found. Deliveries that were read but not sent are returned and read again.
-    if (ends.floor < floor) this.#closing = true
-    if (ends.floor > floor) this.#letGo()
+    if (ends.verifiedSize < verifiedSize) this.#closing = true
+    if (ends.verifiedSize > verifiedSize) this.#letGo()
     else if (this.#isHeld) this.#deps.awaitFloor(this.#endpoint.ledgerId)
     this.#pump()
   }
@@ -388,7 +388,7 @@ export class Lane {
   /** The read was gated by the verified size in `ends`, which may have risen meanwhile. */
   #lookAgain(ends: LedgerEnds): void {
     if (!this.#isHeld) return
-    if (this.#ends.floor > ends.floor) this.#letGo()
+    if (this.#ends.verifiedSize > ends.verifiedSize) this.#letGo()
     else this.#deps.awaitFloor(this.#endpoint.ledgerId)
   }
 

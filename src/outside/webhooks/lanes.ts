@@ -1,7 +1,7 @@
 import {
   beginDelivery,
   type Endpoint,
-  lookAtEndpoints,
+  readEndpointStates,
   type WebhookLease,
 } from '../../db/events/webhook-leases.ts'
 import { Shares } from '../../load/shares.ts'
@@ -113,7 +113,7 @@ export class WebhookLanes {
     try {
       const leases = lanes.map(({ lease }) => lease)
       const { pool, cursorMac } = this.#deps
-      const looks = await lookAtEndpoints(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
+      const looks = await readEndpointStates(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
       if (isRenewal) this.#renewedAt = performance.now()
       for (const [i, lane] of lanes.entries()) lane.look(looks[i]!)
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect/client.ts'
-import { boundArchive } from '../../db/events/archive-questions.ts'
+import { boundArchive } from '../../db/events/archive-limits.ts'
 import { type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
 import type { Endpoint } from '../../db/events/webhook-leases.ts'
 import { listDueDeliveries, readStored } from '../../db/events/webhook-work.ts'
@@ -54,11 +54,11 @@ export class DeliveryLoader {
    */
   async due(
     inHand: readonly Uuid[],
-    { floor }: LedgerEnds,
+    { verifiedSize }: LedgerEnds,
   ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
     const limit = this.perLoad
-    const about = { inHand, floor, limit }
-    const { due: stored, isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
+    const about = { inHand, verifiedSize, limit }
+    const { due: stored, isGated: isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
     const named = stored
       .filter(({ seq }) => seq !== null)
       .map(({ seq, event }) => ({ seq: seq!, type: event }))
@@ -100,7 +100,7 @@ export class DeliveryLoader {
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
     // Only rows are made here, so the verified size does not matter: `due` decides what is sent.
-    const ends = { size: end, checkpoint: 0, floor: Number.MAX_SAFE_INTEGER }
+    const ends = { size: end, checkpoint: 0, verifiedSize: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
     const { states } = await readStored(this.#db, this.#endpoint, ids, [])

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import type { WebhookName } from '../../db/events/webhook-leases.ts'
+import type { WebhookKey } from '../../db/events/webhook-leases.ts'
 import { addNotices, listListeners, stopWebhook } from '../../db/events/webhook-work.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { Entropy } from '../../signing/entropy.ts'
@@ -23,7 +23,7 @@ const PAUSED: NoticeType = 'webhook.paused'
  * Stops an endpoint and notifies the ledger's other endpoints. One transaction: after a crash in between, nobody
  * would notify them.
  */
-export async function stopEndpoint(deps: StopDeps, name: WebhookName, stop: Stop): Promise<void> {
+export async function stopEndpoint(deps: StopDeps, name: WebhookKey, stop: Stop): Promise<void> {
   const id = formatId('whk', name.webhookId)
   const isStopped = await withPooledTransaction(deps.pool, async (client) => {
     if (!(await stopWebhook(client, name, stop))) return false

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect/client.ts'
-import type { WebhookName } from '../../db/events/webhook-leases.ts'
+import type { WebhookKey } from '../../db/events/webhook-leases.ts'
 import {
   deleteOldDeliveries,
   listWebhooksAfter,
@@ -26,7 +26,7 @@ const KEPT = {
  * round-robin, and returns whether to call again at once.
  */
 export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<boolean> {
-  let last: WebhookName | null = null
+  let last: WebhookKey | null = null
   return async () => {
     const webhooks = await listWebhooksAfter(deps.pool, last, WEBHOOK_UPKEEP_ENDPOINTS)
     last = webhooks.length < WEBHOOK_UPKEEP_ENDPOINTS ? null : webhooks.at(-1)!

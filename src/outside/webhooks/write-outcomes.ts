@@ -3,7 +3,7 @@ import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import type { Endpoint, WebhookLease } from '../../db/events/webhook-leases.ts'
 import {
   type Progress,
-  releaseHeld,
+  releaseWaiting,
   reopenDeliveries,
   type WrittenDelivery,
   writeProgress,
@@ -38,7 +38,7 @@ export async function writeOutcomes(
       return { isOurs: false, released: 0 }
     const eventIds = again.map(({ eventId }) => eventId)
     if (eventIds.length > 0) await reopenDeliveries(client, endpoint, eventIds)
-    return { isOurs: true, released: await releaseHeld(client, endpoint, [...records]) }
+    return { isOurs: true, released: await releaseWaiting(client, endpoint, [...records]) }
   })
 }
 

@@ -5,8 +5,8 @@ import type { ErasedDocument } from '../entry/entry-step.ts'
 import {
   type DocumentsShown,
   type FindKey,
-  verifyBeside,
   verifyLineContent,
+  verifyLineDocuments,
   verifySignedEntry,
   withSigner,
 } from '../entry/verify-entry.ts'
@@ -119,6 +119,6 @@ function verifyPartOfBatch(
   if (proofs.length === 0) throw new ProofError('entry_unrelated', 'a batch of which no record is shown')
   if (line.received) throw new ProofError('received_mismatch', 'a batch with a received entry')
   const items = proofs.map((proof) => verifyItemProof(proof, statement, providers))
-  verifyBeside(providers.sha256, line.documents, { statement, items }, shown)
+  verifyLineDocuments(providers.sha256, line.documents, { statement, items }, shown)
   return { envelope, statement, items }
 }

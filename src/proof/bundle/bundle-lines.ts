@@ -1,5 +1,5 @@
 import { isLonger, utf8Decode } from '../bytes.ts'
-import { type EntryLine, LINE_OPTIONAL, parseBeside } from '../entry/entry-line.ts'
+import { type EntryLine, LINE_OPTIONAL, parseExtras } from '../entry/entry-line.ts'
 import type { DocumentsShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import { parseJsonText } from '../json/json-text.ts'
@@ -46,7 +46,7 @@ import type { BundleFilter } from './is-filtered.ts'
  * - `run`: a record with those below it by `parent`. A selection too.
  * - `selection`: records of a range that match a filter. A selection too.
  */
-export type BundleOf =
+export type BundleContents =
   | { readonly record: string }
   | { readonly run: string }
   | { readonly range: BundleRange }
@@ -64,7 +64,7 @@ export type Completeness = 'complete' | 'selection'
 
 export type BundleHead = {
   readonly ledger: string
-  readonly of: BundleOf
+  readonly of: BundleContents
   readonly documents: DocumentsShown
   /** Hints only: the chain names the keys, and a kid is its key's thumbprint. */
   readonly keys: readonly KeyHint[]
@@ -144,22 +144,22 @@ export function parseBundleHead(text: string): BundleHead {
     throw new ProofError('bundle_syntax', `its first line has more than ${END_LINE_BYTES_MAX} bytes`)
   const head = parseJsonText(text, { depthMax: BUNDLE_FIRST_LINE_DEPTH_MAX })
   refuseFields(head, HEAD_FIELDS, 'bundle_syntax')
-  const said = head as unknown as BundleHead & { readonly completeness: Completeness }
-  const of = parseOf(said.of)
-  if (said.completeness !== completenessOf(of))
+  const claims = head as unknown as BundleHead & { readonly completeness: Completeness }
+  const of = parseContents(claims.of)
+  if (claims.completeness !== completenessOf(of))
     throw new ProofError(
       'bundle_syntax',
-      `it calls itself ${said.completeness}, and is ${completenessOf(of)}`,
+      `it calls itself ${claims.completeness}, and is ${completenessOf(of)}`,
     )
-  const { ledger, documents, keys, checkpoint } = said
+  const { ledger, documents, keys, checkpoint } = claims
   return { ledger, of, documents, keys: keys.map(parseKeyHint), checkpoint }
 }
 
-function parseOf(of: BundleOf): BundleOf {
+function parseContents(of: BundleContents): BundleContents {
   if ('selection' in of) {
     // Reports list the members in this order, whatever their order in the file.
-    const said = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)
-    const named = said.filter(([, member]) => member !== null && member !== undefined)
+    const members = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)
+    const named = members.filter(([, member]) => member !== null && member !== undefined)
     return { selection: Object.fromEntries(named) as unknown as BundleFilter }
   }
   if (!('range' in of)) return of
@@ -167,12 +167,12 @@ function parseOf(of: BundleOf): BundleOf {
   return { range: { ...ends, left: hashesOf(left), right: hashesOf(right) } }
 }
 
-export function completenessOf(of: BundleOf): Completeness {
+export function completenessOf(of: BundleContents): Completeness {
   return 'range' in of ? 'complete' : 'selection'
 }
 
 /** Parses a line between the first and the last. Throws as parseBundleHead does. */
-export function parseBundleLine(text: string, of: BundleOf): BundleLine {
+export function parseBundleLine(text: string, of: BundleContents): BundleLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
   const isInRange = 'range' in of && isBetween(line, of.range)
   refuseFields(line, isInRange ? IN_RANGE : PROVED, 'bundle_syntax')
@@ -183,7 +183,7 @@ export function parseBundleLine(text: string, of: BundleOf): BundleLine {
   if (itemProofs?.some(({ index }, i) => i > 0 && index <= itemProofs[i - 1]!.index))
     throw new ProofError('bundle_syntax', 'items of a batch in another order than theirs')
   return {
-    ...{ seq, kind, recordedAt, leaf, ...parseBeside(line) },
+    ...{ seq, kind, recordedAt, leaf, ...parseExtras(line) },
     path: path === null ? null : hashesOf(path),
     items: isInRange ? shown : null,
     itemProofs,

@@ -36,13 +36,13 @@ export class RangeTree {
    * Throws `seq_not_dense` if `seq` skips the next entry of the range. Must be called for every entry of the bundle,
    * before all else.
    */
-  verifyTurn(seq: number): void {
+  verifyOrder(seq: number): void {
     const next = this.#next()
     if (next <= this.#range.to && seq > next)
       throw new ProofError('seq_not_dense', `seq ${seq} stands where ${next} belongs`)
   }
 
-  /** Adds the leaf of the next entry, which verifyTurn has accepted. */
+  /** Adds the leaf of the next entry, which verifyOrder has accepted. */
   append(leaf: Uint8Array): void {
     if (this.#last !== null) extendFrontier(this.#sha256, this.#frontier, this.#last)
     this.#last = leaf

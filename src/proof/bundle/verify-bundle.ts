@@ -9,7 +9,7 @@ import { LedgerErasures } from '../ledger/erasures.ts'
 import { LedgerKeys } from '../ledger/keys.ts'
 import { LedgerStatements } from '../ledger/statements.ts'
 import { findNamedKeys } from '../offline/key-hints.ts'
-import { type ProofTrust, verifyCompromise, verifyKept } from '../offline/verify-proof.ts'
+import { type ProofTrust, verifyCompromise, verifyStored } from '../offline/verify-proof.ts'
 import { type RegistrationPolicy, verifyRegistration } from '../scitt/registration-policy.ts'
 import { ENTRY_KINDS, STATEMENT } from '../statement/kinds.ts'
 import { type Checkpoint, formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
@@ -17,7 +17,7 @@ import { type CosignatureCount, countCosignatures } from '../tree/cosignature.ts
 import { verifyInclusion } from '../tree/merkle.ts'
 import { parseNote } from '../tree/note.ts'
 import type { BundleEntry, OwnEntry, StatementEntry, VerifiedBundleEntry } from './bundle-entry.ts'
-import { type BundleHead, type BundleOf, type Completeness, completenessOf } from './bundle-lines.ts'
+import { type BundleContents, type BundleHead, type Completeness, completenessOf } from './bundle-lines.ts'
 import { FilteredRecords } from './filter.ts'
 import type { BundleFilter } from './is-filtered.ts'
 import { RangeTree } from './range.ts'
@@ -73,10 +73,10 @@ export type BundleTrust = ProofTrust & {
 }
 
 /** What a ledger's first entry determines for all later entries. */
-type Begun = {
+type LedgerStart = {
   readonly issuer: string
   readonly checkpoint: Checkpoint
-  readonly kept: Checkpoint | null
+  readonly stored: Checkpoint | null
   readonly cosignatures: CosignatureCount | null
 }
 
@@ -100,7 +100,7 @@ export class BundleVerifier {
   readonly #erasures = new LedgerErasures()
   readonly #range: RangeTree | null
   readonly #selection: Selection | FilteredRecords | null
-  #begun: Begun | null = null
+  #start: LedgerStart | null = null
   #lastSeq = -1
   #lines = 0
   #entries = 0
@@ -135,8 +135,8 @@ export class BundleVerifier {
   /** Verifies the next entry and finds who signed it. The result is final only when `finish` has not thrown. */
   append(entry: BundleEntry): VerifiedBundleEntry {
     this.#verifyOrder(entry)
-    this.#statements.verifyTurn(entry)
-    const verified = entry.kind === STATEMENT ? this.#hold(entry, this.#begun!) : this.#take(entry)
+    this.#statements.verifyPairing(entry)
+    const verified = entry.kind === STATEMENT ? this.#takeStatement(entry, this.#start!) : this.#take(entry)
     this.#erasures.verifyExplained(entry.seq)
     this.#lastSeq = entry.seq
     this.#lines++
@@ -144,21 +144,21 @@ export class BundleVerifier {
   }
 
   /** Takes a statement. Only a range contains statements. */
-  #hold(entry: StatementEntry, { checkpoint }: Begun): VerifiedBundleEntry {
+  #takeStatement(entry: StatementEntry, { checkpoint }: LedgerStart): VerifiedBundleEntry {
     if (entry.path !== null) throw unrelated(entry, 'it is not of the range')
-    this.#verifyPlace(entry, checkpoint)
-    this.#statements.hold(entry)
+    this.#verifyPosition(entry, checkpoint)
+    this.#statements.takeStatement(entry)
     this.#count(entry)
     return { ...entry, signedBy: null }
   }
 
   #take(entry: OwnEntry): VerifiedBundleEntry {
-    this.#begun ??= this.#begin(entry)
-    this.#verifyMembership(entry, this.#begun)
+    this.#start ??= this.#begin(entry)
+    this.#verifyMembership(entry, this.#start)
     const isAgentSigned = this.#verifySigner(entry)
     const { kid, seq, statement, erased } = entry
-    verifyCompromise(this.#compromised, { kid, atMs: statement.recordedAtMs, seq }, this.#begun.kept)
-    this.#verifyPlace(entry, this.#begun.checkpoint)
+    verifyCompromise(this.#compromised, { kid, atMs: statement.recordedAtMs, seq }, this.#start.stored)
+    this.#verifyPosition(entry, this.#start.checkpoint)
     for (const document of erased) this.#erasures.miss(seq, document)
     this.#follow(entry)
     this.#erased += erased.length
@@ -172,8 +172,8 @@ export class BundleVerifier {
   finish(entries: number): BundleFindings {
     if (entries !== this.#lines)
       throw new ProofError('bundle_incomplete', `${this.#lines} entries, its last line says ${entries}`)
-    if (this.#begun === null) throw new ProofError('bundle_incomplete', 'it holds no entry')
-    this.#range?.finish(this.#begun.checkpoint)
+    if (this.#start === null) throw new ProofError('bundle_incomplete', 'it holds no entry')
+    this.#range?.finish(this.#start.checkpoint)
     this.#selection?.finish()
     this.#statements.finish()
     this.#erasures.finish()
@@ -184,7 +184,7 @@ export class BundleVerifier {
         `entry ${unused}, registration-policy-set: no statement here was registered by it`,
       )
     this.#verifyKeys()
-    return this.#findings(this.#begun)
+    return this.#findings(this.#start)
   }
 
   #verifyOrder({ seq, kind }: BundleEntry): void {
@@ -193,11 +193,11 @@ export class BundleVerifier {
       throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${kind}`)
     if (seq <= this.#lastSeq)
       throw new ProofError('seq_not_dense', `seq ${seq} stands after ${this.#lastSeq}`)
-    this.#range?.verifyTurn(seq)
+    this.#range?.verifyOrder(seq)
   }
 
   /** Verifies the ledger's definition under the envelope key that the definition names itself. */
-  #begin({ kid, issuer, statement }: OwnEntry): Begun {
+  #begin({ kid, issuer, statement }: OwnEntry): LedgerStart {
     const { origin, noteKey, envelopeKey } = statement.predicate['definition'] as Definition
     this.#keys.begin(envelopeKey.kid)
     this.#keys.verifySigner(kid)
@@ -216,24 +216,24 @@ export class BundleVerifier {
         'checkpoint_too_old',
         `a checkpoint of ${checkpoint.size} entries does not cover entry ${of.selection.to}`,
       )
-    const { keptCheckpoints, consistency } = this.#trust
-    const kept = verifyKept(checkpoint, keptCheckpoints.map(verifyNote), consistency, this.#providers)
+    const { storedCheckpoints, consistency } = this.#trust
+    const stored = verifyStored(checkpoint, storedCheckpoints.map(verifyNote), consistency, this.#providers)
     const { witnesses } = this.#trust
     const cosignatures = witnesses
       ? countCosignatures(parseNote(this.#head.checkpoint), witnesses, this.#providers)
       : null
-    return { issuer, checkpoint, kept, cosignatures }
+    return { issuer, checkpoint, stored, cosignatures }
   }
 
   /** One envelope key signs for many ledgers, so entries of another ledger have valid signatures here too. */
-  #verifyMembership({ issuer, statement }: OwnEntry, begun: Begun): void {
+  #verifyMembership({ issuer, statement }: OwnEntry, start: LedgerStart): void {
     if (statement.ledger !== this.#head.ledger)
       throw new ProofError(
         'ledger_foreign',
         `an entry of ${statement.ledger}, in a bundle of ${this.#head.ledger}`,
       )
-    if (issuer !== begun.issuer)
-      throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${begun.issuer}`)
+    if (issuer !== start.issuer)
+      throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${start.issuer}`)
   }
 
   /** An agent's key is valid from a shown entry that registers it until one that revokes it. */
@@ -249,7 +249,7 @@ export class BundleVerifier {
     return isAgentSigned
   }
 
-  #verifyPlace({ seq, leaf, path }: BundleEntry, { size, root }: Checkpoint): void {
+  #verifyPosition({ seq, leaf, path }: BundleEntry, { size, root }: Checkpoint): void {
     if (seq >= size)
       throw new ProofError('checkpoint_too_old', `entry ${seq}, in a checkpoint of ${size} entries`)
     if (path !== null) verifyInclusion(this.#providers.sha256, leaf, seq, size, path, root)
@@ -280,8 +280,8 @@ export class BundleVerifier {
 
   /** A policy with a path lies before the range. It is there only for a statement of the range. */
   #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
-    const policy = { leaf: toHex(leaf), says: statement.predicate as unknown as RegistrationPolicy }
-    this.#policies.set(policy.leaf, policy.says)
+    const policy = { leaf: toHex(leaf), content: statement.predicate as unknown as RegistrationPolicy }
+    this.#policies.set(policy.leaf, policy.content)
     if (path === null) this.#policyOfRange = policy.leaf
     else this.#unusedPolicies.set(policy.leaf, seq)
   }
@@ -328,10 +328,10 @@ export class BundleVerifier {
       if (!all.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
   }
 
-  #findings({ checkpoint, kept, cosignatures }: Begun): BundleFindings {
+  #findings({ checkpoint, stored, cosignatures }: LedgerStart): BundleFindings {
     const { ledger, of, documents } = this.#head
     const firstKid = this.#keys.first!
-    const isCovered = kept !== null && kept.size > this.#newest
+    const isCovered = stored !== null && stored.size > this.#newest
     return {
       ledger,
       of: namesOf(of),
@@ -349,7 +349,7 @@ export class BundleVerifier {
       firstKid,
       noteKey: this.#trust.noteKey === null ? 'self-asserted' : 'given',
       checkpoint: isCovered ? 'given' : 'own',
-      covered: isCovered ? Math.min(kept.size, checkpoint.size) : checkpoint.size,
+      covered: isCovered ? Math.min(stored.size, checkpoint.size) : checkpoint.size,
       cosigned: cosignatures?.cosigned ?? null,
       unknownCosignatures: cosignatures?.unknown ?? null,
     }
@@ -362,12 +362,12 @@ type Definition = {
   readonly envelopeKey: { readonly kid: string }
 }
 
-function selectionOf(of: BundleOf, idSeed: number): Selection | FilteredRecords | null {
+function selectionOf(of: BundleContents, idSeed: number): Selection | FilteredRecords | null {
   if ('range' in of) return null
   return 'selection' in of ? new FilteredRecords(of.selection, idSeed) : new Selection(of, idSeed)
 }
 
-function namesOf(of: BundleOf): BundleFindings['of'] {
+function namesOf(of: BundleContents): BundleFindings['of'] {
   return 'range' in of ? { from: of.range.from, to: of.range.to } : of
 }
 

@@ -91,11 +91,11 @@ export function parseEntryLine(text: string): EntryLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
   refuseFields(line, LINE_FIELDS, 'line_syntax')
   const { seq, kind, recordedAt, leaf, chain, items = null } = line as unknown as EntryLine
-  return { seq, kind, recordedAt, leaf, chain, items, ...parseBeside(line) }
+  return { seq, kind, recordedAt, leaf, chain, items, ...parseExtras(line) }
 }
 
 /** Decodes the encoded members of a line of an export or bundle. `line` has passed LINE_OPTIONAL. */
-export function parseBeside({
+export function parseExtras({
   envelope,
   documents,
   received = null,

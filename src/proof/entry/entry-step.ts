@@ -61,10 +61,10 @@ type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'recei
   readonly types: Iterable<string>
 }
 
-type Place = Pick<EntryLine, 'seq' | 'leaf' | 'chain' | 'signer'>
+type LinePosition = Pick<EntryLine, 'seq' | 'leaf' | 'chain' | 'signer'>
 
 export function stepOf(
-  line: Place,
+  line: LinePosition,
   envelope: ParsedEnvelope,
   statement: ParsedStatement,
   facts: StepFacts,
@@ -100,13 +100,13 @@ function typeOf({ kind, predicate }: ParsedStatement): string | undefined {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['type'] as string | undefined) : undefined
 }
 
-type Beside = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
+type LineExtras = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
 
 export function makeStep(
   line: EntryLine,
   envelope: ParsedEnvelope,
   statement: ParsedStatement,
-  { items, received }: Beside,
+  { items, received }: LineExtras,
 ): EntryStep {
   const notarized = notarizedRecords(statement, items)
   return stepOf(line, envelope, statement, {

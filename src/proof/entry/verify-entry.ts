@@ -75,13 +75,13 @@ export function verifyLineContent(
   const { sha256 } = providers
   const { envelope, statement } = verifySignedEntry(line, withSigner(findKey, line, sha256), providers)
   const items = verifyItems(sha256, line, statement)
-  verifyBeside(sha256, line.documents, { statement, items }, shown)
+  verifyLineDocuments(sha256, line.documents, { statement, items }, shown)
   const received = verifyReceived(sha256, line.received ?? null, statement)
   return { envelope, statement, items, received }
 }
 
 /** Verifies the documents of an entry, or of these items of a batch. `items[i]` belongs to `documents[i]`. */
-export function verifyBeside(
+export function verifyLineDocuments(
   sha256: Sha256,
   documents: readonly DocumentLine[],
   signed: { readonly statement: ParsedStatement; readonly items: readonly BatchItem[] | null },
@@ -189,17 +189,17 @@ function verifySigned(
 
 /** Verifies the members that the line repeats from the envelope for searches. `leaf`: that of the line's envelope. */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
-  const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
+  const claims = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {
     leaf,
     kind: statement.kind,
     recordedAt: statement.recordedAt,
   }
   for (const name of ['leaf', 'kind', 'recordedAt'] as const) {
-    if (said[name] !== signed[name]) {
+    if (claims[name] !== signed[name]) {
       throw new ProofError(
         'line_contradicts_envelope',
-        `${name} is ${signed[name]}, the line says ${said[name]}`,
+        `${name} is ${signed[name]}, the line says ${claims[name]}`,
       )
     }
   }

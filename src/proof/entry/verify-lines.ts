@@ -17,11 +17,11 @@ export function verifyLines(
   lines: Uint8Array,
   verify: (line: EntryLine, index: number) => EntryStep,
 ): VerifiedLines {
-  return verifyTexts(lines, (text, index) => verify(parseEntryLine(text), index))
+  return verifyEachLine(lines, (text, index) => verify(parseEntryLine(text), index))
 }
 
 /** Does what verifyLines does, for lines of any kind. */
-export function verifyTexts<Step>(
+export function verifyEachLine<Step>(
   lines: Uint8Array,
   verify: (text: string, index: number) => Step,
 ): VerifiedLines<Step> {

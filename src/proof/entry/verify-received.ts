@@ -25,7 +25,7 @@ export type ReceivedEntry = {
 }
 
 /** What an entry states about the entry that it receives. */
-export type SaidOfReceived = Received & { readonly peer: string }
+export type ReceivedClaims = Received & { readonly peer: string }
 
 /**
  * Verifies a received entry against the entry that receives it, as far as possible without earlier entries. `bytes`:
@@ -37,16 +37,16 @@ export function verifyReceived(
   bytes: Uint8Array | null,
   statement: ParsedStatement,
 ): ReceivedEntry | null {
-  const said = saidOfReceived(statement)
-  if ((said === null) !== (bytes === null))
+  const claims = receivedClaimsOf(statement)
+  if ((claims === null) !== (bytes === null))
     throw new ProofError('received_mismatch', `${statement.kind} with${bytes ? '' : 'out'} a received entry`)
-  if (!said || !bytes) return null
+  if (!claims || !bytes) return null
   const envelope = parseEnvelope(bytes)
   const received = parseStatement(envelope.payload)
   verifyContent(sha256, envelope, received)
   const leaf = toHex(leafHash(sha256, bytes))
-  verifySaid(said, received, leaf, receivedOf(statement.predicate) ? RECEIVED_MEMBERS : OFFER_MEMBERS)
-  verifyAnswer(statement, received, said.peer)
+  verifyClaims(claims, received, leaf, receivedOf(statement.predicate) ? RECEIVED_MEMBERS : OFFER_MEMBERS)
+  verifyAnswer(statement, received, claims.peer)
   return { leaf, kid: toHex(envelope.kid), envelope, statement: received }
 }
 
@@ -54,7 +54,7 @@ export function verifyReceived(
  * Returns the claims about the received entry, or about the offer that the step takes. null: the entry receives
  * nothing.
  */
-export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): SaidOfReceived | null {
+export function receivedClaimsOf({ kind, subjects, predicate }: ParsedStatement): ReceivedClaims | null {
   const received = receivedOf(predicate)
   if (received) {
     const peer = kind === 'peer-key-rotated' ? subjects[0].name : (predicate['peer'] as string)
@@ -68,8 +68,8 @@ const RECEIVED_MEMBERS = ['ledger', 'leaf', 'kind', 'record', 'version'] as cons
 /** `offer` has no other members; verifyTaken compares the record. */
 const OFFER_MEMBERS = ['ledger', 'leaf', 'kind'] as const
 
-function verifySaid(
-  said: Received,
+function verifyClaims(
+  claims: Received,
   { ledger, kind, predicate }: ParsedStatement,
   leaf: string,
   names: typeof RECEIVED_MEMBERS | typeof OFFER_MEMBERS,
@@ -77,8 +77,8 @@ function verifySaid(
   const { record = null, version = null } = predicate
   const found = { ledger, leaf, kind, record, version: ENTRY_KINDS[kind].movesRecord ? version : null }
   for (const name of names) {
-    if (said[name] !== found[name])
-      throw new ProofError('received_mismatch', `${name} is ${found[name]}, the entry says ${said[name]}`)
+    if (claims[name] !== found[name])
+      throw new ProofError('received_mismatch', `${name} is ${found[name]}, the entry says ${claims[name]}`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { toHex } from '../bytes.ts'
 import type { EntryStep } from '../entry/entry-step.ts'
-import { saidOfReceived } from '../entry/verify-received.ts'
+import { receivedClaimsOf } from '../entry/verify-received.ts'
 import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
@@ -8,7 +8,7 @@ import type { ParsedStatement } from '../statement/statement.ts'
 export type SentEntry = { readonly seq: number; readonly leaf: string; readonly kind: EntryKind }
 
 /** A received entry of another ledger. `at`: seq of the entry that receives it. */
-export type TakenEntry = { readonly at: number; readonly leaf: string; readonly kind: EntryKind }
+export type ReceivedFromPeer = { readonly at: number; readonly leaf: string; readonly kind: EntryKind }
 
 /** A gated record of this ledger. `past`: entries of its events and erasures, in order. */
 type OwnRecord = { readonly past: SentEntry[] }
@@ -36,7 +36,7 @@ export class PeeringExchange {
   /** Entries about the peering itself, and rotations of the ledger's envelope keys. */
   readonly #changes: SentEntry[] = []
   readonly #rotations: SentEntry[] = []
-  readonly #taken = new Map<number, TakenEntry>()
+  readonly #received = new Map<number, ReceivedFromPeer>()
 
   constructor(added: SentEntry, { subjects, predicate, ledger }: ParsedStatement) {
     const { inviter, invited, counterpart } = predicate as {
@@ -54,8 +54,8 @@ export class PeeringExchange {
   }
 
   /** Received entries by their seq in the other ledger, in the order of reception. */
-  get taken(): ReadonlyMap<number, TakenEntry> {
-    return this.#taken
+  get received(): ReadonlyMap<number, ReceivedFromPeer> {
+    return this.#received
   }
 
   /** Records of this side that are sent to the other. */
@@ -76,8 +76,8 @@ export class PeeringExchange {
     yield* this.#offers.values()
   }
 
-  take(seq: number, entry: TakenEntry): void {
-    this.#taken.set(seq, entry)
+  receive(seq: number, entry: ReceivedFromPeer): void {
+    this.#received.set(seq, entry)
     if (entry.kind === 'peer-revoked') this.endedAt ??= entry.at
   }
 
@@ -148,8 +148,9 @@ export class LedgerExchange {
     const { statement } = step
     if (!statement) return
     const entry = { seq: step.seq, leaf: hexOf(step.leaf), kind: statement.kind }
-    const said = saidOfReceived(statement)
-    if (said) this.#peering(said.peer).take(said.seq, { at: step.seq, leaf: said.leaf, kind: said.kind })
+    const claims = receivedClaimsOf(statement)
+    if (claims)
+      this.#peering(claims.peer).receive(claims.seq, { at: step.seq, leaf: claims.leaf, kind: claims.kind })
     this.#send(entry, statement)
   }
 

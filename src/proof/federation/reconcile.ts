@@ -1,4 +1,4 @@
-import type { LedgerExchange, PeeringExchange, SentEntry, TakenEntry } from './exchange.ts'
+import type { LedgerExchange, PeeringExchange, ReceivedFromPeer, SentEntry } from './exchange.ts'
 
 /*
  * Compares two ledgers, each verified on its own (docs/formats/federation.md). Entries that are received twice and
@@ -99,7 +99,7 @@ function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
  * other ledger shows. Otherwise the peering may still be under way.
  */
 function refuseUsed(peering: PeeringExchange, side: LedgerExchange, other: LedgerExchange): void {
-  for (const [seq, { at }] of peering.taken) {
+  for (const [seq, { at }] of peering.received) {
     if (seq >= other.size) continue
     throw new Differs({
       code: 'peering_missing',
@@ -143,7 +143,7 @@ function compare(from: Side, to: Side, counts: Counts): void {
 
 /** Verifies that every received entry was sent, with the same leaf. */
 function verifySent(sent: ReadonlyMap<number, SentEntry>, from: Side, to: Side, counts: Counts): void {
-  for (const [seq, taken] of to.peering.taken) {
+  for (const [seq, taken] of to.peering.received) {
     if (seq >= from.ledger.size) {
       counts.beyond++
       continue
@@ -156,7 +156,12 @@ function verifySent(sent: ReadonlyMap<number, SentEntry>, from: Side, to: Side, 
   }
 }
 
-type Refused = { readonly seq: number; readonly taken: TakenEntry; readonly from: Side; readonly to: Side }
+type Refused = {
+  readonly seq: number
+  readonly taken: ReceivedFromPeer
+  readonly from: Side
+  readonly to: Side
+}
 
 function refuseTaken(code: 'not_sent' | 'leaf_mismatch', { seq, taken, from, to }: Refused): Differs {
   const where = `entry ${seq} of ${from.ledger.ledger}`
@@ -169,10 +174,10 @@ function refuseTaken(code: 'not_sent' | 'leaf_mismatch', { seq, taken, from, to 
 
 /** Returns how many entries of a list were received. Throws if one before the last received entry is missing. */
 function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side): number {
-  const { taken } = to.peering
-  const last = entries.findLastIndex(({ seq }) => taken.has(seq))
+  const { received } = to.peering
+  const last = entries.findLastIndex(({ seq }) => received.has(seq))
   for (const { seq, kind } of entries.slice(0, last + 1)) {
-    if (taken.has(seq)) continue
+    if (received.has(seq)) continue
     const isOffer = kind === 'step-offered'
     throw new Differs({
       code: isOffer ? 'offer_open' : 'not_received',

@@ -27,7 +27,7 @@ type Key = {
 const SCOPE_ACT = 'agents:act'
 const SCOPE_RECORDS = 'records:write'
 
-type Acting = Pick<OwnStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs' | 'statement'>
+type ActingEntry = Pick<OwnStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs' | 'statement'>
 
 export class LedgerActors {
   readonly #agents = new Map<string, Agent>()
@@ -36,7 +36,7 @@ export class LedgerActors {
   /**
    * Throws if the actor's key did not entitle it to this entry at that time. Also checks the agents that it acts for.
    */
-  verifyActor({ kind, actor, key, actedFor, atMs, statement }: Acting): void {
+  verifyActor({ kind, actor, key, actedFor, atMs, statement }: ActingEntry): void {
     const entitled = ENTRY_KINDS[kind]
     if (actor === 'system') {
       if (actedFor.length > 0) throw new ProofError('actor_not_entitled', 'system acts for nobody')
@@ -49,20 +49,20 @@ export class LedgerActors {
     this.#verifyAgent(actor, atMs)
     for (const agent of actedFor) this.#verifyAgent(agent, atMs)
     if (this.#keys.size === 0) return
-    const held = this.#keys.get(key!) // parseStatement requires a key of everyone but system
-    if (!held) throw new ProofError('key_not_created', `${key} acts for ${actor}`)
-    if (held.agent !== actor)
-      throw new ProofError('key_of_another_agent', `${key} belongs to ${held.agent}, not ${actor}`)
-    if (isOver(held.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was revoked before`)
-    if (isOver(held.expiresAtMs, atMs)) throw new ProofError('key_not_valid', `${key} had expired`)
+    const known = this.#keys.get(key!) // parseStatement requires a key of everyone but system
+    if (!known) throw new ProofError('key_not_created', `${key} acts for ${actor}`)
+    if (known.agent !== actor)
+      throw new ProofError('key_of_another_agent', `${key} belongs to ${known.agent}, not ${actor}`)
+    if (isOver(known.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was revoked before`)
+    if (isOver(known.expiresAtMs, atMs)) throw new ProofError('key_not_valid', `${key} had expired`)
     this.#verifyScope(key, isOfOwnKey(actor, statement) ? SCOPE_RECORDS : entitled.scope)
     if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
   }
 
   /** Throws if `key` lacks `scope`. A null key means system. */
   #verifyScope(key: string | null, scope: string): void {
-    const held = this.#keys.get(key ?? '')
-    if (held && !held.scopes.has(scope))
+    const known = this.#keys.get(key ?? '')
+    if (known && !known.scopes.has(scope))
       throw new ProofError('actor_not_entitled', `${key} has no scope ${scope}`)
   }
 
@@ -116,7 +116,7 @@ export class LedgerActors {
  * Returns whether an agent rotates or revokes its own signing key. That needs only the scope to write records. A key
  * without an endorsement may be the agent's first, and needs the scope to manage agents.
  */
-function isOfOwnKey(actor: string, statement: Acting['statement']): boolean {
+function isOfOwnKey(actor: string, statement: ActingEntry['statement']): boolean {
   if (statement?.predicate['agent'] !== actor) return false
   if (statement.kind === 'agent-key-revoked') return true
   return statement.kind === 'agent-key-registered' && statement.predicate['endorsement'] !== undefined

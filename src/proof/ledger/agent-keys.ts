@@ -24,7 +24,7 @@ export type StoredAgentKey = {
  */
 export type PinnedAgents = ReadonlyMap<string, ReadonlySet<string>>
 
-type Signed = Pick<OwnStep, 'kind' | 'kid' | 'actor' | 'actedFor'>
+type SignedStep = Pick<OwnStep, 'kind' | 'kid' | 'actor' | 'actedFor'>
 
 /**
  * Keys by which agents sign for themselves, rebuilt from the chain. The order of entries alone decides in which range
@@ -69,7 +69,7 @@ export class LedgerAgentKeys {
   }
 
   #add({ kid, agent, key, required, registeredSeq }: Omit<StoredAgentKey, 'revokedSeq'>): void {
-    this.#ring.give(kid, agent, key, registeredSeq)
+    this.#ring.introduce(kid, agent, key, registeredSeq)
     if (required) this.#required.add(agent)
     this.#extend([kid, agent, required])
   }
@@ -89,16 +89,16 @@ export class LedgerAgentKeys {
    * Returns whether an agent signed the entry. If it returns false, the ledger's own key must have signed. Throws if
    * the agent's key may not sign it, or if an agent had to sign it and did not.
    */
-  verifySigner({ kind, kid, actor, actedFor }: Signed): boolean {
+  verifySigner({ kind, kid, actor, actedFor }: SignedStep): boolean {
     const known = this.#ring.get(kid)
     if (known) verifyMaySign(known, kind, actor)
-    else if (this.#isUnspoken(actor, kind)) throw unsigned(actor)
+    else if (this.#needsAgentSignature(actor, kind)) throw unsigned(actor)
     for (const agent of actedFor) if (agent !== actor && this.#required.has(agent)) throw unsigned(agent)
     return known !== undefined
   }
 
   /** Returns whether only the agent itself may sign this kind in its name. */
-  #isUnspoken(actor: string, kind: EntryKind): boolean {
+  #needsAgentSignature(actor: string, kind: EntryKind): boolean {
     return (
       (this.#required.has(actor) && !isAboutAgentKeys(kind)) ||
       (this.#pinned.has(actor) && isSignedByAgents(kind))

@@ -1,25 +1,25 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import type { ProofProviders, PublicKey } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { verifyReceiptPlace } from '../receipt/verify-receipt.ts'
+import { verifyReceiptPosition } from '../receipt/verify-receipt.ts'
 import { formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
 import { countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { parseNote } from '../tree/note.ts'
 
 /**
- * A checkpoint, or the tree of a receipt, which has no chain hash. `kept`: stored outside, so that it is evidence
- * against the ledger's operator too.
+ * A checkpoint, or the tree of a receipt, which has no chain hash. `fromOutside`: stored outside, so that it is
+ * evidence against the ledger's operator too.
  */
 type Expected = {
   readonly size: number
   readonly root: Uint8Array
   readonly chain: Uint8Array | null
-  readonly kept: boolean
+  readonly fromOutside: boolean
   readonly isWitnessed: boolean
 }
 
 /** Evidence from outside: checkpoint notes, and statements with their receipts. */
-export type KeptHeads = {
+export type OutsideHeads = {
   readonly checkpoints?: readonly string[] | undefined
   readonly receipts?: readonly Uint8Array[] | undefined
 }
@@ -34,7 +34,7 @@ export type KeptHeads = {
 export class LedgerCheckpoints {
   readonly #providers: ProofProviders
   /** Notes that arrived before the ledger's definition, which has their key. */
-  #early: { note: string; kept: boolean }[] = []
+  #early: { note: string; fromOutside: boolean }[] = []
   #receipts: readonly Uint8Array[]
   #signer: { origin: string; key: PublicKey } | null = null
   /**
@@ -44,24 +44,24 @@ export class LedgerCheckpoints {
   readonly #leaves = new Map<number, Uint8Array>()
   readonly #expected: Expected[] = []
   readonly #witnesses: WitnessPolicy | undefined
-  #keptSize = 0
+  #outsideSize = 0
   #witnessedSize = 0
   #ownSize = 0
 
   constructor(
     providers: ProofProviders,
-    { checkpoints = [], receipts = [] }: KeptHeads,
+    { checkpoints = [], receipts = [] }: OutsideHeads,
     witnesses?: WitnessPolicy,
   ) {
     this.#providers = providers
     this.#witnesses = witnesses
     this.#receipts = receipts
-    for (const note of checkpoints) this.#early.push({ note, kept: true })
+    for (const note of checkpoints) this.#early.push({ note, fromOutside: true })
   }
 
   /** Size of the largest checkpoint or receipt from outside that agreed; 0: none. */
-  get keptSize(): number {
-    return this.#keptSize
+  get outsideSize(): number {
+    return this.#outsideSize
   }
 
   get ownSize(): number {
@@ -76,7 +76,7 @@ export class LedgerCheckpoints {
   /** Sets origin and note key from the ledger's definition. Verifies the notes and receipts that arrived before. */
   begin(origin: string, key: PublicKey): void {
     this.#signer = { origin, key }
-    for (const { note, kept } of this.#early.splice(0)) this.expect(note, kept, 0)
+    for (const { note, fromOutside } of this.#early.splice(0)) this.expect(note, fromOutside, 0)
     const noteKey = formatVerifierKey(origin, key.raw, this.#providers.sha256)
     for (const file of this.#receipts) this.#expectReceipt(file, noteKey)
     this.#receipts = []
@@ -86,9 +86,9 @@ export class LedgerCheckpoints {
    * Adds a checkpoint. Throws if it is not signed by this ledger's note key, or if its size is not above the current
    * `size`.
    */
-  expect(note: string, kept: boolean, size: number): void {
+  expect(note: string, fromOutside: boolean, size: number): void {
     if (!this.#signer) {
-      this.#early.push({ note, kept })
+      this.#early.push({ note, fromOutside })
       return
     }
     const { origin, key } = this.#signer
@@ -100,13 +100,13 @@ export class LedgerCheckpoints {
         `a checkpoint of size ${checkpoint.size} stands after entry ${size - 1}`,
       )
     }
-    this.#insert({ ...checkpoint, kept, isWitnessed: this.#isWitnessed(note) })
+    this.#insert({ ...checkpoint, fromOutside, isWitnessed: this.#isWitnessed(note) })
   }
 
   #expectReceipt(file: Uint8Array, noteKey: string): void {
-    const { seq, leaf, size, root } = verifyReceiptPlace(file, noteKey, this.#providers)
+    const { seq, leaf, size, root } = verifyReceiptPosition(file, noteKey, this.#providers)
     this.#leaves.set(seq, leaf)
-    this.#insert({ size, root, chain: null, kept: true, isWitnessed: false })
+    this.#insert({ size, root, chain: null, fromOutside: true, isWitnessed: false })
   }
 
   #insert(expected: Expected): void {
@@ -133,7 +133,7 @@ export class LedgerCheckpoints {
   ): void {
     const size = seq + 1
     while (this.#expected[0]?.size === size) {
-      const { kept, isWitnessed, ...head } = this.#expected.shift()!
+      const { fromOutside, isWitnessed, ...head } = this.#expected.shift()!
       if (head.chain === null) {
         if (!equalBytes(head.root, root()))
           throw new ProofError(
@@ -141,7 +141,7 @@ export class LedgerCheckpoints {
             `a receipt of size ${size} has the root ${toHex(head.root)}`,
           )
       } else {
-        const whose = kept ? 'the kept checkpoint' : "the ledger's own checkpoint"
+        const whose = fromOutside ? 'the kept checkpoint' : "the ledger's own checkpoint"
         if (!equalBytes(head.chain, chain))
           throw new ProofError(
             'checkpoint_mismatch',
@@ -154,7 +154,7 @@ export class LedgerCheckpoints {
           )
       }
       if (isWitnessed) this.#witnessedSize = size
-      if (kept) this.#keptSize = size
+      if (fromOutside) this.#outsideSize = size
       else this.#ownSize = size
     }
     const shown = this.#leaves.get(seq)

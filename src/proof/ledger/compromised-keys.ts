@@ -16,6 +16,6 @@ export function compromisedKeys(
   hints: readonly Pick<KeyHint, 'kid' | 'compromisedAt'>[],
   known: CompromisedKeys = new Map(),
 ): CompromisedKeys {
-  const said = hints.filter((key) => key.compromisedAt !== null).map(({ kid }) => [kid, null] as const)
-  return new Map([...said, ...known])
+  const hinted = hints.filter((key) => key.compromisedAt !== null).map(({ kid }) => [kid, null] as const)
+  return new Map([...hinted, ...known])
 }

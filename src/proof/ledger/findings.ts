@@ -67,11 +67,11 @@ export type LedgerSummary = LedgerVerifier['summary']
  */
 export function verifyTrust(
   { ledger, kids, firstKid }: LedgerSummary,
-  said: string,
+  claimedLedger: string,
   trust: LedgerTrust,
 ): void {
-  if (ledger !== null && ledger !== said) {
-    throw new ProofError('ledger_foreign', `the source says ${said}, the chain is of ${ledger}`)
+  if (ledger !== null && ledger !== claimedLedger) {
+    throw new ProofError('ledger_foreign', `the source says ${claimedLedger}, the chain is of ${ledger}`)
   }
   for (const kid of trust.kids ?? []) {
     if (!kids.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
@@ -120,10 +120,10 @@ function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerT
 }
 
 /** An outside checkpoint decides even if the ledger's own ones are larger: those bind nobody. */
-function checkpointTrust({ keptSize, ownSize }: LedgerSummary): {
+function checkpointTrust({ outsideSize, ownSize }: LedgerSummary): {
   checkpoint: CheckpointTrust
   covered: number
 } {
-  if (keptSize > 0) return { checkpoint: 'given', covered: keptSize }
+  if (outsideSize > 0) return { checkpoint: 'given', covered: outsideSize }
   return ownSize > 0 ? { checkpoint: 'own', covered: ownSize } : { checkpoint: 'none', covered: 0 }
 }

@@ -76,16 +76,16 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members)
 
 /** Subjects that are not new must be the record's own, with the digests that were signed before. */
 function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members): void {
-  const [about, completion] = event.statement.subjects
-  if (about.sha256 !== record.payloadDigest) {
-    throw new ProofError('subject_unknown', `${about.name} was created with another payload`)
+  const [subject, completion] = event.statement.subjects
+  if (subject.sha256 !== record.payloadDigest) {
+    throw new ProofError('subject_unknown', `${subject.name} was created with another payload`)
   }
   if (event.statement.kind === 'completion-submitted') return
   const named = fields['completion']
   if (named !== undefined && named !== record.completion?.name) {
     throw new ProofError('subject_unknown', `${named} is not the record's completion`)
   }
-  if (completion === undefined || completion.name === `${about.name}/reason`) return
+  if (completion === undefined || completion.name === `${subject.name}/reason`) return
   if (completion.name !== record.completion?.name || completion.sha256 !== record.completion.sha256) {
     throw new ProofError('subject_unknown', `${completion.name} was not submitted, or with other evidence`)
   }

@@ -64,7 +64,7 @@ export class KeyRing<Key> {
    * Adds a key that verifyNew accepted. It signs after the entry at `since`. If the use allows one current key, it
    * ends the one before.
    */
-  give(kid: string, holder: string, key: Key, since: number): void {
+  introduce(kid: string, holder: string, key: Key, since: number): void {
     const current = this.#current.get(holder) ?? new Set<string>()
     if (this.#use.currentMax === 1) for (const before of current) this.end(before, since)
     this.#keys.set(kid, { kid, holder, since, until: null, key })

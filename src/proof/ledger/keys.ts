@@ -52,7 +52,7 @@ export class LedgerKeys {
 
   #introduce(kid: string, seq: number): void {
     this.#ring.verifyNew({ kid, holder: LEDGER, endorsedBy: this.#current })
-    this.#ring.give(kid, LEDGER, null, seq)
+    this.#ring.introduce(kid, LEDGER, null, seq)
     this.#current = kid
   }
 }

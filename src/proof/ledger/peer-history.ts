@@ -88,7 +88,7 @@ export class PeerHistory {
 
   #give({ kid, alg, spki }: NamedKey, endorsedBy: string | null, seq: number): void {
     this.#ring.verifyNew({ kid, holder: PEER, endorsedBy })
-    this.#ring.give(kid, PEER, { kid, alg, spki, key: parsePublicKey(alg, fromBase64(spki)) }, seq)
+    this.#ring.introduce(kid, PEER, { kid, alg, spki, key: parsePublicKey(alg, fromBase64(spki)) }, seq)
   }
 
   /**

@@ -2,7 +2,7 @@ import { toHex } from '../bytes.ts'
 import type { ProofProviders } from '../crypto.ts'
 import type { EntryStep } from '../entry/entry-step.ts'
 import { IdTable } from '../entry/id-table.ts'
-import { type ReceivedEntry, type SaidOfReceived, saidOfReceived } from '../entry/verify-received.ts'
+import { type ReceivedClaims, type ReceivedEntry, receivedClaimsOf } from '../entry/verify-received.ts'
 import { ProofError } from '../error.ts'
 import { parseIdBytes } from '../ids.ts'
 import { takenOfferOf } from '../statement/federation-statements.ts'
@@ -31,11 +31,15 @@ export type PeersObserver = {
   readonly onOffer?: OnOffer | undefined
 }
 
-export type PeeringStanding = Readonly<Omit<Peering, 'history' | 'shared'>> & {
+export type PeeringState = Readonly<Omit<Peering, 'history' | 'shared'>> & {
   readonly keys: readonly PeerKey[]
 }
 
-type Added = { readonly inviter: Identity; readonly invited: Identity; readonly counterpart?: string }
+type PeerAddedPredicate = {
+  readonly inviter: Identity
+  readonly invited: Identity
+  readonly counterpart?: string
+}
 
 type Peering = {
   readonly peer: string
@@ -91,7 +95,7 @@ export class LedgerPeers {
   }
 
   /** Yields all peerings, revoked ones included, in the order of their `peer-added`. */
-  *standings(): Generator<PeeringStanding> {
+  *states(): Generator<PeeringState> {
     for (const { history, ...standing } of this.#peerings.values()) yield { ...standing, keys: history.keys }
   }
 
@@ -102,7 +106,7 @@ export class LedgerPeers {
   /** Takes a `peer-added` of this ledger. `kid`: the ledger's current key. */
   add(step: EntryStep, statement: ParsedStatement, kid: string): void {
     const [{ name: peer, sha256: handshake }] = statement.subjects
-    const { inviter, invited, counterpart = null } = statement.predicate as unknown as Added
+    const { inviter, invited, counterpart = null } = statement.predicate as unknown as PeerAddedPredicate
     const isInviter = inviter.ledger === step.ledger
     const [own, other] = isInviter ? [inviter, invited] : [invited, inviter]
     this.#verifySelf(own, kid)
@@ -125,8 +129,8 @@ export class LedgerPeers {
   }
 
   /** Applies a change of the peering's state. `seq`: the entry of this ledger that makes or receives the change. */
-  change(about: Subject, kind: EntryKind, seq: number): void {
-    const peering = this.#change(about, kind)
+  change(subject: Subject, kind: EntryKind, seq: number): void {
+    const peering = this.#change(subject, kind)
     if (peering.state === 'revoked') peering.revokedSeq = seq
   }
 
@@ -160,28 +164,33 @@ export class LedgerPeers {
    */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
-    const said = saidOfReceived(statement)! // verifyReceived has checked it
-    const peering = this.#find(said.peer)
-    if (said.ledger !== peering.other.ledger)
+    const claims = receivedClaimsOf(statement)! // verifyReceived has checked it
+    const peering = this.#find(claims.peer)
+    if (claims.ledger !== peering.other.ledger)
       throw new ProofError(
         'ledger_foreign',
-        `an entry of ${said.ledger}, by the peering with ${peering.other.ledger}`,
+        `an entry of ${claims.ledger}, by the peering with ${peering.other.ledger}`,
       )
     if (statement.kind === 'peer-key-rotated') verifyAbout(peering, statement.subjects[0])
-    peering.history.verifySigner(said.seq, received, this.#providers.verifySignature)
-    if (peering.state !== 'active' && !(peering.state === 'pending' && OF_PENDING.has(said.kind)))
+    peering.history.verifySigner(claims.seq, received, this.#providers.verifySignature)
+    if (peering.state !== 'active' && !(peering.state === 'pending' && OF_PENDING.has(claims.kind)))
       throw notActive(peering)
-    if (!peering.history.addEntry(said.seq, received.statement, step.seq)) {
-      const code = said.kind === 'step-offered' ? 'offer_answered_twice' : 'received_twice'
-      throw new ProofError(code, `entry ${said.seq} of ${said.ledger}`)
+    if (!peering.history.addEntry(claims.seq, received.statement, step.seq)) {
+      const code = claims.kind === 'step-offered' ? 'offer_answered_twice' : 'received_twice'
+      throw new ProofError(code, `entry ${claims.seq} of ${claims.ledger}`)
     }
-    this.#follow(peering, said, received, step)
+    this.#follow(peering, claims, received, step)
   }
 
   /** Applies the changes of the other ledger's entry. */
-  #follow(peering: Peering, said: SaidOfReceived, { leaf, statement }: ReceivedEntry, step: EntryStep): void {
+  #follow(
+    peering: Peering,
+    claims: ReceivedClaims,
+    { leaf, statement }: ReceivedEntry,
+    step: EntryStep,
+  ): void {
     const { history } = peering
-    switch (said.kind) {
+    switch (claims.kind) {
       case 'peer-added':
         this.#greet(peering, leaf, statement)
         break
@@ -189,24 +198,29 @@ export class LedgerPeers {
         this.change(statement.subjects[0], statement.kind, step.seq)
         break
       case 'server-key-rotated':
-        history.rotate(statement.predicate['newKey'] as NamedKey, said.seq)
+        history.rotate(statement.predicate['newKey'] as NamedKey, claims.seq)
         break
       case 'step-offered':
-        if (step.kind !== 'offer-refused') verifyShared(peering, said.record!)
+        if (step.kind !== 'offer-refused') verifyShared(peering, claims.record!)
         break
       case 'offer-refused':
         this.#refuseOffer(statement, step.seq)
         break
       case 'record-shared':
-        this.#verifyHome(said.record!)
-        history.share(said.record!)
+        this.#verifyHome(claims.record!)
+        history.share(claims.record!)
         break
       case 'payload-erased': {
         history.verifyDigested(statement.predicate['seq'] as number, statement.subjects[0])
         break
       }
       default:
-        this.#moveRecord(peering, step.seq, { seq: said.seq, leaf, atMs: statement.recordedAtMs, statement })
+        this.#moveRecord(peering, step.seq, {
+          seq: claims.seq,
+          leaf,
+          atMs: statement.recordedAtMs,
+          statement,
+        })
     }
   }
 
@@ -227,7 +241,7 @@ export class LedgerPeers {
   }
 
   #refuseOffer(statement: ParsedStatement, at: number): void {
-    const offer = saidOfReceived(statement)!
+    const offer = receivedClaimsOf(statement)!
     if (offer.ledger !== this.#self!.ledger)
       throw new ProofError('offer_mismatch', `an offer of ${offer.ledger} is refused`)
     this.#offers.refuse(offer, statement, at)
@@ -276,13 +290,13 @@ export class LedgerPeers {
     return peering
   }
 
-  #change(about: Subject, kind: EntryKind, outcome?: string): Peering {
-    const peering = this.#find(about.name)
-    verifyAbout(peering, about)
+  #change(subject: Subject, kind: EntryKind, outcome?: string): Peering {
+    const peering = this.#find(subject.name)
+    verifyAbout(peering, subject)
     const to = stateAfter('peering', peering.state, kind, outcome)
     if (to === null) {
       const from = statesBefore('peering', kind, outcome).join(' or ')
-      throw new ProofError('transition_refused', `${about.name} is ${peering.state}, not ${from}`)
+      throw new ProofError('transition_refused', `${subject.name} is ${peering.state}, not ${from}`)
     }
     peering.state = to
     return peering

@@ -59,9 +59,9 @@ export class LedgerRecords {
     this.#count++
     const record = beginGated(event)
     record.agentSigned = agentSigned
-    const place = this.#principals.get(record.principal) ?? this.#principals.size
-    this.#principals.set(record.principal, place)
-    this.#shareable.add(parseIdBytes('rec', subject.name), 0, event.seq, place)
+    const principalIndex = this.#principals.get(record.principal) ?? this.#principals.size
+    this.#principals.set(record.principal, principalIndex)
+    this.#shareable.add(parseIdBytes('rec', subject.name), 0, event.seq, principalIndex)
     this.#gated.set(subject.name, record)
     this.#onGated?.(event.seq, record)
   }

@@ -17,7 +17,7 @@ type Statement = Pick<EntryStep, 'seq' | 'kind' | 'leaf' | 'atMs' | 'registered'
  */
 export class LedgerStatements {
   readonly #providers: ProofProviders
-  #policy: { readonly leaf: string; readonly says: RegistrationPolicy } | null = null
+  #policy: { readonly leaf: string; readonly content: RegistrationPolicy } | null = null
   #open: Statement | null = null
   #count = 0
 
@@ -33,7 +33,7 @@ export class LedgerStatements {
    * Throws `statement_pair` unless statements and `statement-registered` entries alternate in pairs. A statement must
    * be followed by its registration, and a registration must follow a statement.
    */
-  verifyTurn({ seq, kind }: Pick<EntryStep, 'seq' | 'kind'>): void {
+  verifyPairing({ seq, kind }: Pick<EntryStep, 'seq' | 'kind'>): void {
     if ((this.#open !== null) === (kind === 'statement-registered')) return
     throw new ProofError(
       'statement_pair',
@@ -41,12 +41,12 @@ export class LedgerStatements {
     )
   }
 
-  hold(step: Statement): void {
+  takeStatement(step: Statement): void {
     if (step.kind === STATEMENT) this.#open = step
   }
 
   setPolicy(step: EntryStep, { predicate }: ParsedStatement): void {
-    this.#policy = { leaf: toHex(step.leaf), says: predicate as unknown as RegistrationPolicy }
+    this.#policy = { leaf: toHex(step.leaf), content: predicate as unknown as RegistrationPolicy }
   }
 
   /**
@@ -62,7 +62,7 @@ export class LedgerStatements {
         'policy_refused',
         `registered by the policy ${predicate['policy']}, not the newest`,
       )
-    verifyRegistration(registered, this.#policy.says, this.#providers)
+    verifyRegistration(registered, this.#policy.content, this.#providers)
   }
 
   /**
@@ -79,7 +79,7 @@ export class LedgerStatements {
         'statement_pair',
         `seq ${step.seq} registers another statement, or at another time`,
       )
-    verifySaid(predicate, registered!, this.#providers)
+    verifyClaims(predicate, registered!, this.#providers)
     this.#count++
     return registered!
   }
@@ -92,8 +92,8 @@ export class LedgerStatements {
 }
 
 /** Throws `statement_pair` unless the predicate's claims match the statement. */
-function verifySaid(predicate: JsonObject, statement: SignedStatement, { sha256 }: ProofProviders): void {
-  const itself = saidOf(statement, sha256)
+function verifyClaims(predicate: JsonObject, statement: SignedStatement, { sha256 }: ProofProviders): void {
+  const itself = claimsOf(statement, sha256)
   for (const name of ['issuer', 'subject', 'contentType', 'kid', 'payload'] as const) {
     if (predicate[name] === itself[name]) continue
     throw new ProofError(
@@ -104,7 +104,7 @@ function verifySaid(predicate: JsonObject, statement: SignedStatement, { sha256 
 }
 
 /** Returns the members of a `statement-registered` about the statement. */
-export function saidOf(statement: SignedStatement, sha256: ProofProviders['sha256']) {
+export function claimsOf(statement: SignedStatement, sha256: ProofProviders['sha256']) {
   const { issuer, subject, contentType, kid, payload } = statement
   return { issuer, subject, contentType, kid, payload: toHex(sha256(payload)) }
 }

@@ -1,9 +1,9 @@
 import { TAIL_AGE_MS_MAX } from '../limits.ts'
 
-type Place = { readonly seq: number; readonly atMs: number }
+type EntryPosition = { readonly seq: number; readonly atMs: number }
 
 /** An entry that should have been covered by a checkpoint before, and the time of the newest entry. */
-export type LateEntry = Place & { readonly newestAtMs: number }
+export type LateEntry = EntryPosition & { readonly newestAtMs: number }
 
 /**
  * Measures the age of entries behind the checkpoints.
@@ -19,16 +19,19 @@ export class LedgerTail {
   #newestAtMs = Number.NEGATIVE_INFINITY
   /** Time of the newest entry that the ledger's own checkpoint covers. */
   #newestCoveredAtMs = Number.POSITIVE_INFINITY
-  #oldestBehindOwn: Place | null = null
-  #oldestBehindAll: Place | null = null
+  #oldestBehindOwn: EntryPosition | null = null
+  #oldestBehindAll: EntryPosition | null = null
 
   /** Takes the next entry, with the sizes of the largest checkpoints that agreed with the ledger so far. */
-  append(place: Place, { ownSize, keptSize }: { readonly ownSize: number; readonly keptSize: number }): void {
-    this.#newestAtMs = Math.max(this.#newestAtMs, place.atMs)
-    if (ownSize > place.seq) this.#newestCoveredAtMs = this.#newestAtMs
-    this.#oldestBehindOwn = ownSize > place.seq ? null : older(this.#oldestBehindOwn, place)
+  append(
+    position: EntryPosition,
+    { ownSize, outsideSize }: { readonly ownSize: number; readonly outsideSize: number },
+  ): void {
+    this.#newestAtMs = Math.max(this.#newestAtMs, position.atMs)
+    if (ownSize > position.seq) this.#newestCoveredAtMs = this.#newestAtMs
+    this.#oldestBehindOwn = ownSize > position.seq ? null : older(this.#oldestBehindOwn, position)
     this.#oldestBehindAll =
-      Math.max(ownSize, keptSize) > place.seq ? null : older(this.#oldestBehindAll, place)
+      Math.max(ownSize, outsideSize) > position.seq ? null : older(this.#oldestBehindAll, position)
   }
 
   /** The oldest late entry behind the ledger's own checkpoints; null if they cover every entry older than a minute. */
@@ -50,13 +53,13 @@ export class LedgerTail {
     return oldest !== null && oldest.atMs - this.#newestCoveredAtMs > TAIL_AGE_MS_MAX
   }
 
-  #late(oldest: Place | null): LateEntry | null {
+  #late(oldest: EntryPosition | null): LateEntry | null {
     const newestAtMs = this.#newestAtMs
     return oldest !== null && newestAtMs - oldest.atMs > TAIL_AGE_MS_MAX ? { ...oldest, newestAtMs } : null
   }
 }
 
-function older(one: Place | null, other: Place): Place {
+function older(one: EntryPosition | null, other: EntryPosition): EntryPosition {
   return one !== null && one.atMs <= other.atMs ? one : { seq: other.seq, atMs: other.atMs }
 }
 

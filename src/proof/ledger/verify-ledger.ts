@@ -18,19 +18,19 @@ import { LedgerCheckpoints } from './checkpoints.ts'
 import type { CompromisedKeys } from './compromised-keys.ts'
 import { LedgerErasures } from './erasures.ts'
 import type { RecordEvent } from './gated-record.ts'
-import { LedgerKeeping } from './keeping.ts'
 import { LedgerKeys } from './keys.ts'
-import { LedgerPeers, type PeeringStanding, type PeersObserver } from './peers.ts'
+import { LedgerPeers, type PeeringState, type PeersObserver } from './peers.ts'
 import { LedgerRecords, type OnGated } from './records.ts'
+import { LedgerRetention } from './retention.ts'
 import { LedgerStatements } from './statements.ts'
 import { describeLate, LedgerTail } from './tail.ts'
 import { LedgerTypes } from './types.ts'
 
 export type LedgerVerifierOptions = PeersObserver & {
   /** Checkpoint notes from outside: the ledger must extend each. */
-  readonly keptCheckpoints?: readonly string[]
+  readonly storedCheckpoints?: readonly string[]
   /** Statements with receipts, from outside: the ledger must have those entries and extend those trees. */
-  readonly keptReceipts?: readonly Uint8Array[] | undefined
+  readonly storedReceipts?: readonly Uint8Array[] | undefined
   /** Witnesses whose cosignatures are counted on every checkpoint. */
   readonly witnesses?: WitnessPolicy | undefined
   readonly compromised?: CompromisedKeys
@@ -75,7 +75,7 @@ export class LedgerVerifier {
   readonly #peers: LedgerPeers
   readonly #statements: LedgerStatements
   readonly #erasures = new LedgerErasures()
-  readonly #keeping = new LedgerKeeping()
+  readonly #retention = new LedgerRetention()
   readonly #checkpoints: LedgerCheckpoints
   readonly #tail = new LedgerTail()
   readonly #leaves: IdTable
@@ -99,8 +99,8 @@ export class LedgerVerifier {
     this.#peers = new LedgerPeers(providers, this.#records, seed, options)
     this.#statements = new LedgerStatements(providers)
     this.#leaves = new IdTable(seed)
-    const kept = { checkpoints: options.keptCheckpoints, receipts: options.keptReceipts }
-    this.#checkpoints = new LedgerCheckpoints(providers, kept, options.witnesses)
+    const outside = { checkpoints: options.storedCheckpoints, receipts: options.storedReceipts }
+    this.#checkpoints = new LedgerCheckpoints(providers, outside, options.witnesses)
     this.#state = {
       whole: {
         verifyRestored: (found) => this.#verifyRestored(found),
@@ -114,14 +114,14 @@ export class LedgerVerifier {
       peers: this.#peers,
       statements: this.#statements,
       erasures: this.#erasures,
-      keeping: this.#keeping,
+      retention: this.#retention,
     }
   }
 
   append(step: EntryStep): void {
-    this.#verifyPlace(step)
+    this.#verifyPosition(step)
     if (step.seq === 0) this.#begin(step)
-    this.#statements.verifyTurn(step)
+    this.#statements.verifyPairing(step)
     // A registered statement has no author in the ledger: the entry behind it names who registered it.
     const own = isOwnStep(step) ? step : null
     const isAgentSigned = own !== null && this.#verifyAuthor(own)
@@ -131,7 +131,7 @@ export class LedgerVerifier {
     this.#types.verifyTypes(step.types)
     this.#types.verifySigner(step.types, isAgentSigned)
     this.#follow(step, isAgentSigned)
-    this.#statements.hold(step)
+    this.#statements.takeStatement(step)
     for (const document of step.erased) this.#erasures.miss(step.seq, document)
     this.#erasures.verifyExplained(step.seq)
     extendFrontier(this.#providers.sha256, this.#frontier, step.leaf, this.#options.onNode)
@@ -155,10 +155,10 @@ export class LedgerVerifier {
     this.#erasures.finish()
     this.#agentKeys.verifyPinned()
     this.#checkpoints.finish(this.#size)
-    if (this.#compromisedSize > this.#checkpoints.keptSize) {
+    if (this.#compromisedSize > this.#checkpoints.outsideSize) {
       throw new ProofError(
         'key_compromised',
-        `a compromised key signed up to seq ${this.#compromisedSize - 1}; kept checkpoints cover ${this.#checkpoints.keptSize} entries`,
+        `a compromised key signed up to seq ${this.#compromisedSize - 1}; kept checkpoints cover ${this.#checkpoints.outsideSize} entries`,
       )
     }
     const late = this.lateTail
@@ -169,8 +169,8 @@ export class LedgerVerifier {
   /** Fault of the entries behind the last checkpoint; null if they are new. */
   get lateTail(): string | null {
     const late = this.#tail.lateBehindAll
-    const { keptSize, ownSize } = this.#checkpoints
-    return late && describeLate(late, Math.max(keptSize, ownSize))
+    const { outsideSize, ownSize } = this.#checkpoints
+    return late && describeLate(late, Math.max(outsideSize, ownSize))
   }
 
   /** The Merkle tree so far; callers must not change it. */
@@ -179,8 +179,8 @@ export class LedgerVerifier {
   }
 
   /** All peerings with their current state, revoked ones included. */
-  get peerings(): Iterable<PeeringStanding> {
-    return this.#peers.standings()
+  get peerings(): Iterable<PeeringState> {
+    return this.#peers.states()
   }
 
   get summary() {
@@ -194,14 +194,14 @@ export class LedgerVerifier {
       firstKid: this.#keys.first,
       currentKid: this.#keys.current,
       kids: this.#keys.all,
-      keptSize: this.#checkpoints.keptSize,
+      outsideSize: this.#checkpoints.outsideSize,
       ownSize: this.#checkpoints.ownSize,
       witnessedSize: this.#checkpoints.witnessedSize,
       ownReachesEnd: this.#tail.lateBehindOwn === null && !this.#tail.hasGapBehindOwn,
     }
   }
 
-  #verifyPlace(step: EntryStep): void {
+  #verifyPosition(step: EntryStep): void {
     if (step.seq !== this.#size)
       throw new ProofError('seq_not_dense', `seq ${step.seq} stands where ${this.#size} belongs`)
     if ((step.seq === 0) !== (step.kind === 'ledger-created')) {

@@ -44,15 +44,15 @@ export type Signal = {
   readonly validUntil: string | null
 }
 
-type Given = {
+type ProofInputs = {
   readonly kids: readonly string[]
   readonly noteKey: string | null
   readonly record: unknown
 }
 
-export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFindings {
-  const { statement, item, kept, checkpoint, seq, kid, signedBy, cosignatures } = verified
-  const isCovered = kept !== null && kept.size > seq
+export function findingsOfProof(verified: VerifiedProof, inputs: ProofInputs): ProofFindings {
+  const { statement, item, stored, checkpoint, seq, kid, signedBy, cosignatures } = verified
+  const isCovered = stored !== null && stored.size > seq
   return {
     ledger: statement.ledger,
     seq,
@@ -64,14 +64,14 @@ export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFin
     kid,
     signedBy,
     treeSize: checkpoint.size,
-    record: given.record === null ? 'not given' : 'same',
-    keys: given.kids.length > 0 ? 'given' : 'self-asserted',
-    noteKey: given.noteKey === null ? 'self-asserted' : 'given',
+    record: inputs.record === null ? 'not given' : 'same',
+    keys: inputs.kids.length > 0 ? 'given' : 'self-asserted',
+    noteKey: inputs.noteKey === null ? 'self-asserted' : 'given',
     checkpoint: isCovered ? 'given' : 'own',
-    covered: isCovered ? Math.min(kept.size, checkpoint.size) : checkpoint.size,
+    covered: isCovered ? Math.min(stored.size, checkpoint.size) : checkpoint.size,
     cosigned: cosignatures?.cosigned ?? null,
     unknownCosignatures: cosignatures?.unknown ?? null,
-    notices: kept === null || isCovered ? [] : [olderNotice(kept.size)],
+    notices: stored === null || isCovered ? [] : [olderNotice(stored.size)],
   }
 }
 

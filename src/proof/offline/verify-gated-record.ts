@@ -12,7 +12,7 @@ import type { VerifiedProof } from './verify-proof.ts'
 export type ProvedEntry = Pick<VerifiedProof, 'statement' | 'item' | 'seq'>
 
 /** Predicate about the gated record. parseStatement has checked its formats. */
-type Said = ParsedStatement['predicate']
+type Predicate = ParsedStatement['predicate']
 
 /**
  * Verifies the member `gated` of a record against the entry. If the entry created the record, the terms are compared,
@@ -30,17 +30,17 @@ export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256
     return
   }
   if (!isObject(gated)) throw contradiction('it is gated, and not shown as such')
-  verifyStanding(record, statement.predicate)
+  verifyState(record, statement.predicate)
   if (statement.kind === 'record-created') verifyTerms(gated, statement, record['version'] === 1)
   else verifyStep(gated, proof, sha256)
 }
 
-function verifyStanding({ version, state }: JsonObject, said: Said): void {
-  const made = said['version'] as number
+function verifyState({ version, state }: JsonObject, predicate: Predicate): void {
+  const made = predicate['version'] as number
   if (!Number.isSafeInteger(version) || (version as number) < made)
     throw contradiction(`it is of version ${version}, the entry made it version ${made}`)
-  const canMove = LIFECYCLE.some(({ from }) => from === said['to'])
-  if (version === made || !canMove) verifyMember('state', state, said['to'])
+  const canMove = LIFECYCLE.some(({ from }) => from === predicate['to'])
+  if (version === made || !canMove) verifyMember('state', state, predicate['to'])
 }
 
 function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boolean): void {
@@ -64,7 +64,7 @@ type ShownStep = {
   readonly member: string
   /** The step's document. It is the last subject, except that a reason may be absent. */
   readonly document: 'evidence' | 'values' | 'reason'
-  readonly says: (said: Said) => Readonly<Record<string, JsonValue | undefined>>
+  readonly claims: (predicate: Predicate) => Readonly<Record<string, JsonValue | undefined>>
 }
 
 /** Where a record shows a step of each kind, and which members. */
@@ -72,21 +72,21 @@ const SHOWN_STEPS: { readonly [Kind in EntryKind]?: ShownStep } = {
   'completion-submitted': {
     member: 'completion',
     document: 'evidence',
-    says: ({ completion }) => ({ id: completion }),
+    claims: ({ completion }) => ({ id: completion }),
   },
   'completion-verified': {
     member: 'verification',
     document: 'values',
-    says: ({ outcome, rules }) => ({ outcome, rules }),
+    claims: ({ outcome, rules }) => ({ outcome, rules }),
   },
   'verdict-rendered': {
     member: 'verdict',
     document: 'reason',
-    says: ({ verdict, signal }) => ({ verdict, signal }),
+    claims: ({ verdict, signal }) => ({ verdict, signal }),
   },
-  'verdict-overturned': { member: 'overturn', document: 'reason', says: ({ signal }) => ({ signal }) },
-  'revision-requested': { member: 'revision', document: 'reason', says: () => ({}) },
-  'record-cancelled': { member: 'cancellation', document: 'reason', says: () => ({}) },
+  'verdict-overturned': { member: 'overturn', document: 'reason', claims: ({ signal }) => ({ signal }) },
+  'revision-requested': { member: 'revision', document: 'reason', claims: () => ({}) },
+  'record-cancelled': { member: 'cancellation', document: 'reason', claims: () => ({}) },
 }
 
 function verifyStep(gated: JsonObject, { statement, seq }: ProvedEntry, sha256: Sha256): void {
@@ -97,8 +97,9 @@ function verifyStep(gated: JsonObject, { statement, seq }: ProvedEntry, sha256: 
   const shown = gated[step.member] ?? null
   if (!isObject(shown) || shown['seq'] !== seq)
     throw contradiction(`it does not show the ${step.member} of entry ${seq}, or another one`)
-  const said = { ...step.says(predicate), by: partyOf(statement), recordedAt }
-  for (const [name, value] of Object.entries(said)) verifyMember(`${step.member}.${name}`, shown[name], value)
+  const claims = { ...step.claims(predicate), by: partyOf(statement), recordedAt }
+  for (const [name, value] of Object.entries(claims))
+    verifyMember(`${step.member}.${name}`, shown[name], value)
   verifyDocument(shown, step.document, statement, sha256)
 }
 

@@ -28,7 +28,7 @@ export type ProofTrust = {
   /** The ledger's note verifier key; null: the key that the proof names. */
   readonly noteKey: string | null
   /** Checkpoint notes that the caller stored. */
-  readonly keptCheckpoints: readonly string[]
+  readonly storedCheckpoints: readonly string[]
   /** Joins a stored checkpoint of another size with the proof's. */
   readonly consistency: ConsistencyProof | null
   /** Keys known to be compromised, whatever the proof claims about them. */
@@ -46,7 +46,7 @@ export type VerifiedProof = {
   readonly seq: number
   readonly checkpoint: Checkpoint
   /** The stored checkpoint that agrees with the proof's; null: none was given. */
-  readonly kept: Checkpoint | null
+  readonly stored: Checkpoint | null
   /** Cosignatures of the proof's checkpoint; null: no witnesses were given. */
   readonly cosignatures: CosignatureCount | null
 }
@@ -77,19 +77,34 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
   const checkpoint = verifyNote(proof.checkpoint)
   verifyPlace(proof, checkpoint, providers)
   const item = proof.item && verifyItemProof(proof.item, statement, providers)
-  const kept = verifyKept(checkpoint, trust.keptCheckpoints.map(verifyNote), trust.consistency, providers)
+  const stored = verifyStored(
+    checkpoint,
+    trust.storedCheckpoints.map(verifyNote),
+    trust.consistency,
+    providers,
+  )
   const compromised = compromisedKeys(proof.keys, trust.compromised)
-  verifyCompromise(compromised, { kid, atMs: statement.recordedAtMs, seq: proof.index }, kept)
+  verifyCompromise(compromised, { kid, atMs: statement.recordedAtMs, seq: proof.index }, stored)
   if (registered) {
     const { statement, envelope } = registered
     const signed = { kid: toHex(envelope.kid), atMs: statement.recordedAtMs, seq: proof.index }
-    verifyCompromise(compromised, signed, kept)
+    verifyCompromise(compromised, signed, stored)
   }
   const cosignatures = trust.witnesses
     ? countCosignatures(parseNote(proof.checkpoint), trust.witnesses, providers)
     : null
   const signedBy = registered ? 'agent' : 'server'
-  return { envelope, statement, item, kid, signedBy, seq: proof.index, checkpoint, kept, cosignatures }
+  return {
+    envelope,
+    statement,
+    item,
+    kid,
+    signedBy,
+    seq: proof.index,
+    checkpoint,
+    stored,
+    cosignatures,
+  }
 }
 
 /**
@@ -182,21 +197,21 @@ export function verifyItemProof(
  * An operator can sign two ledgers of one name, but only one of them has the stored checkpoint. A stored checkpoint
  * of the same size must be equal. One of another size proves nothing until a consistency proof joins the two.
  */
-export function verifyKept(
+export function verifyStored(
   checkpoint: Checkpoint,
-  kept: readonly Checkpoint[],
+  stored: readonly Checkpoint[],
   consistency: ConsistencyProof | null,
   { sha256 }: ProofProviders,
 ): Checkpoint | null {
-  const same = kept.filter(({ size }) => size === checkpoint.size)
+  const same = stored.filter(({ size }) => size === checkpoint.size)
   for (const { root, chain } of same) {
     if (!equalBytes(root, checkpoint.root) || !equalBytes(chain, checkpoint.chain)) {
       throw new ProofError('checkpoint_mismatch', `the kept checkpoint of size ${checkpoint.size} is another`)
     }
   }
-  if (kept.length === 0 || same.length > 0) return same[0] ?? null
-  const joined = kept.find(({ size }) => isBetween(consistency, size, checkpoint.size))
-  if (!joined) throw consistencyMissing(checkpoint, kept)
+  if (stored.length === 0 || same.length > 0) return same[0] ?? null
+  const joined = stored.find(({ size }) => isBetween(consistency, size, checkpoint.size))
+  if (!joined) throw consistencyMissing(checkpoint, stored)
   const [smaller, larger] = joined.size < checkpoint.size ? [joined, checkpoint] : [checkpoint, joined]
   verifyConsistency(sha256, smaller.size, larger.size, consistency!.path, smaller.root, larger.root)
   return joined
@@ -206,8 +221,8 @@ function isBetween(consistency: ConsistencyProof | null, size1: number, size2: n
   return consistency?.from === Math.min(size1, size2) && consistency.to === Math.max(size1, size2)
 }
 
-function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[]): ProofError {
-  const newest = Math.max(...kept.map(({ size }) => size))
+function consistencyMissing(checkpoint: Checkpoint, stored: readonly Checkpoint[]): ProofError {
+  const newest = Math.max(...stored.map(({ size }) => size))
   const [from, to] = [Math.min(newest, checkpoint.size), Math.max(newest, checkpoint.size)]
   return new ProofError(
     'consistency_missing',
@@ -223,11 +238,11 @@ function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[])
 export function verifyCompromise(
   compromised: CompromisedKeys,
   { kid, atMs, seq }: { readonly kid: string; readonly atMs: number; readonly seq: number },
-  kept: Checkpoint | null,
+  stored: Checkpoint | null,
 ): void {
   const sinceMs = compromised.get(kid)
   if (sinceMs === undefined) return
-  if (kept === null || kept.size <= seq)
+  if (stored === null || stored.size <= seq)
     throw new ProofError('key_compromised', `${kid} is compromised, and no kept checkpoint covers ${seq}`)
   if (sinceMs !== null && atMs >= sinceMs)
     throw new ProofError('key_compromised', `${kid} signed it when it was compromised`)

@@ -64,11 +64,11 @@ function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
     throw new ProofError('record_contradicts_proof', 'the proof is of a batch, and of none of its records')
   if (!ENTRY_KINDS[kind].movesRecord)
     throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, and of no record`)
-  const about = { id: name, digest: sha256, ledger }
+  const base = { id: name, digest: sha256, ledger }
   const { type, references = null } = predicate
   // A later event names its own maker, not the record's.
-  if (type === undefined) return { members: about, payload: sha256, references: undefined }
-  const members = { ...about, ...membersOfFirst(statement), type, ...shownOf(predicate), batch: null }
+  if (type === undefined) return { members: base, payload: sha256, references: undefined }
+  const members = { ...base, ...membersOfFirst(statement), type, ...shownOf(predicate), batch: null }
   return { members, payload: sha256, references: references as string | null }
 }
 

@@ -2,7 +2,7 @@ import type { ProofProviders } from '../crypto.ts'
 import { type IssuerKey, verifyIssuer } from '../scitt/registration-policy.ts'
 import { parseRegisteredStatement, type SignedStatement } from '../scitt/signed-statement.ts'
 import { detachReceipt } from './receipt.ts'
-import { type VerifiedPlace, verifyReceiptOf } from './verify-receipt.ts'
+import { type VerifiedPosition, verifyReceiptOf } from './verify-receipt.ts'
 
 export type StatementTrust = {
   /** The ledger's note verifier key. It alone proves that a receipt is from that ledger. */
@@ -11,7 +11,7 @@ export type StatementTrust = {
   readonly issuerKey: Pick<IssuerKey, 'alg' | 'spki'> | null
 }
 
-export type VerifiedTransparentStatement = VerifiedPlace & { readonly statement: SignedStatement }
+export type VerifiedTransparentStatement = VerifiedPosition & { readonly statement: SignedStatement }
 
 /**
  * Verifies a Transparent Statement (RFC 9943 §7): another issuer's statement, with a ledger's receipt in its header.
@@ -24,8 +24,8 @@ export function verifyTransparentStatement(
   providers: ProofProviders,
 ): VerifiedTransparentStatement {
   const { envelope, receipt } = detachReceipt(file)
-  const place = verifyReceiptOf(envelope, receipt, noteKey, providers)
+  const position = verifyReceiptOf(envelope, receipt, noteKey, providers)
   const statement = parseRegisteredStatement(envelope)
   if (issuerKey !== null) verifyIssuer(statement, issuerKey, providers)
-  return { ...place, statement }
+  return { ...position, statement }
 }

@@ -26,7 +26,7 @@ export type ReceiptTrust = {
   readonly findKey: FindKey | null
 }
 
-export type VerifiedReceipt = VerifiedPlace & {
+export type VerifiedReceipt = VerifiedPosition & {
   readonly envelope: ParsedEnvelope
   readonly statement: ParsedStatement
   /** The record of a batch; null: the receipt shows the entry itself. */
@@ -34,7 +34,7 @@ export type VerifiedReceipt = VerifiedPlace & {
 }
 
 /** Position of an envelope in a ledger. */
-export type VerifiedPlace = {
+export type VerifiedPosition = {
   /** Hash of the envelope, 32 bytes. */
   readonly leaf: Uint8Array
   readonly seq: number
@@ -53,7 +53,7 @@ export function verifyReceipt(
   providers: ProofProviders,
 ): VerifiedReceipt {
   const { envelope: bytes, receipt } = detachReceipt(file)
-  const { header, item: shown, ...place } = readReceipt(bytes, receipt, trust.noteKey, providers)
+  const { header, item: shown, ...position } = readReceipt(bytes, receipt, trust.noteKey, providers)
   const { envelope, statement } = readStatement(bytes, trust.findKey, providers)
   if (!header.origin.endsWith(`/${statement.ledger}`) || header.issuer !== envelope.issuer)
     throw new ProofError(
@@ -61,7 +61,7 @@ export function verifyReceipt(
       `an entry of ${statement.ledger}, in a receipt of ${header.origin}`,
     )
   const item = shown && verifyItem(shown, statement, providers)
-  return { ...place, envelope, statement, item }
+  return { ...position, envelope, statement, item }
 }
 
 /**
@@ -73,25 +73,25 @@ export function verifyReceiptOf(
   receipt: Uint8Array,
   noteKey: string,
   providers: ProofProviders,
-): VerifiedPlace {
-  const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
+): VerifiedPosition {
+  const { header: _, item, ...position } = readReceipt(envelope, receipt, noteKey, providers)
   if (item !== null) throw new ProofError('receipt_syntax', 'it shows a record of a batch')
-  return place
+  return position
 }
 
 /**
  * Verifies the position of an envelope in the ledger of the note key. A batch's record is verified in its batch too.
  * The envelope's content is left to the verifier of the whole ledger. Throws ProofError.
  */
-export function verifyReceiptPlace(
+export function verifyReceiptPosition(
   file: Uint8Array,
   noteKey: string,
   providers: ProofProviders,
-): VerifiedPlace {
+): VerifiedPosition {
   const { envelope, receipt } = detachReceipt(file)
-  const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
+  const { header: _, item, ...position } = readReceipt(envelope, receipt, noteKey, providers)
   if (item !== null) verifyItem(item, parseStatement(parseEnvelope(envelope).payload), providers)
-  return place
+  return position
 }
 
 function readReceipt(
@@ -99,7 +99,7 @@ function readReceipt(
   attached: Uint8Array,
   noteKey: string,
   providers: ProofProviders,
-): VerifiedPlace & { readonly header: ReceiptHeader; readonly item: ReceiptItem | null } {
+): VerifiedPosition & { readonly header: ReceiptHeader; readonly item: ReceiptItem | null } {
   const { sha256 } = providers
   const receipt = parseInclusionReceipt(attached)
   const { header } = receipt
@@ -113,31 +113,31 @@ function readReceipt(
 }
 
 /**
- * Verifies that the tree of `kept` is the beginning of the tree that the receipt signs. `kept`: a verified
+ * Verifies that the tree of `stored` is the beginning of the tree that the receipt signs. `stored`: a verified
  * checkpoint. Returns size and root of the receipt's tree. Throws ProofError.
  */
 export function verifyConsistencyReceipt(
   bytes: Uint8Array,
-  kept: Checkpoint,
+  stored: Checkpoint,
   noteKey: string,
   providers: ProofProviders,
 ): { readonly size: number; readonly root: Uint8Array } {
   const receipt = parseConsistencyReceipt(bytes)
   const { header } = receipt
   const key = verifyLedgerKey(header, noteKey, providers)
-  if (kept.origin !== header.origin)
+  if (stored.origin !== header.origin)
     throw new ProofError(
       'checkpoint_foreign',
-      `a checkpoint of ${kept.origin}, a receipt of ${header.origin}`,
+      `a checkpoint of ${stored.origin}, a receipt of ${header.origin}`,
     )
   const { from, to, path } = receipt.consistency
-  if (from !== kept.size)
+  if (from !== stored.size)
     throw new ProofError(
       'consistency_missing',
-      `a receipt from ${from} entries on, a checkpoint of ${kept.size}`,
+      `a receipt from ${from} entries on, a checkpoint of ${stored.size}`,
     )
   verifySize(to, header)
-  const root = consistencyRoot(providers.sha256, from, to, path, kept.root)
+  const root = consistencyRoot(providers.sha256, from, to, path, stored.root)
   verifyRoot(receipt, root, key, providers)
   return { size: to, root }
 }

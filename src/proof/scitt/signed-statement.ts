@@ -68,13 +68,13 @@ export function parseSignedStatement(sent: Uint8Array): SignedStatement {
   const { protectedBytes, unprotected, payload, signature } = readParts(sent)
   const header = readHeader(protectedBytes)
   refuseUnsigned(unprotected, header)
-  const said = describe(header, payload)
+  const described = describe(header, payload)
   const alg = ALGORITHMS.get(header.get(ALG))
   if (alg === undefined) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   refuseEntry(header)
   // Heads are accepted in shortest form only, so that a holder of the statement computes the same leaf.
   const bytes = encodeEnvelope(protectedBytes, payload, signature)
-  return { ...said, alg, bytes, protectedBytes, payload, signature }
+  return { ...described, alg, bytes, protectedBytes, payload, signature }
 }
 
 /**

@@ -74,11 +74,11 @@ export function verifyItemIds(items: readonly BatchItem[]): void {
 
 /** Verifies that the low 12 bits of an item's id are its position. */
 function verifyItemId(record: string, index: number): void {
-  const place = indexOfRecordId(parseId('rec', record))
-  if (place === index) return
+  const ownIndex = indexOfRecordId(parseId('rec', record))
+  if (ownIndex === index) return
   throw new ProofError(
     'batch_item',
-    `item ${index} is ${record}, which is the id of item ${place} of a batch`,
+    `item ${index} is ${record}, which is the id of item ${ownIndex} of a batch`,
   )
 }
 

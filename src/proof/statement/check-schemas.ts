@@ -10,7 +10,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 const SCHEMAS = new WeakMap<Check, () => JsonSchema>()
 
 /** Attaches a schema to a check and returns the check. The schema is computed only when it is read. */
-export function described(schema: () => JsonSchema, check: Check): Check {
+export function withSchema(schema: () => JsonSchema, check: Check): Check {
   SCHEMAS.set(check, schema)
   return check
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { INTEGER_MAX, SHARES_MAX, URL_BYTES_MAX } from '../limits.ts'
 import { HTTP_URL, isHttpUrl, isOrigin } from '../names.ts'
-import { type Check, described, schemaOf } from './check-schemas.ts'
+import { type Check, schemaOf, withSchema } from './check-schemas.ts'
 import { idOf, integer, isEnvelopeKey, isHash, isString, listOf, nullOr, objectOf, oneOf } from './fields.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
 
@@ -10,20 +10,20 @@ import { parseRemoteAgent } from './remote-agents.ts'
 const ID = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
 /** An agent of another ledger, `led_…/agt_…`. */
-export const isRemoteAgent = described(
+export const isRemoteAgent = withSchema(
   () => ({ type: 'string', pattern: `^led_${ID}/agt_${ID}$` }),
   (value) => typeof value === 'string' && parseRemoteAgent(value) !== null,
 )
 
 export function eitherOf(one: Check, other: Check): Check {
-  return described(
+  return withSchema(
     () => ({ anyOf: [schemaOf(one), schemaOf(other)] }),
     (value) => one(value) || other(value),
   )
 }
 
 /** Checks only the form. The calling deployment decides which addresses are allowed. */
-const isUrl = described(
+const isUrl = withSchema(
   () => ({ type: 'string', pattern: HTTP_URL.source, maxLength: URL_BYTES_MAX }),
   (value) => typeof value === 'string' && isHttpUrl(value),
 )
@@ -37,7 +37,7 @@ const isIdentityObject = objectOf({
 })
 
 /** Identity of a peer. `origin`: that of its checkpoints. */
-export const isIdentity = described(
+export const isIdentity = withSchema(
   () => ({ ...schemaOf(isIdentityObject), description: 'origin: <host>/<ledger>, without white space or +' }),
   (value) => isIdentityObject(value) && isOriginOf(value as JsonObject),
 )
@@ -68,7 +68,7 @@ export const isTakenOffer = objectOf({
 const isShareList = listOf(objectOf({ peer: idOf('peer'), documents: oneOf('whole', 'digests') }), SHARES_MAX)
 
 /** Peers that a record is shared with: sorted, without duplicates. */
-export const isShare = described(
+export const isShare = withSchema(
   () => ({ ...schemaOf(isShareList), minItems: 1, description: 'sorted by peer, each once' }),
   (value) => isShareList(value) && (value as JsonValue[]).length > 0 && isSortedByPeer(value as JsonObject[]),
 )

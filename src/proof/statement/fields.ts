@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { parsePublicKey } from '../keys.ts'
 import { REFERENCES_MAX, SCOPES_MAX, TEXT_BYTES_MAX } from '../limits.ts'
 import { isPlainText } from '../names.ts'
-import { type Check, described, type Fields, schemaOf, schemaOfFields } from './check-schemas.ts'
+import { type Check, type Fields, schemaOf, schemaOfFields, withSchema } from './check-schemas.ts'
 import { TRACEPARENT } from './traceparent.ts'
 
 /*
@@ -64,7 +64,7 @@ export function isObject(value: JsonValue): value is JsonObject {
 
 export function objectOf(required: Fields['required'], optional: Fields['optional'] = {}): Check {
   const fields = { required, optional }
-  return described(
+  return withSchema(
     () => schemaOfFields(fields),
     (value) => {
       try {
@@ -77,43 +77,43 @@ export function objectOf(required: Fields['required'], optional: Fields['optiona
   )
 }
 
-described(() => ({ type: 'object' }), isObject)
-export const isString = described(
+withSchema(() => ({ type: 'object' }), isObject)
+export const isString = withSchema(
   () => ({ type: 'string' }),
   (value) => typeof value === 'string',
 )
 
 export function idOf(prefix: IdPrefix): Check {
   const schema = { type: 'string', pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$` }
-  return described(
+  return withSchema(
     () => schema,
     (value) => typeof value === 'string' && isId(prefix, value),
   )
 }
 
 export function oneOf(...values: readonly JsonValue[]): Check {
-  return described(
+  return withSchema(
     () => ({ enum: values }),
     (value) => values.includes(value),
   )
 }
 
 export function integer(min: number, max: number): Check {
-  return described(
+  return withSchema(
     () => ({ type: 'integer', minimum: min, maximum: max }),
     (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max,
   )
 }
 
 export function matching(pattern: RegExp): Check {
-  return described(
+  return withSchema(
     () => ({ type: 'string', pattern: pattern.source }),
     (value) => typeof value === 'string' && pattern.test(value),
   )
 }
 
 export function nullOr(check: Check): Check {
-  return described(
+  return withSchema(
     () => ({ anyOf: [schemaOf(check), { type: 'null' }] }),
     (value) => value === null || check(value),
   )
@@ -128,7 +128,7 @@ export function orNull(checks: Fields['optional']): Fields['optional'] {
 }
 
 export function listOf(check: Check, countMax: number): Check {
-  return described(
+  return withSchema(
     () => ({ type: 'array', maxItems: countMax, items: schemaOf(check) }),
     (value) => Array.isArray(value) && value.length <= countMax && value.every((member) => check(member)),
   )
@@ -137,7 +137,7 @@ export function listOf(check: Check, countMax: number): Check {
 /** Returns a check of a list with at least one element, without duplicates. */
 export function someOf(check: Check, countMax: number): Check {
   const isList = listOf(check, countMax)
-  return described(
+  return withSchema(
     () => ({ ...schemaOf(isList), minItems: 1, uniqueItems: true }),
     (value) =>
       isList(value) && (value as []).length > 0 && new Set(value as []).size === (value as []).length,
@@ -149,7 +149,7 @@ export function someOf(check: Check, countMax: number): Check {
  * the value undefined counts as absent.
  */
 export function mapOf(name: Check, member: Check): Check {
-  return described(
+  return withSchema(
     () => ({ type: 'object', propertyNames: schemaOf(name), additionalProperties: schemaOf(member) }),
     (value) =>
       isObject(value) && Object.entries(value).every(([n, m]) => m === undefined || (name(n) && member(m))),
@@ -157,7 +157,7 @@ export function mapOf(name: Check, member: Check): Check {
 }
 
 /** Names that people choose: text without control characters. */
-export const isText = described(
+export const isText = withSchema(
   () => ({
     type: 'string',
     pattern: '^\\P{Cc}+$',
@@ -192,7 +192,7 @@ export const isTraceId = matching(/^[0-9a-f]{32}$/)
 export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
 
 export const isAgent = idOf('agt')
-export const isActor = described(
+export const isActor = withSchema(
   () => ({ anyOf: [{ const: 'system' }, schemaOf(isAgent)] }),
   (value) => value === 'system' || isAgent(value),
 )
@@ -205,7 +205,7 @@ const LONG_MONTHS = [1, 3, 5, 7, 8, 10, 12]
  * An existing time in RFC 3339 form, UTC, with milliseconds. Takes 0.15 µs; by Date, which turns 30 February into 2
  * March, 0.8.
  */
-export const isTime = described(
+export const isTime = withSchema(
   () => ({ type: 'string', pattern: TIME.source, description: 'a time that exists' }),
   (value) => {
     if (typeof value !== 'string' || !TIME.test(value)) return false
@@ -221,7 +221,7 @@ export const isTime = described(
 const isListOfScopes = listOf(isScope, SCOPES_MAX)
 
 /** Sorted, without duplicates. */
-export const isScopeList = described(
+export const isScopeList = withSchema(
   () => ({ ...schemaOf(isListOfScopes), uniqueItems: true, description: 'sorted' }),
   (value) =>
     isListOfScopes(value) &&
@@ -231,7 +231,7 @@ export const isScopeList = described(
 const isKeyObject = objectOf({ kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: isString })
 
 /** An envelope key: kid (RFC 9679 thumbprint, not compared here), alg and DER SubjectPublicKeyInfo in base64. */
-export const isEnvelopeKey = described(
+export const isEnvelopeKey = withSchema(
   () => ({ ...schemaOf(isKeyObject), description: 'spki: DER SubjectPublicKeyInfo of such a key, base64' }),
   (value) =>
     isKeyObject(value) && isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!),
@@ -242,7 +242,7 @@ export const isIssuerKid = matching(/^(?:[0-9a-f]{2}){1,64}$/)
 
 const isIssuerKeyObject = objectOf({ kid: isIssuerKid, alg: oneOf('EdDSA', 'ES256'), spki: isString })
 
-export const isIssuerKey = described(
+export const isIssuerKey = withSchema(
   () => ({
     ...schemaOf(isIssuerKeyObject),
     description: 'spki: DER SubjectPublicKeyInfo of such a key, base64',
@@ -253,7 +253,7 @@ export const isIssuerKey = described(
 )
 
 /** A note key, which is always Ed25519. */
-export const isNoteKey = described(
+export const isNoteKey = withSchema(
   () => ({ type: 'string', description: 'DER SubjectPublicKeyInfo of an Ed25519 key, base64' }),
   (value) => isSpki('EdDSA', value),
 )

@@ -14,7 +14,7 @@ import { RETENTION_KINDS } from './kinds/retention.ts'
 import type { KindRule } from './kinds/rule.ts'
 import { STATEMENT_KINDS } from './kinds/statements.ts'
 import { TYPE_KINDS } from './kinds/types.ts'
-import { MACHINES, type StateOf, type Way } from './machines.ts'
+import { MACHINES, type StateOf, type StateTransition } from './machines.ts'
 import { extend } from './predicates.ts'
 
 /*
@@ -106,7 +106,7 @@ export function findKind(predicateType: string): EntryKind | null {
 export type RecordState = StateOf<'record'>
 export const RECORD_STATES: readonly RecordState[] = MACHINES.record.states
 
-type Transition = Way & {
+type Transition = StateTransition & {
   readonly from: RecordState | null
   readonly kind: EntryKind
   readonly to: RecordState

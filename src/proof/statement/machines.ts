@@ -7,14 +7,14 @@
  * One transition. `from` null: the first entry. `outcome` decides between transitions of one kind, such as the
  * statement's `verdict`.
  */
-export type Way = {
+export type StateTransition = {
   readonly from: string | null
   readonly kind: string
   readonly outcome?: string
   readonly to: string
 }
 
-export type Machine = { readonly states: readonly string[]; readonly ways: readonly Way[] }
+export type Machine = { readonly states: readonly string[]; readonly ways: readonly StateTransition[] }
 
 const RECORD = {
   states: [
@@ -78,13 +78,13 @@ export function stateAfter<Name extends MachineName>(
   kind: string,
   outcome?: string,
 ): StateOf<Name> | null {
-  const ways: readonly Way[] = MACHINES[name].ways
+  const ways: readonly StateTransition[] = MACHINES[name].ways
   const found = ways.find((way) => way.from === from && way.kind === kind && way.outcome === outcome)
   return (found?.to ?? null) as StateOf<Name> | null
 }
 
 /** Returns the states from which a step of this kind and outcome is allowed. */
 export function statesBefore(name: MachineName, kind: string, outcome?: string): readonly (string | null)[] {
-  const ways: readonly Way[] = MACHINES[name].ways
+  const ways: readonly StateTransition[] = MACHINES[name].ways
   return ways.filter((way) => way.kind === kind && way.outcome === outcome).map(({ from }) => from)
 }

@@ -5,7 +5,7 @@ import { formatIdBytes, ID_BYTES, parseIdBytes } from '../ids.ts'
 /**
  * Facts that an offered completion's id is bound to. `ledger`: the guest's; `digest`: the evidence's, lower-case hex.
  */
-export type OfferedCompletionPlace = {
+export type OfferedCompletionFacts = {
   readonly ledger: string
   readonly record: string
   /** The record's version after the step. */
@@ -26,10 +26,10 @@ const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
  */
 export function offeredCompletionId(
   sha256: Sha256,
-  place: OfferedCompletionPlace,
+  facts: OfferedCompletionFacts,
   nonce: Uint8Array,
 ): string {
-  const { ledger, record, version, digest } = place
+  const { ledger, record, version, digest } = facts
   const text = [DOMAIN, ledger, record, version, digest].join('\0')
   const hash = sha256(concat([utf8Encode(`${text}\0`), nonce]))
   const id = concat([nonce, hash.subarray(0, ID_BYTES - COMPLETION_NONCE_BYTES)])
@@ -39,7 +39,7 @@ export function offeredCompletionId(
 }
 
 /** Returns whether this completion may have the id. `id`: a `cmp_…`. */
-export function isOfferedCompletionId(sha256: Sha256, place: OfferedCompletionPlace, id: string): boolean {
+export function isOfferedCompletionId(sha256: Sha256, facts: OfferedCompletionFacts, id: string): boolean {
   const nonce = parseIdBytes('cmp', id).subarray(0, COMPLETION_NONCE_BYTES)
-  return offeredCompletionId(sha256, place, nonce) === id
+  return offeredCompletionId(sha256, facts, nonce) === id
 }

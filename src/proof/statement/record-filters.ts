@@ -1,4 +1,4 @@
-import { mapSearched, type OtherMember } from './record-members.ts'
+import { type ColumnlessMember, mapSearched } from './record-members.ts'
 
 /*
  * Filters of a record search, each defined once. The query of `GET /v1/records`, the MCP tool, the options of
@@ -10,7 +10,7 @@ export type RecordFilter = {
   /** Form of its values; a pattern: texts that match. */
   readonly form: 'type' | 'state' | 'agent' | 'anyAgent' | 'record' | 'reference' | 'trace' | 'time' | RegExp
   /** Description in the API, if the name alone is not clear. */
-  readonly says?: string
+  readonly description?: string
   /** Option of the command line: name, placeholder of its value, help. */
   readonly option: readonly [name: string, value: string, help: string]
   /** Description for models; absent for times, which have a common one. */
@@ -47,14 +47,14 @@ const TABLE = {
   },
   performer: {
     form: 'anyAgent',
-    says: 'of a gated record: who delivers',
+    description: 'of a gated record: who delivers',
     option: ['performer', 'AGENT', 'of a gated record: who delivers'],
     mcp: 'of gated records: the agent that delivers',
     label: 'Performer',
   },
   principal: {
     form: 'agent',
-    says: 'of a gated record: who judges',
+    description: 'of a gated record: who judges',
     option: ['principal', 'AGENT', 'of a gated record: who judges'],
     mcp: 'of gated records: the agent that judges',
     label: 'Principal',
@@ -67,14 +67,14 @@ const TABLE = {
   },
   reference: {
     form: 'reference',
-    says: 'exactly one of its references',
+    description: 'exactly one of its references',
     option: ['reference', 'TEXT', 'exactly one of its references'],
     mcp: 'exactly one of their references, such as order:4711',
     label: 'Reference',
   },
   traceId: {
     form: 'trace',
-    says: 'of its traceparent',
+    description: 'of its traceparent',
     option: ['trace-id', 'ID', 'of its traceparent'],
     mcp: 'trace id of their traceparent, 32 hex digits',
     label: 'Trace id',
@@ -84,31 +84,31 @@ const TABLE = {
 const TIMES = {
   occurredAfter: {
     form: 'time',
-    says: `occurredAt, inclusive; ${WITHOUT_TIME}`,
+    description: `occurredAt, inclusive; ${WITHOUT_TIME}`,
     option: ['occurred-after', 'TIME', 'from this time on, RFC 3339, UTC'],
   },
   occurredBefore: {
     form: 'time',
-    says: `occurredAt, exclusive; ${WITHOUT_TIME}`,
+    description: `occurredAt, exclusive; ${WITHOUT_TIME}`,
     option: ['occurred-before', 'TIME', 'before this time'],
   },
   recordedAfter: {
     form: 'time',
-    says: 'recordedAt, inclusive',
+    description: 'recordedAt, inclusive',
     option: ['recorded-after', 'TIME', 'from this time on'],
     label: 'Recorded at or after (UTC)',
   },
   recordedBefore: {
     form: 'time',
-    says: 'recordedAt, exclusive',
+    description: 'recordedAt, exclusive',
     option: ['recorded-before', 'TIME', 'before this time'],
     label: 'Recorded before (UTC)',
   },
 } as const satisfies Record<string, RecordFilter>
 
 /** Returns the filter of a member without a column. */
-export function filterOf(name: string, { pattern, says }: OtherMember): RecordFilter {
-  return { form: pattern, says, option: [name, 'TEXT', says], mcp: says, label: name }
+export function filterOf(name: string, { pattern, description }: ColumnlessMember): RecordFilter {
+  return { form: pattern, description, option: [name, 'TEXT', description], mcp: description, label: name }
 }
 
 export const RECORD_FILTERS = { ...TABLE, ...mapSearched(filterOf), ...TIMES }

@@ -36,10 +36,10 @@ export type RecordMember =
   | (Shared & { readonly stored: Column })
   /** Digest of a document beside the record. */
   | (Shared & { readonly stored: 'document' })
-  | (Shared & OtherMember)
+  | (Shared & ColumnlessMember)
 
 /** A text without a column, stored as signed. */
-export type OtherMember = {
+export type ColumnlessMember = {
   readonly pattern: RegExp
   /**
    * Whether records can be searched by its exact value. That needs an index `records_by_…` in
@@ -47,7 +47,7 @@ export type OtherMember = {
    */
   readonly filter: boolean
   /** Description in the API, in MCP and in the command line's help, where the member is an option. */
-  readonly says: string
+  readonly description: string
   readonly stored?: never
 }
 
@@ -123,16 +123,16 @@ export const OTHER_MEMBERS = othersOf(RECORD_MEMBERS)
 /** Returns the members of a table without a column, in the order of their names. */
 export function othersOf(table: Readonly<Record<string, RecordMember>>) {
   const names = Object.keys(table).filter((name) => table[name]!.stored === undefined)
-  return names.sort().map((name) => [name as OtherName, table[name] as OtherMember & Shared] as const)
+  return names.sort().map((name) => [name as OtherName, table[name] as ColumnlessMember & Shared] as const)
 }
 
 /** Returns an object with `of` applied to each member without a column. */
-export function mapOthers<T>(of: (member: OtherMember) => T): { readonly [Name in OtherName]: T } {
+export function mapOthers<T>(of: (member: ColumnlessMember) => T): { readonly [Name in OtherName]: T } {
   return Object.fromEntries(OTHER_MEMBERS.map(([name, member]) => [name, of(member)])) as never
 }
 
 /** Returns an object with `of` applied to each searchable member without a column. */
-export function mapSearched<T>(of: (name: SearchedName, member: OtherMember) => T): {
+export function mapSearched<T>(of: (name: SearchedName, member: ColumnlessMember) => T): {
   readonly [Name in SearchedName]: T
 } {
   const searched = OTHER_MEMBERS.filter(([, { filter }]) => filter)

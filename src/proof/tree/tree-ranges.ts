@@ -63,8 +63,8 @@ export function consistencyRanges(size1: number, size2: number): LeafRange[] {
   return ranges.reverse()
 }
 
-/** A perfect subtree of the tree. The roots of `beside` lead from it to the tree's root. */
-export type SubtreePath = { readonly subtree: LeafRange; readonly beside: readonly LeafRange[] }
+/** A perfect subtree of the tree. The roots of `siblings` lead from it to the tree's root. */
+export type SubtreePath = { readonly subtree: LeafRange; readonly siblings: readonly LeafRange[] }
 
 /**
  * Returns the perfect subtrees of a tile's first `count` hashes. A full tile is one subtree, a partial tile at most
@@ -77,10 +77,10 @@ export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, siz
   refuseUnordered(1, end, size)
   return subtreesOf({ start, end }).map((subtree) => {
     const range = { start: subtree.index * 2 ** subtree.level, end: (subtree.index + 1) * 2 ** subtree.level }
-    const beside = inclusionRanges(range.start, size).filter(
+    const siblings = inclusionRanges(range.start, size).filter(
       (other) => other.start >= range.end || other.end <= range.start,
     )
-    return { subtree: range, beside }
+    return { subtree: range, siblings }
   })
 }
 
@@ -98,12 +98,13 @@ export function verifyTile(
   const leaves = TILE_HASHES ** tile.level
   const hashes = splitHashes(tile.hashes)
   let at = 0
-  for (const { subtree, beside } of paths) {
+  for (const { subtree, siblings } of paths) {
     const count = (subtree.end - subtree.start) / leaves
     let hash = merkleRoot(sha256, hashes.slice(at, at + count))
     at += count
-    for (const [i, other] of rangeRoots(sha256, beside, slices).entries())
-      hash = beside[i]!.start < subtree.start ? nodeHash(sha256, other, hash) : nodeHash(sha256, hash, other)
+    for (const [i, other] of rangeRoots(sha256, siblings, slices).entries())
+      hash =
+        siblings[i]!.start < subtree.start ? nodeHash(sha256, other, hash) : nodeHash(sha256, hash, other)
     if (!equalBytes(hash, root))
       throw new ProofError('merkle_path', `leaves ${subtree.start} to ${subtree.end} lead to another root`)
   }

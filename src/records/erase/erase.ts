@@ -7,7 +7,7 @@ import {
   getErasure,
   listErasable,
 } from '../../db/records/erasures.ts'
-import { listHoldsOn } from '../../db/records/keeping.ts'
+import { listHoldsOn } from '../../db/records/retention-rules.ts'
 import { ApiError } from '../../errors.ts'
 import { type AdministerDeps, administer } from '../../ledgers/administration.ts'
 import type { Caller } from '../../ledgers/caller.ts'
@@ -64,7 +64,7 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
     refuseNeeded(erasable)
     // The database decides in the end. But a batch that it refuses is repeated in halves, with all other entries of
     // the ledger in it.
-    const held = await heldBy(deps, caller, recordId, erasable)
+    const held = await holdErrorOf(deps, caller, recordId, erasable)
     if (held) throw held
   }
   const done = await administer(deps, caller, {
@@ -72,7 +72,7 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
     idempotency,
   }).catch(async (error) => {
     const code = error instanceof ApiError && error.code
-    if (code === 'held') throw (await heldBy(deps, caller, recordId, erasable)) ?? heldBefore()
+    if (code === 'held') throw (await holdErrorOf(deps, caller, recordId, erasable)) ?? holdLiftedError()
     throw code === 'already_ended' ? await alreadyErased(deps, caller, request) : error
   })
   const at = done.replayed ? done.seq : done.entry.seq
@@ -84,7 +84,7 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
 }
 
 /** Returns the error that names the legal holds on the record; null: it has none. */
-async function heldBy(
+async function holdErrorOf(
   { readPool }: EraseDeps,
   { ledgerId }: Caller,
   recordId: Uuid,
@@ -100,19 +100,19 @@ async function heldBy(
 }
 
 /** Error for a hold that made the database refuse, and that was lifted since. */
-function heldBefore(): ApiError {
+function holdLiftedError(): ApiError {
   return new ApiError('held', 'it was held, and is not any more: send it again', {
     retryable: true,
     members: { holds: [] },
   })
 }
 
-type Asked = Pick<EraseRequest, 'recordId' | 'target'>
+type ErasureKey = Pick<EraseRequest, 'recordId' | 'target'>
 
 async function getErasable(
   { readPool }: EraseDeps,
   { ledgerId }: Caller,
-  { recordId, target }: Asked,
+  { recordId, target }: ErasureKey,
 ): Promise<ErasableRow> {
   const found = await findErasable(readPool, ledgerId, recordId, {
     document: target.document,
@@ -138,7 +138,7 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
 }
 
 /** Lists the documents that remain now: the worker may have added compared values to a completion meanwhile. */
-async function alreadyErased(deps: EraseDeps, caller: Caller, request: Asked): Promise<ApiError> {
+async function alreadyErased(deps: EraseDeps, caller: Caller, request: ErasureKey): Promise<ApiError> {
   const { erasedSeq: seq } = await getErasable(deps, caller, request)
   const remaining = await listRemaining(deps, caller, request.recordId, Number.MAX_SAFE_INTEGER)
   const erased = `the ${nameOf(request.target)} of ${formatId('rec', request.recordId)}`

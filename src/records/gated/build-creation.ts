@@ -7,7 +7,7 @@ import type { Signer } from '../../proof/crypto.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import type { SaltedDocument } from '../documents.ts'
-import type { Shown } from '../read/read.ts'
+import type { Rendered } from '../read/read.ts'
 import {
   makeRecord,
   type NewRecord,
@@ -41,14 +41,14 @@ export type Terms = {
   readonly tolerances: { readonly value: JsonValue; readonly canonical: string } | null
 }
 
-type Agreed = Omit<CreateRequest, 'payload'> & {
+type AgreedCreation = Omit<CreateRequest, 'payload'> & {
   readonly type: RecordType
   readonly terms: Terms
   readonly payload: SaltedDocument
 }
 
 /** Makes the signed entry that creates the record, and `render`, which shows the record once its position is known. */
-export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, agreed: Agreed) {
+export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, agreed: AgreedCreation) {
   const made = makeRecord(deps, agreed)
   const { recordId, record, digest, recordedAtMs } = made
   const { onBehalfOf, idempotency } = agreed
@@ -75,12 +75,12 @@ export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, a
       caller,
       made,
       { kind: 'record-created', leaf: entry.leaf, seq, chain },
-      standingOf(caller, agreed, seq),
+      gatedColumnsOf(caller, agreed, seq),
     )
   return { entry, render }
 }
 
-function predicateOf({ type, terms, share }: Agreed, made: NewRecord): object {
+function predicateOf({ type, terms, share }: AgreedCreation, made: NewRecord): object {
   const { performer, gate, deadlineMs, maxRevisions, tolerances } = terms
   return {
     type: type.name,
@@ -95,7 +95,7 @@ function predicateOf({ type, terms, share }: Agreed, made: NewRecord): object {
   }
 }
 
-function detailOf({ share, terms: { performer } }: Agreed): StepDetail | undefined {
+function detailOf({ share, terms: { performer } }: AgreedCreation): StepDetail | undefined {
   if (share === null) return undefined
   const isRemote = performer !== null && parseRemoteAgent(performer.agent) !== null
   return { share: shareDetail(share), ...(isRemote && { performer: performer.agent }) }
@@ -112,7 +112,11 @@ function gatedRow({ performer, gate, deadlineMs, maxRevisions, tolerances }: Ter
 }
 
 /** Returns the record's columns after the entry at `seq` has created it. */
-function standingOf(caller: Caller, { terms, onBehalfOf, share }: Agreed, seq: number): Shown<GatedColumns> {
+function gatedColumnsOf(
+  caller: Caller,
+  { terms, onBehalfOf, share }: AgreedCreation,
+  seq: number,
+): Rendered<GatedColumns> {
   const { performer, gate, deadlineMs, maxRevisions, tolerances } = terms
   return {
     gate,

@@ -9,7 +9,7 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { isVisible } from '../read/read.ts'
 import { readSteps, type Steps } from '../read/step-view.ts'
 import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
-import { integrityFault } from './verify-standing.ts'
+import { integrityFault } from './verify-state.ts'
 
 export type Current = {
   readonly row: RecordRowRead

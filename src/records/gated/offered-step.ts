@@ -159,13 +159,13 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
   // The peer chose the id. A second completion with the same id would make the ledger's export fail verification.
-  const place = {
+  const facts = {
     ledger: offer.ledger,
     record: formatId('rec', row.recordId),
     version: offer.version,
     digest,
   }
-  if (!isOfferedCompletionId(nativeProviders.sha256, place, completion.id))
+  if (!isOfferedCompletionId(nativeProviders.sha256, facts, completion.id))
     throw new ApiError('invalid_request', `${completion.id} is no id of this completion`)
   return {
     name: 'evidence',

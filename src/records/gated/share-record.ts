@@ -25,7 +25,7 @@ import {
   sharePredicate,
 } from './share.ts'
 import type { StepDeps } from './take-step.ts'
-import { integrityFault, requireOf, verifySigned } from './verify-standing.ts'
+import { integrityFault, requireOf, verifySigned } from './verify-state.ts'
 
 type ShareRecordRequest = {
   readonly recordId: Uuid
@@ -71,7 +71,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
     })
   refuseShared(row.share ?? [], request.share)
   const share = (await resolveShare(deps, caller, request.share, request.idempotency))!
-  refuseBegunBefore(row, share)
+  refuseNewPeeringAfterSteps(row, share)
   if (isDigestsOnly(share)) await refuseWeakSalts(deps, caller, recordId)
   await verifyCreation(deps, caller, current)
   const { replayed } = await administer(deps, caller, administrationOf(current, request, share))
@@ -84,15 +84,15 @@ function refuseUnshareable({ gate, recordId }: RecordRowRead, record: string): v
   throw new ApiError('not_shareable', `${record} ${what}: a peer can be shown its proof`)
 }
 
-function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void {
+function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): void {
   const peers = new Set(shared.map(({ peerId }) => formatId('peer', peerId)))
-  for (const [i, { peer }] of asked.entries()) {
+  for (const [i, { peer }] of request.entries()) {
     if (!peers.has(peer)) continue
     throw new ApiError('already_shared', `the record is shared with ${peer}`, {
       members: { path: `/share/${i}/peer` },
     })
   }
-  if (peers.size + asked.length <= SHARE_PEERS_MAX) return
+  if (peers.size + request.length <= SHARE_PEERS_MAX) return
   const detail = `/share: the record is shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are taken`
   throw new ApiError('invalid_request', detail, { members: { path: '/share' } })
 }
@@ -102,7 +102,7 @@ function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void
  * names the peering of its offer, and its ledger accepts no answer by another one. The record would stay as created
  * there for good.
  */
-function refuseBegunBefore(
+function refuseNewPeeringAfterSteps(
   { version, state, performerRemote }: RecordRowRead,
   share: readonly SharedWith[],
 ): void {

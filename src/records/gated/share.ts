@@ -30,20 +30,20 @@ export type SharedWith = {
 export async function resolveShare(
   deps: { readonly readPool: Db },
   caller: Caller,
-  asked: ShareRequest | undefined,
+  request: ShareRequest | undefined,
   idempotency: IdempotencyRow | null,
 ): Promise<readonly SharedWith[] | null> {
-  if (asked === undefined) return null
-  for (const [i, { peer }] of asked.entries()) {
-    if (asked.findIndex((other) => other.peer === peer) < i)
+  if (request === undefined) return null
+  for (const [i, { peer }] of request.entries()) {
+    if (request.findIndex((other) => other.peer === peer) < i)
       throw new ApiError('invalid_request', `/share: ${peer} is named twice`, { members: at(i) })
   }
-  const ids = asked.flatMap(({ peer }) => (isId('peer', peer) ? [parseId('peer', peer)] : []))
+  const ids = request.flatMap(({ peer }) => (isId('peer', peer) ? [parseId('peer', peer)] : []))
   const found = await listSharePeers(deps.readPool, caller.ledgerId, ids)
   const hasEnded = found.some(({ state }) => state === 'revoked')
   const isRepeated = hasEnded && (await findFirstOutcome(deps, caller, idempotency)) !== null
   const peers = new Map(found.map((peer) => [peer.peerId, peer]))
-  const share = asked.map(({ peer, documents }, i) => {
+  const share = request.map(({ peer, documents }, i) => {
     const known = isId('peer', peer) ? peers.get(parseId('peer', peer)) : undefined
     return { peer, documents, ...requireLiving(known, peer, i, isRepeated) }
   })

@@ -20,104 +20,105 @@ import { type StepDeps, type StepRequest, type StepResult, takeStep } from './ta
 
 type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
 
-export type About = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
+export type StepInput = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
   readonly occurredAt?: string | undefined
 }
 
 /** A reason is free text. `salt`: of its digest, if the agent signs. */
-type WithReason = About & { readonly reason: string; readonly salt?: string | undefined }
+type ReasonInput = StepInput & { readonly reason: string; readonly salt?: string | undefined }
 
-export function activate(deps: StepsDeps, caller: Caller, about: About): Promise<StepResult> {
-  return step(deps, caller, about, 'record-activated', () => ({ to: 'ACTIVE' }))
+export function activate(deps: StepsDeps, caller: Caller, input: StepInput): Promise<StepResult> {
+  return step(deps, caller, input, 'record-activated', () => ({ to: 'ACTIVE' }))
 }
 
 /** Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence, and `weak_salt`. */
 export async function complete(
   deps: StepsDeps,
   caller: Caller,
-  about: About & { readonly evidence: unknown; readonly salt?: string | undefined },
+  input: StepInput & { readonly evidence: unknown; readonly salt?: string | undefined },
 ): Promise<StepResult> {
-  const current = await getForStep(deps, caller, about)
-  if (isDigestsOnly(current.row.share)) refuseWeakSalt(about.salt)
-  requireSalt(about.signed, about.salt)
-  const salted = saltDocument(deps.entropy, about.evidence, about.salt)
+  const current = await getForStep(deps, caller, input)
+  if (isDigestsOnly(current.row.share)) refuseWeakSalt(input.salt)
+  requireSalt(input.signed, input.salt)
+  const salted = saltDocument(deps.entropy, input.evidence, input.salt)
   if (current.row.gate !== null) {
     const type = await getType(deps, caller, current.row.type)
-    requireAgentSigned(type, about.signed !== null)
-    await verifyEvidence(deps, caller, type, { value: about.evidence, canonical: salted.canonical })
+    requireAgentSigned(type, input.signed !== null)
+    await verifyEvidence(deps, caller, type, { value: input.evidence, canonical: salted.canonical })
   }
   const made = ownRecordId(deps.entropy.uuidv7(deps.now()))
   const draft = ({ row }: Current) => {
-    const subjectId = about.signed
+    const subjectId = input.signed
       ? completionIdOf(nativeProviders.sha256, row.recordId, row.version + 1)
       : made
     const completion = formatId('cmp', subjectId)
     const document: NamedDocument = { ...salted, name: 'evidence', subject: completion, subjectId }
     return { to: 'SUBMITTED', document, predicate: { completion } } as const
   }
-  return takeStep(deps, caller, requestOf(about, 'completion-submitted', draft), current)
+  return takeStep(deps, caller, requestOf(input, 'completion-submitted', draft), current)
 }
 
 export async function renderVerdict(
   deps: StepsDeps,
   caller: Caller,
-  about: About & {
+  input: StepInput & {
     readonly verdict: 'accept' | 'reject'
     readonly reason?: string | undefined
     readonly salt?: string | undefined
     readonly validUntil?: string | undefined
   },
 ): Promise<StepResult> {
-  const validUntil = parseValidUntil(about.validUntil)
-  const first = await refuseLate(deps, caller, about, validUntil)
+  const validUntil = parseValidUntil(input.validUntil)
+  const first = await refuseLate(deps, caller, input, validUntil)
   if (first) return first
-  return step(deps, caller, about, 'verdict-rendered', (_current, judged) => {
-    const { predicate: said } = judged!
+  return step(deps, caller, input, 'verdict-rendered', (_current, judged) => {
+    const { predicate: verified } = judged!
     const completion = completionOf(judged!)
-    const { verdict } = about
+    const { verdict } = input
     return {
       to: verdict === 'accept' ? 'ACCEPTED' : 'REJECTED',
       subjects: [completion],
-      document: reasonOf(deps, about),
+      document: reasonOf(deps, input),
       predicate: {
         completion: completion.name,
         verdict,
         by: 'principal',
-        signal: verdict === 'accept' ? acceptSignal(said, validUntil) : rejectSignal(said, validUntil),
+        signal:
+          verdict === 'accept' ? acceptSignal(verified, validUntil) : rejectSignal(verified, validUntil),
       },
     }
   })
 }
 
-export function requestRevision(deps: StepsDeps, caller: Caller, about: WithReason): Promise<StepResult> {
-  return step(deps, caller, about, 'revision-requested', (_current, judged) => ({
+export function requestRevision(deps: StepsDeps, caller: Caller, input: ReasonInput): Promise<StepResult> {
+  return step(deps, caller, input, 'revision-requested', (_current, judged) => ({
     to: 'ACTIVE',
-    document: reasonOf(deps, about),
+    document: reasonOf(deps, input),
     predicate: { completion: completionOf(judged!).name },
   }))
 }
 
-export function cancel(deps: StepsDeps, caller: Caller, about: WithReason): Promise<StepResult> {
-  return step(deps, caller, about, 'record-cancelled', () => ({
+export function cancel(deps: StepsDeps, caller: Caller, input: ReasonInput): Promise<StepResult> {
+  return step(deps, caller, input, 'record-cancelled', () => ({
     to: 'CANCELLED',
-    document: reasonOf(deps, about),
+    document: reasonOf(deps, input),
   }))
 }
 
 export async function overturn(
   deps: StepsDeps,
   caller: Caller,
-  about: WithReason & { readonly validUntil?: string | undefined },
+  input: ReasonInput & { readonly validUntil?: string | undefined },
 ): Promise<StepResult> {
-  const validUntil = parseValidUntil(about.validUntil)
-  const first = await refuseLate(deps, caller, about, validUntil)
+  const validUntil = parseValidUntil(input.validUntil)
+  const first = await refuseLate(deps, caller, input, validUntil)
   if (first) return first
-  return step(deps, caller, about, 'verdict-overturned', ({ row }, judged) => {
+  return step(deps, caller, input, 'verdict-overturned', ({ row }, judged) => {
     const completion = completionOf(judged!)
     return {
       to: 'ACCEPTED',
       subjects: [completion],
-      document: reasonOf(deps, about),
+      document: reasonOf(deps, input),
       predicate: {
         completion: completion.name,
         signal: overturnSignal(judged!.predicate, validUntil),
@@ -130,19 +131,19 @@ export async function overturn(
 async function step(
   deps: StepsDeps,
   caller: Caller,
-  about: About,
+  input: StepInput,
   kind: StepKind,
   draft: StepRequest['draft'],
 ): Promise<StepResult> {
-  const current = await getForStep(deps, caller, about)
-  requireAgentSigned(await getType(deps, caller, current.row.type), about.signed !== null)
-  return takeStep(deps, caller, requestOf(about, kind, draft), current)
+  const current = await getForStep(deps, caller, input)
+  requireAgentSigned(await getType(deps, caller, current.row.type), input.signed !== null)
+  return takeStep(deps, caller, requestOf(input, kind, draft), current)
 }
 
-function requestOf(about: About, kind: StepKind, draft: StepRequest['draft']): StepRequest {
-  const { occurredAt } = about
+function requestOf(input: StepInput, kind: StepKind, draft: StepRequest['draft']): StepRequest {
+  const { occurredAt } = input
   const at = occurredAt === undefined ? null : new Date(parseTime(occurredAt, '/occurredAt')).toISOString()
-  return { ...about, kind, draft, occurredAt: at }
+  return { ...input, kind, draft, occurredAt: at }
 }
 
 /** Returns the completion that is judged: the second subject of its verification, and of its verdict. */
@@ -157,7 +158,7 @@ function reasonOf(
     reason,
     salt,
     signed,
-  }: Pick<About, 'recordId' | 'signed'> & {
+  }: Pick<StepInput, 'recordId' | 'signed'> & {
     readonly reason?: string | undefined
     readonly salt?: string | undefined
   },
@@ -176,7 +177,7 @@ function parseValidUntil(validUntil: string | undefined): string | null {
 function refuseLate(
   deps: StepsDeps,
   caller: Caller,
-  { idempotency }: About,
+  { idempotency }: StepInput,
   validUntil: string | null,
 ): Promise<FirstOutcome | null> {
   const ms = validUntil === null ? null : Date.parse(validUntil)

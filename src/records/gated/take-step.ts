@@ -13,7 +13,7 @@ import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { deadlineError, overtakenError, refuseStep } from '../lifecycle.ts'
-import { idsOf, renderRow, type ShownRow } from '../read/read.ts'
+import { idsOf, type RenderedRow, renderRow } from '../read/read.ts'
 import { sharedUnsigned } from '../write/agent-envelope.ts'
 import { findFirstOutcome } from '../write/first-outcome.ts'
 import { traceparentOf } from '../write/new-record.ts'
@@ -21,7 +21,7 @@ import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
 import { type Current, getForStep } from './current.ts'
 import { type NamedDocument, rememberSigned, signEvent } from './sign-step.ts'
 import { verifyJudged } from './verify-judged.ts'
-import { integrityFault } from './verify-standing.ts'
+import { integrityFault } from './verify-state.ts'
 
 export type StepDeps = AppendDeps & {
   readonly readPool: pg.Pool
@@ -222,7 +222,7 @@ function signStep(
       performerId: kind === 'record-activated' ? partyOf(caller, onBehalfOf) : row.performerId,
       revisions: row.revisions! + (kind === 'revision-requested' ? 1 : 0),
       signedBy: signed ? 'agent' : 'server',
-    } as ShownRow
+    } as RenderedRow
     return renderRow(idsOf(caller.ledgerId, row), moved, { ...steps, [kind]: step })
   }
   return { entry, render, version }

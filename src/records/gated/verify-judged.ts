@@ -10,7 +10,7 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { agentIdOf } from '../read/agent-ids.ts'
 import type { Steps } from '../read/step-view.ts'
-import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
+import { requireOf, verifyClaimedState, verifySigned } from './verify-state.ts'
 
 type Judged = {
   readonly record: string
@@ -32,7 +32,7 @@ export async function verifyJudged(
 ): Promise<ParsedStatement> {
   const { state, version, digest } = row
   const [newest, created] = await Promise.all([
-    verifyStanding(envelopeKeys, { ledger, record, state, version }, stepRows),
+    verifyClaimedState(envelopeKeys, { ledger, record, state, version }, stepRows),
     lookups.findCreation(ledgerId, row),
   ])
   const evidence = steps['completion-submitted']?.document
@@ -46,7 +46,7 @@ export async function verifyJudged(
 
 async function verifyParties(
   keys: EnvelopeKeys,
-  record: Named & { readonly row: RecordRowRead },
+  record: RecordRef & { readonly row: RecordRowRead },
   line: SignedLine,
   steps: readonly StepRow[],
 ): Promise<void> {
@@ -58,10 +58,14 @@ async function verifyParties(
   if (signed.join() !== found.join()) throw contradiction(record.record, signed, found)
 }
 
-type Named = { readonly ledger: string; readonly record: string }
+type RecordRef = { readonly ledger: string; readonly record: string }
 
 /** If the terms name no performer, the activating agent is the performer. */
-async function activatorOf(keys: EnvelopeKeys, record: Named, steps: readonly StepRow[]): Promise<string> {
+async function activatorOf(
+  keys: EnvelopeKeys,
+  record: RecordRef,
+  steps: readonly StepRow[],
+): Promise<string> {
   const step = steps.find(({ kind }) => kind === 'record-activated')
   if (!step) throw new ProofError('columns_contradict_entries', `nobody has activated ${record.record}`)
   return partyOf(await verifyOf(keys, record, toSignedLine(step), 'record-activated'))
@@ -69,7 +73,7 @@ async function activatorOf(keys: EnvelopeKeys, record: Named, steps: readonly St
 
 async function verifyOf(
   keys: EnvelopeKeys,
-  record: Named,
+  record: RecordRef,
   line: SignedLine,
   kind: ParsedStatement['kind'],
 ): Promise<ParsedStatement> {

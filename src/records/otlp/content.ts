@@ -22,18 +22,18 @@ export function contentOf(
   const names = Object.keys(attributes)
   if (names.length === 0) return {}
   if (setting === 'keep') return { attributes }
-  const kept = newObject()
+  const included = newObject()
   const digests = newObject() as Record<string, ContentDigest>
   let keeps = 0
   for (const name of names) {
     const isKnown = METADATA.has(name) || (ofCodingAgent && CODING_AGENT_METADATA.has(name))
     if (isKnown && isInClear(name, attributes[name])) {
-      kept[name] = attributes[name]
+      included[name] = attributes[name]
       keeps++
     } else digests[name] = digestOfValue(attributes[name])
   }
   return {
-    attributes: keeps === 0 ? undefined : kept,
+    attributes: keeps === 0 ? undefined : included,
     digests: keeps === names.length ? undefined : digests,
   }
 }

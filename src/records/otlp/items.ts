@@ -47,13 +47,13 @@ export type OtlpItems = {
 }
 
 /** State for a whole request. */
-type Kept = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
+type RequestState = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
 
 /**
  * `subjectSalt`: key for the hashes of subject labels. `known`: spans and logs that the ledger has, which are left
  * out.
  */
-export type OtlpAbout = {
+export type OtlpContext = {
   readonly settings: OtlpSettings
   readonly subjectSalt: Uint8Array
   readonly known: Grouped
@@ -63,13 +63,13 @@ export type OtlpAbout = {
 export function itemsOf(
   signal: OtlpSignal,
   { request, ignored }: ReadRequest,
-  { settings, subjectSalt, known }: OtlpAbout,
+  { settings, subjectSalt, known }: OtlpContext,
 ): OtlpItems {
   const { ofResource, ofScope, name } = NAMES[signal]
   const toItem = signal === 'traces' ? spanItem : logItem
   const refusals = new Refusals(name)
   for (const member of ignored) refusals.warn('unknown member', member)
-  const kept = { refusals, budget: new Budget(), subjectSalt }
+  const state = { refusals, budget: new Budget(), subjectSalt }
   const seen = new Map(Array.from(known, ([group, identities]) => [group, new Set(identities)]))
   const items: OtlpItem[] = []
   const take = (item: OtlpItem): void => {
@@ -97,14 +97,14 @@ export function itemsOf(
       const origin = [resource, scope] as Written[]
       const bad = [resource, scope].find((one) => one instanceof Bad)
       for (const [each, at] of refusals.readable(scoped[name], `${atScope}/${name}`, bad)) {
-        const item = toItem(each, origin, settings, kept)
+        const item = toItem(each, origin, settings, state)
         if (item === null) continue
         refusals.warnDoubled(each, at)
         take(item)
       }
     }
   }
-  return { items, bytes: kept.budget.bytes, ...refusals.told }
+  return { items, bytes: state.budget.bytes, ...refusals.summary }
 }
 
 const NAMES = {
@@ -141,7 +141,7 @@ function spanItem(
   span: Read,
   origin: readonly Written[],
   settings: OtlpSettings,
-  { refusals, budget, subjectSalt }: Kept,
+  { refusals, budget, subjectSalt }: RequestState,
 ): OtlpItem | null {
   const { traceId, spanId, name = '', endTimeUnixNano, startTimeUnixNano } = span as Record<string, string>
   if (!isId(traceId, 32) || !isId(spanId, 16)) return refusals.add('without a valid traceId and spanId')
@@ -199,7 +199,7 @@ function logItem(
   log: Read,
   origin: readonly Written[],
   settings: OtlpSettings,
-  { refusals, budget, subjectSalt }: Kept,
+  { refusals, budget, subjectSalt }: RequestState,
 ): OtlpItem | null {
   const { traceId, spanId, eventName, timeUnixNano, observedTimeUnixNano } = log as Record<string, string>
   if (!hasIds(log)) return refusals.add('with an invalid traceId or spanId')
@@ -340,7 +340,7 @@ class Refusals {
     notes.push(note.length > OTLP_REFUSAL_CHARS_MAX ? `${note.slice(0, OTLP_REFUSAL_CHARS_MAX)}…` : note)
   }
 
-  get told(): { rejected: number; message: string } {
+  get summary(): { rejected: number; message: string } {
     const reasons = [...this.#reasons].map(([reason, n]) => `${n} ${this.#name} ${reason}`)
     const rejected = [...this.#reasons.values()].reduce((sum, n) => sum + n, 0)
     const message = [...reasons, ...this.#first, ...this.#warnings].join('; ')

@@ -30,7 +30,7 @@ class Generation {
   }
 }
 
-type Share = { young: Generation; old: Generation }
+type LedgerGenerations = { young: Generation; old: Generation }
 
 /** Cached items of one group: the newest ones. */
 export class KnownGroup {
@@ -73,7 +73,7 @@ export class KnownGroup {
  */
 export class KnownGroups {
   /** In the order of use, the most recent ledger last. */
-  readonly #shares = new Map<Uuid, Share>()
+  readonly #shares = new Map<Uuid, LedgerGenerations>()
   #items = 0
   #groups = 0
 
@@ -107,7 +107,7 @@ export class KnownGroups {
   }
 
   /** Moves a group of the old generation to the young one. */
-  #renew({ young, old }: Share, { agentId }: Sender, name: string): KnownGroup | undefined {
+  #renew({ young, old }: LedgerGenerations, { agentId }: Sender, name: string): KnownGroup | undefined {
     const groups = old.byAgent.get(agentId)
     const group = groups?.get(name)
     if (!group) return undefined
@@ -139,7 +139,7 @@ export class KnownGroups {
     return this.#items > OTLP_KNOWN_ITEMS_MAX || this.#groups > OTLP_KNOWN_GROUPS_MAX
   }
 
-  #age(share: Share): void {
+  #age(share: LedgerGenerations): void {
     const { groups, items } = share.old
     this.#count(share.old, -groups, -items)
     share.old.isDropped = true

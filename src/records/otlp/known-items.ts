@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { decodeChunk } from '../../db/chunks/chunk-content.ts'
-import { findChunksOfKeys, readPersonsOfChunks } from '../../db/chunks/find-chunks-of-keys.ts'
+import { findChunksOfKeys, readSubjectsOfChunks } from '../../db/chunks/find-chunks-of-keys.ts'
 import { readContent } from '../../db/chunks/read-chunks.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../../db/limits.ts'
 import { readChunks } from '../../db/records/read-chunk-keys.ts'
@@ -14,7 +14,7 @@ import { type KnownGroup, KnownGroups, type Sender } from './known-groups.ts'
 import {
   OTLP_CHUNKS_PER_QUERY,
   OTLP_GROUPS_AT_ONCE_MAX,
-  OTLP_LOOKS_MAX,
+  OTLP_READS_MAX,
   OTLP_WAIT_MS_MAX,
   OTLP_WAITING_MAX,
 } from './limits.ts'
@@ -31,7 +31,7 @@ export class KnownItems {
   readonly #pool: pg.Pool
   readonly #known = new KnownGroups()
   /** By ledger and agent, then by group: end of the request that has reserved the group. */
-  readonly #held = new Map<string, Map<string, Promise<void>>>()
+  readonly #reserved = new Map<string, Map<string, Promise<void>>>()
   readonly #waiting = new Counts()
 
   constructor(pool: pg.Pool) {
@@ -43,7 +43,7 @@ export class KnownItems {
    * would both find nothing. append_entries detects items that other servers add meanwhile, and items of groups
    * beyond the first OTLP_GROUPS_AT_ONCE_MAX, which are not reserved. Throws `overloaded`.
    */
-  async holding<Result>(
+  async whileReserved<Result>(
     { ledgerId, agentId }: Sender,
     names: Iterable<string>,
     work: () => Promise<Result>,
@@ -52,17 +52,21 @@ export class KnownItems {
     const sender = `${ledgerId} ${agentId}`
     const deadlineMs = performance.now() + OTLP_WAIT_MS_MAX
     // No await may come between the last check and the reservation.
-    for (let held = this.#heldOf(sender, groups); held; held = this.#heldOf(sender, groups))
-      await this.#waitFor(ledgerId, held, deadlineMs)
+    for (
+      let reserved = this.#reservedOf(sender, groups);
+      reserved;
+      reserved = this.#reservedOf(sender, groups)
+    )
+      await this.#waitFor(ledgerId, reserved, deadlineMs)
     const { promise, resolve } = Promise.withResolvers<void>()
-    const ofSender = this.#held.get(sender) ?? new Map<string, Promise<void>>()
-    this.#held.set(sender, ofSender)
+    const ofSender = this.#reserved.get(sender) ?? new Map<string, Promise<void>>()
+    this.#reserved.set(sender, ofSender)
     for (const name of groups) ofSender.set(name, promise)
     try {
       return await work()
     } finally {
       for (const name of groups) ofSender.delete(name)
-      if (ofSender.size === 0) this.#held.delete(sender)
+      if (ofSender.size === 0) this.#reserved.delete(sender)
       resolve()
     }
   }
@@ -120,14 +124,14 @@ export class KnownItems {
    * not read everything.
    */
   async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
-    for (let looks = 0; looks < OTLP_LOOKS_MAX; looks++) {
+    for (let reads = 0; reads < OTLP_READS_MAX; reads++) {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
-      const { size, places, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
+      const { size, chunks, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
       // Names that the ledger does not have are cached only if more reads are needed, to continue from there.
-      for (const name of isWhole ? places.map(({ index }) => names[index]!) : names)
+      for (const name of isWhole ? chunks.map(({ index }) => names[index]!) : names)
         if (!groups.has(name)) groups.set(name, this.#known.make(sender, name))
-      const unread = places.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))
+      const unread = chunks.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))
       await this.#read(sender, groups, unread)
       for (const group of groups.values()) {
         group.size = Math.max(group.size, upTo)
@@ -141,21 +145,21 @@ export class KnownItems {
   async #read(
     { ledgerId }: Sender,
     groups: ReadonlyMap<string, KnownGroup>,
-    places: readonly { readonly seq: number; readonly chunk: number }[],
+    found: readonly { readonly seq: number; readonly chunk: number }[],
   ): Promise<void> {
-    const distinct = [...new Map(places.map((place) => [`${place.seq} ${place.chunk}`, place])).values()]
+    const distinct = [...new Map(found.map((chunk) => [`${chunk.seq} ${chunk.chunk}`, chunk])).values()]
     const slice = new Slice()
     for (let read = 0; read < distinct.length; ) {
       const keys = distinct
         .slice(read, read + OTLP_CHUNKS_PER_QUERY)
         .map(({ seq, chunk }) => ({ ledgerId, seq, chunk }))
       const chunks = await readChunks(this.#pool, keys, LOOKUP_CHUNK_BYTES_MAX)
-      const persons = await readPersonsOfChunks(this.#pool, keys.slice(0, chunks.length))
+      const subjects = await readSubjectsOfChunks(this.#pool, keys.slice(0, chunks.length))
       for (const [i, row] of chunks.entries()) {
         if (row === null) continue
         const content = await readContent(this.#pool, row)
-        for (const [place, record] of decodeChunk(content, row.count).entries()) {
-          const known = identityOf(record, persons[i]!.get(place) ?? null)
+        for (const [index, record] of decodeChunk(content, row.count).entries()) {
+          const known = identityOf(record, subjects[i]!.get(index) ?? null)
           if (known === null) continue
           for (const name of known.groups) {
             const group = groups.get(name)
@@ -168,21 +172,21 @@ export class KnownItems {
     }
   }
 
-  async #waitFor(ledgerId: Uuid, held: Promise<void>, deadlineMs: number): Promise<void> {
+  async #waitFor(ledgerId: Uuid, reserved: Promise<void>, deadlineMs: number): Promise<void> {
     const leftMs = deadlineMs - performance.now()
     if (this.#waiting.of(ledgerId) >= OTLP_WAITING_MAX || leftMs <= 0) throw tooMany()
     this.#waiting.add(ledgerId, 1)
     const end = new AbortController()
-    await Promise.race([held, sleep(leftMs, null, { signal: end.signal }).catch(() => {})])
+    await Promise.race([reserved, sleep(leftMs, null, { signal: end.signal }).catch(() => {})])
     end.abort()
     this.#waiting.add(ledgerId, -1)
   }
 
-  #heldOf(sender: string, groups: Iterable<string>): Promise<void> | undefined {
-    const held = this.#held.get(sender)
-    if (!held) return undefined
+  #reservedOf(sender: string, groups: Iterable<string>): Promise<void> | undefined {
+    const reserved = this.#reserved.get(sender)
+    if (!reserved) return undefined
     for (const name of groups) {
-      const other = held.get(name)
+      const other = reserved.get(name)
       if (other) return other
     }
     return undefined

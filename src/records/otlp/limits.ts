@@ -33,7 +33,7 @@ export const OTLP_GROUPS_AT_ONCE_MAX = 256
  * Reads of CHUNKS_OF_KEYS_MAX positions in one request. A request that needs more is answered 503, and the next
  * request continues there.
  */
-export const OTLP_LOOKS_MAX = 4
+export const OTLP_READS_MAX = 4
 /** Requests for the same traces run one after another. Limits how many of one ledger wait, and for how long. */
 export const OTLP_WAITING_MAX = 64
 export const OTLP_WAIT_MS_MAX = 5_000

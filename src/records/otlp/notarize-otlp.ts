@@ -31,7 +31,7 @@ export async function notarizeOtlp(
   readWithout: ReadWithout,
 ): Promise<Rejected> {
   if (read.batches.length === 0) return read
-  return deps.knownItems.holding(caller, groupsOf(read), () => write(deps, caller, read, readWithout))
+  return deps.knownItems.whileReserved(caller, groupsOf(read), () => write(deps, caller, read, readWithout))
 }
 
 function* groupsOf({ batches }: OtlpRead): Generator<string> {

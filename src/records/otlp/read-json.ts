@@ -133,7 +133,7 @@ class Reader extends Isolating {
   }
 
   #anyValue(value: JsonValue, path: Path, depth: number): unknown {
-    if (depth > OTLP_VALUE_DEPTH_MAX) throw tooDeep(place(path))
+    if (depth > OTLP_VALUE_DEPTH_MAX) throw tooDeep(pointerOf(path))
     const found = this.#object(value, path, 'an object such as {"stringValue":"…"}')
     let made: unknown = null
     let count = 0
@@ -175,7 +175,7 @@ class Reader extends Isolating {
   #object(value: JsonValue, path: Path, what: string): JsonObject {
     if (!isObject(value)) throw wrong(path, what, value)
     const doubled = this.#doubledNames.size > 0 && this.#doubledNames.get(value)
-    if (typeof doubled === 'string') throw new OtlpError(`${place(path)} has ${shown(doubled)} twice`)
+    if (typeof doubled === 'string') throw new OtlpError(`${pointerOf(path)} has ${shown(doubled)} twice`)
     return value
   }
 }
@@ -283,7 +283,7 @@ function isObject(value: JsonValue | Digits): value is JsonObject {
 
 function wrong(path: Path, what: string, value?: JsonValue | typeof TOO_DEEP): OtlpError {
   return new OtlpError(
-    value === TOO_DEEP ? `${place(path)} is nested too deep` : `${place(path)} must be ${what}`,
+    value === TOO_DEEP ? `${pointerOf(path)} is nested too deep` : `${pointerOf(path)} must be ${what}`,
   )
 }
 
@@ -295,7 +295,7 @@ function under(above: Path, name: string | number): Path {
 }
 
 /** Returns a path for an error, shortened, because a value may be deeply nested. */
-function place(path: Path): string {
+function pointerOf(path: Path): string {
   let text = ''
   for (let at = path; at !== null; at = at.above) text = `/${at.name}${text}`
   return text.length > PATH_CHARS_MAX ? `${text.slice(0, PATH_CHARS_MAX)}…` : text || 'it'

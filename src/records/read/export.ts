@@ -19,10 +19,10 @@ import { formatDocumentSubject } from '../../proof/statement/document-subjects.t
 import { formatVerifierKey } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
-import { STREAM_PIECE_CHARS } from '../limits.ts'
+import { STREAM_STRING_CHARS } from '../limits.ts'
 
 /** About 20 KB of text. */
-const ITEMS_PER_PIECE = 100
+const ITEMS_PER_TEXT = 100
 
 /** `end` is exclusive. `endMax`: the lines never go beyond it, even if a document was erased meanwhile. */
 type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }
@@ -48,7 +48,7 @@ export async function* entryLines(
     const explain = (erasedSeq: number | null) => {
       if (erasedSeq !== null) explained = Math.max(explained, Number(erasedSeq) + 1)
     }
-    for await (const read of readEntries(db, ledgerId, at, to)) yield* linePieces(read, shown, explain)
+    for await (const read of readEntries(db, ledgerId, at, to)) yield* lineTexts(read, shown, explain)
     at = to
     to = Math.min(explained, endMax)
   }
@@ -111,18 +111,18 @@ export function entryLine({ entry, records, documents, received }: ReadEntry, sh
  * Yields a line with its newline. The line of a batch is yielded a chunk at a time, because a full batch would be
  * megabytes.
  */
-async function* linePieces(
+async function* lineTexts(
   { items, ...read }: EntryRead,
   shown: DocumentsShown,
   explain: (erasedSeq: number | null) => void,
 ): AsyncGenerator<string> {
-  if (items !== null) return yield* batchPieces(read.entry, items, shown, explain)
+  if (items !== null) return yield* batchTexts(read.entry, items, shown, explain)
   for (const { payloadErasedSeq } of read.records) explain(payloadErasedSeq)
   for (const { erasedSeq } of read.documents) explain(erasedSeq)
   yield `${entryLine(read, shown)}\n`
 }
 
-async function* batchPieces(
+async function* batchTexts(
   entry: EntryRowRead,
   parts: AsyncIterable<BatchRecord[]>,
   shown: DocumentsShown,
@@ -136,14 +136,14 @@ async function* batchPieces(
       explain(record.erasedSeq)
       piece += `${items.length === 0 ? '' : ','}${renderItemDocument(item, record, shown)}`
       items.push(itemBytes(item))
-      if (piece.length < STREAM_PIECE_CHARS) continue
+      if (piece.length < STREAM_STRING_CHARS) continue
       yield piece
       piece = ''
     }
   }
   yield `${piece}],"items":[`
-  for (let i = 0; i < items.length; i += ITEMS_PER_PIECE)
-    yield `${i === 0 ? '' : ','}${items.slice(i, i + ITEMS_PER_PIECE).join(',')}`
+  for (let i = 0; i < items.length; i += ITEMS_PER_TEXT)
+    yield `${i === 0 ? '' : ','}${items.slice(i, i + ITEMS_PER_TEXT).join(',')}`
   yield `]${renderSigner(entry)}}\n`
 }
 

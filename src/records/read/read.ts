@@ -10,7 +10,7 @@ import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import { parseStatement } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
-import { nextEvents, standingOf, waitsForWorker } from '../lifecycle.ts'
+import { lifecycleStateOf, nextEvents, waitsForWorker } from '../lifecycle.ts'
 import { agentIdOf } from './agent-ids.ts'
 import { type EntryView, type ErasureView, renderBatch, renderBatchRecord, renderRecord } from './render.ts'
 import { readSteps, renderGated, type Steps } from './step-view.ts'
@@ -143,7 +143,7 @@ function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share
 }
 
 type Texts = 'digest' | 'salt' | 'payload' | 'metadata' | 'referenceList' | 'tolerances' | 'leaf' | 'chain'
-export type Shown<Row> = Row extends unknown
+export type Rendered<Row> = Row extends unknown
   ? { [Name in keyof Row]: Name extends Texts ? Row[Name] | string : Row[Name] }
   : never
 
@@ -151,12 +151,12 @@ export type Shown<Row> = Row extends unknown
  * A row of a record: read from the database, or made by a write from what it signed. The latter has texts instead of
  * bytes: JSON, or as answers show them.
  */
-export type ShownRow = Shown<RecordRowRead>
+export type RenderedRow = Rendered<RecordRowRead>
 
 /** Ids of a record as text, which writers have already. */
-type ShownIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }
+type RenderedIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }
 
-export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: ShownRow): ShownIds {
+export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: RenderedRow): RenderedIds {
   return {
     id: formatId('rec', recordId),
     ledger: formatId('led', ledgerId),
@@ -168,8 +168,8 @@ export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: ShownRow): S
 /**
  * Renders a record of this ledger as JSON. No other code does. `steps`: the newest of each kind, for a gated record.
  */
-export function renderRow(ids: ShownIds, row: ShownRow, steps: Steps): string {
-  const standing = standingOf(row)
+export function renderRow(ids: RenderedIds, row: RenderedRow, steps: Steps): string {
+  const standing = lifecycleStateOf(row)
   return renderRecord({
     ...ids,
     type: row.type,
@@ -201,7 +201,7 @@ function hexOf(bytes: Buffer | string): string {
   return typeof bytes === 'string' ? bytes : toHex(bytes)
 }
 
-function termsOf(row: Shown<GatedRecordRow>) {
+function termsOf(row: Rendered<GatedRecordRow>) {
   return {
     principal: formatId('agt', row.principalId),
     performer: row.performerRemote ?? (row.performerId && formatId('agt', row.performerId)),
@@ -215,7 +215,7 @@ function termsOf(row: Shown<GatedRecordRow>) {
   }
 }
 
-function erasureOf(row: ShownRow): ErasureView | null {
+function erasureOf(row: RenderedRow): ErasureView | null {
   if (row.erasureSeq === null) return null
   return {
     code: codeOf(row.erasureEnvelope!),
@@ -236,7 +236,7 @@ function codeOf(envelope: Uint8Array): string | null {
   }
 }
 
-function entryOf(row: ShownRow): EntryView {
+function entryOf(row: RenderedRow): EntryView {
   return {
     seq: row.seq,
     kind: row.kind,

@@ -1,4 +1,4 @@
-import type { Place, RecordSearch } from '../../db/records/search.ts'
+import type { RecordPosition, RecordSearch } from '../../db/records/search.ts'
 import { searchRecords } from '../../db/records/search-records.ts'
 import type { RecordFilters, TimeRange } from '../../db/records/search-streams.ts'
 import type { Searches } from '../../db/records/searches.ts'
@@ -14,7 +14,7 @@ import { type RenderDeps, renderRows } from './read.ts'
 type RecordQuery = { readonly [Name in FilterName]?: string | undefined }
 
 /** `next`: null on the last page. `records`: JSON texts. */
-type RecordListPage = { readonly records: readonly string[]; readonly next: Place | null }
+type RecordListPage = { readonly records: readonly string[]; readonly next: RecordPosition | null }
 
 export async function listRecords(
   deps: RenderDeps & { readonly searches: Searches },

@@ -1,5 +1,5 @@
 import { listErasable } from '../../db/records/erasures.ts'
-import { listCasesOn, listHoldsOn } from '../../db/records/keeping.ts'
+import { listCasesOn, listHoldsOn } from '../../db/records/retention-rules.ts'
 import { listSubjectRecords } from '../../db/records/subjects.ts'
 import { ApiError } from '../../errors.ts'
 import { administerLedger } from '../../ledgers/administer-ledger.ts'
@@ -18,11 +18,11 @@ import {
 import { hashSubject } from './label.ts'
 
 /** Position in a list of a person's records: seq, and index in the batch. */
-export type SubjectPlace = { readonly seq: number; readonly index: number }
+export type SubjectPosition = { readonly seq: number; readonly index: number }
 
-type Found = { readonly record: string; readonly documents: readonly ErasableView[] }
+type SubjectRecord = { readonly record: string; readonly documents: readonly ErasableView[] }
 
-const BEFORE_ALL: SubjectPlace = { seq: -1, index: 0 }
+const BEFORE_ALL: SubjectPosition = { seq: -1, index: 0 }
 
 /**
  * Returns a page of a person's records that have documents, each with the paths that erase them. `next`: null on the
@@ -32,8 +32,8 @@ export async function findSubject(
   deps: EraseDeps,
   caller: Caller,
   label: string,
-  after: SubjectPlace = BEFORE_ALL,
-): Promise<{ readonly data: readonly Found[]; readonly next: SubjectPlace | null }> {
+  after: SubjectPosition = BEFORE_ALL,
+): Promise<{ readonly data: readonly SubjectRecord[]; readonly next: SubjectPosition | null }> {
   const page = await readPage(deps, caller, label, after)
   const data = page.records
     .filter(({ documents }) => documents.length > 0)
@@ -50,7 +50,7 @@ type Erased = {
   /** Seqs of the entries that each erased a document. */
   readonly erased: readonly number[]
   readonly held: readonly (ErasableView & { readonly record: string; readonly case: string })[]
-  readonly next: SubjectPlace | null
+  readonly next: SubjectPosition | null
 }
 
 /**
@@ -73,12 +73,12 @@ export async function eraseSubject(
     readonly label: string
     readonly code: string
     readonly reason: string | null
-    readonly after?: SubjectPlace
+    readonly after?: SubjectPosition
   },
 ): Promise<Erased> {
   const erased: number[] = []
   const held: Erased['held'][number][] = []
-  let next: SubjectPlace | null = after
+  let next: SubjectPosition | null = after
   let [count, isFull] = [0, false]
   try {
     for (let pages = 0; next !== null && !isFull && pages < SUBJECT_PAGES_MAX; pages++) {
@@ -90,7 +90,7 @@ export async function eraseSubject(
         if (isFull) break
         records.push(record)
       }
-      const start: SubjectPlace = next
+      const start: SubjectPosition = next
       const done = await erasePage(deps, caller, records, { code, reason })
       erased.push(...done.erased)
       const whole = done.failed ? records.slice(0, records.indexOf(done.failed.record)) : records
@@ -113,11 +113,11 @@ export async function eraseSubject(
   return { seq, erased, held, next }
 }
 
-type Said = { readonly code: string; readonly reason: string | null }
+type ErasureReason = { readonly code: string; readonly reason: string | null }
 
 type ErasedPage = {
   readonly erased: readonly number[]
-  readonly held: readonly (Wanted & { readonly case: string })[]
+  readonly held: readonly (ErasureCandidate & { readonly case: string })[]
   /** First record with an undecided document, and the error; null: there is none. */
   readonly failed: { readonly record: PageRecord; readonly error: unknown } | null
 }
@@ -126,7 +126,7 @@ async function erasePage(
   deps: EraseDeps,
   caller: Caller,
   records: readonly PageRecord[],
-  said: Said,
+  erasure: ErasureReason,
 ): Promise<ErasedPage> {
   const wanted = records.flatMap((record) => record.documents.map((document) => ({ record, document })))
   const cases = await listCasesOn(
@@ -140,8 +140,8 @@ async function erasePage(
     })),
   )
   const erased: number[] = []
-  const held: (Wanted & { readonly case: string })[] = []
-  const undecided = new Set<Wanted>()
+  const held: (ErasureCandidate & { readonly case: string })[] = []
+  const undecided = new Set<ErasureCandidate>()
   for (const [i, one] of wanted.entries()) {
     const of = cases[i]!
     if (of === null) undecided.add(one)
@@ -151,7 +151,7 @@ async function erasePage(
   const free = [...undecided].sort((a, b) => Number(isPayload(a)) - Number(isPayload(b)))
   for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
     const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
-    const outcomes = await Promise.allSettled(some.map((one) => eraseOne(deps, caller, one, said)))
+    const outcomes = await Promise.allSettled(some.map((one) => eraseOne(deps, caller, one, erasure)))
     for (const [i, outcome] of outcomes.entries()) {
       const one = some[i]!
       if (outcome.status === 'rejected') continue
@@ -171,13 +171,13 @@ async function erasePage(
 type Page = Awaited<ReturnType<typeof readPage>>
 type PageRecord = Page['records'][number]
 type PageDocument = PageRecord['documents'][number]
-type Wanted = { readonly record: PageRecord; readonly document: PageDocument }
+type ErasureCandidate = { readonly record: PageRecord; readonly document: PageDocument }
 
-function isPayload({ document }: Wanted): boolean {
+function isPayload({ document }: ErasureCandidate): boolean {
   return document.document === 'payload'
 }
 
-function nameOf({ record: { recordId }, document }: Wanted) {
+function nameOf({ record: { recordId }, document }: ErasureCandidate) {
   return { ...viewOf(recordId, document), record: formatId('rec', recordId) }
 }
 
@@ -188,8 +188,8 @@ function nameOf({ record: { recordId }, document }: Wanted) {
 async function eraseOne(
   deps: EraseDeps,
   caller: Caller,
-  { record: { recordId }, document: found }: Wanted,
-  { code, reason }: Said,
+  { record: { recordId }, document: found }: ErasureCandidate,
+  { code, reason }: ErasureReason,
 ): Promise<number | string | null> {
   if (found.needed !== null) return `needed ${found.needed}`
   try {
@@ -204,7 +204,7 @@ async function eraseOne(
   }
 }
 
-async function readPage({ readPool }: EraseDeps, caller: Caller, label: string, after: SubjectPlace) {
+async function readPage({ readPool }: EraseDeps, caller: Caller, label: string, after: SubjectPosition) {
   const { ledgerId, subjectSalt } = caller
   const limit = SUBJECT_RECORDS_PER_PAGE
   const found = await listSubjectRecords(readPool, ledgerId, hashSubject(subjectSalt, label), {

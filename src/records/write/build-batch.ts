@@ -5,7 +5,7 @@ import { chunkKey, keysOfChunk } from '../../db/chunks/chunk-keys.ts'
 import { itemOf } from '../../db/chunks/item.ts'
 import { ApiError } from '../../errors.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
-import { alone, aloneTogether, fromBase64 } from '../../proof/bytes.ts'
+import { fromBase64, ownCopies, ownCopy } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { type IdPrefix, isId, parseId, type Uuid } from '../../proof/ids.ts'
@@ -65,7 +65,7 @@ export type BatchRequestItem = OtherRequest & {
   readonly subject?: string | undefined
 }
 
-export type BatchAbout = {
+export type BatchContext = {
   readonly actor: Uuid
   /** Key for the hashes of subject labels. */
   readonly subjectSalt: Uint8Array
@@ -78,7 +78,7 @@ export type BatchAbout = {
 }
 
 /** A name, and the index of the first item that has it. */
-export type Named = { readonly name: string; readonly index: number }
+export type FirstUse = { readonly name: string; readonly index: number }
 
 /** Everything that a batch's entry signs and stores, and the names that need a look-up in the ledger. */
 export type BuiltBatch = {
@@ -93,8 +93,8 @@ export type BuiltBatch = {
   /** H(method, path, JCS(body)) without envelope and salts; null if there is no Idempotency-Key. */
   readonly requestHash: Uint8Array | null
   /** Distinct, in the order of the items. */
-  readonly types: readonly Named[]
-  readonly agents: readonly Named[]
+  readonly types: readonly FirstUse[]
+  readonly agents: readonly FirstUse[]
   /** One for each item; null if no item has a parent. */
   readonly parents: readonly (string | number | null)[] | null
   /** Payloads of registered types, as canonical JSON, which must still be validated. */
@@ -105,7 +105,7 @@ export type BuiltBatch = {
 export function buildBatch(
   entropy: Entropy,
   items: readonly BatchRequestItem[],
-  { actor, subjectSalt, traceparent, request, envelope }: BatchAbout,
+  { actor, subjectSalt, traceparent, request, envelope }: BatchContext,
 ): BuiltBatch {
   const first = envelope === undefined ? firstRecordId(entropy.uuidv7(Date.now())) : chosenFirstId(envelope)
   const ids = formatRecordIds(first, items.length)
@@ -165,7 +165,7 @@ export function buildBatch(
     count: items.length,
     first,
     envelope,
-    root: alone(batchRoot(sha256, leaves)),
+    root: ownCopy(batchRoot(sha256, leaves)),
     chunks: chunksOf(first, actor, records, subjects),
     answer,
     requestHash: hash ? hash.update(']}').digest() : null,
@@ -274,17 +274,17 @@ export function chunksOf(
   const chunks: ChunkRow[] = []
   let keys = 0
   for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
-    const held = records.slice(start, start + CHUNK_RECORDS)
+    const ofChunk = records.slice(start, start + CHUNK_RECORDS)
     chunks.push({
       chunk: chunks.length,
       firstRecordId: recordIdAt(first, start),
-      count: held.length,
-      content: alone(encodeChunk(held)),
-      keys: aloneTogether([
-        ...keysOfChunk(actor, held),
-        ...held.flatMap((_, place) => {
-          const subject = subjects[start + place]
-          return subject ? [chunkKey.subject(subject, place)] : []
+      count: ofChunk.length,
+      content: ownCopy(encodeChunk(ofChunk)),
+      keys: ownCopies([
+        ...keysOfChunk(actor, ofChunk),
+        ...ofChunk.flatMap((_, index) => {
+          const subject = subjects[start + index]
+          return subject ? [chunkKey.subject(subject, index)] : []
         }),
       ]),
     })

@@ -6,7 +6,7 @@ import {
   listEntriesOfRecord,
   type RecordStepRow,
 } from '../../db/records/read-lineage.ts'
-import type { Place } from '../../db/records/search.ts'
+import type { RecordPosition } from '../../db/records/search.ts'
 import { searchRecords } from '../../db/records/search-records.ts'
 import type { Searches } from '../../db/records/searches.ts'
 import { ApiError } from '../../errors.ts'
@@ -21,7 +21,7 @@ import { quotePlain } from '../read/render.ts'
 type LineageDeps = RenderDeps & { readonly readPool: Db; readonly searches: Searches }
 
 /** A record of a ledger, and what the caller may see: only the records of `ownAgent`, or all (null). */
-type About = {
+type RecordRef = {
   readonly ledgerId: Uuid
   readonly recordId: Uuid
   readonly ownAgent: Uuid | null
@@ -86,8 +86,8 @@ export async function resolveParents(
  */
 export async function findTree(
   deps: LineageDeps,
-  { ledgerId, recordId, ownAgent }: About,
-  page: { after: Place | null; limit: number },
+  { ledgerId, recordId, ownAgent }: RecordRef,
+  page: { after: RecordPosition | null; limit: number },
 ) {
   const { readPool, searches, lookups } = deps
   const row = await lookups.findRecord(ledgerId, recordId)
@@ -108,7 +108,7 @@ export async function findTree(
 /** Returns the record's own entries after `afterVersion` as JSON texts, oldest first; null: no such record. */
 export async function listRecordEntries(
   { readPool, lookups }: Pick<LineageDeps, 'readPool' | 'lookups'>,
-  { ledgerId, recordId, ownAgent }: About,
+  { ledgerId, recordId, ownAgent }: RecordRef,
   page: { afterVersion: number; limit: number },
 ): Promise<{ readonly entries: readonly string[]; readonly nextVersion: number | null } | null> {
   const row = await lookups.findRecord(ledgerId, recordId)

@@ -15,13 +15,13 @@ import {
 import type { Entropy } from '../../signing/entropy.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 import { canonicalMetadata, digestReferences, parseTime, type SaltedDocument } from '../documents.ts'
-import { renderRow, type Shown, type ShownRow } from '../read/read.ts'
+import { type Rendered, type RenderedRow, renderRow } from '../read/read.ts'
 import { chosenRecordId } from './agent-envelope.ts'
 import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 
 export type RecordRequest = OtherRequest & {
-  /** The value, or a ReadDocument. */
+  /** The value, or a SaltedText. */
   readonly payload: unknown
   readonly salt?: string | undefined
   readonly metadata?: unknown
@@ -128,10 +128,10 @@ export function renderNew(
   { agentId, keyId, agent, ledger, key }: Caller,
   made: NewRecord,
   { kind, leaf, seq, chain }: FirstEntry,
-  gated: Shown<GatedColumns> | null,
+  gated: Rendered<GatedColumns> | null,
 ): string {
   const { occurredAtMs, payload } = made
-  const shown: ShownRow = {
+  const shown: RenderedRow = {
     ...(gated ? { ...gated, ...NOT_ERASED } : NOTARIZED_COLUMNS),
     ...columnsOf(made),
     recordId: made.recordId,

@@ -86,14 +86,14 @@ async function refuseUnknown(
   membersOf: (i: number) => object,
   idempotency: IdempotencyRow | null,
 ): Promise<void> {
-  const standings = await Promise.all(
+  const states = await Promise.all(
     agents.map(({ agentId }) => deps.lookups.findAgent(caller.ledgerId, agentId)),
   )
   const isRepeated =
-    standings.includes('disabled') && (await findFirstOutcome(deps, caller, idempotency)) !== null
+    states.includes('disabled') && (await findFirstOutcome(deps, caller, idempotency)) !== null
   for (const [i, { agent }] of agents.entries()) {
-    if (standings[i] === 'active' || (standings[i] === 'disabled' && isRepeated)) continue
-    if (standings[i] === 'disabled')
+    if (states[i] === 'active' || (states[i] === 'disabled' && isRepeated)) continue
+    if (states[i] === 'disabled')
       throw new ApiError('agent_disabled', `${agent} was disabled`, { members: { ...membersOf(i) } })
     throw new ApiError('unknown_agent', `the ledger has no agent ${agent}`, {
       members: { ...membersOf(i) },

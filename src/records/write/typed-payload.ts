@@ -6,7 +6,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 
 /** Ledger whose types are used, and to which compiling and validating are charged. */
-type OfLedger = { readonly ledger: string; readonly ledgerId: Uuid }
+type TypeLedger = { readonly ledger: string; readonly ledgerId: Uuid }
 
 export type TypeDeps = { readonly types: TypeRegistry }
 type Members = Record<string, unknown>
@@ -17,7 +17,7 @@ type Members = Record<string, unknown>
  */
 export function getType(
   deps: TypeDeps,
-  ledger: OfLedger,
+  ledger: TypeLedger,
   name: string,
   members: Members = {},
 ): RecordType | Promise<RecordType> {
@@ -27,7 +27,7 @@ export function getType(
 /** Returns a type that records can be notarized with. Throws `unknown_type`, `not_notarizable`. */
 export function getNotarizable(
   deps: TypeDeps,
-  ledger: OfLedger,
+  ledger: TypeLedger,
   name: string,
   members: Members = {},
 ): RecordType | Promise<RecordType> {
@@ -68,7 +68,7 @@ function requireNotarizable(type: RecordType, members: Members): RecordType {
  */
 export function verifyPayload(
   deps: TypeDeps,
-  ledger: OfLedger,
+  ledger: TypeLedger,
   type: RecordType,
   payload: Document,
   members: Members = {},
@@ -101,7 +101,7 @@ export function verifyBuiltIn(
 /** Validates evidence like verifyPayload. Throws `evidence_invalid`. */
 export function verifyEvidence(
   deps: TypeDeps,
-  ledger: OfLedger,
+  ledger: TypeLedger,
   type: RecordType,
   evidence: Document,
 ): void | Promise<void> {
@@ -119,7 +119,7 @@ type Expected = {
 
 function verifyDocument(
   deps: TypeDeps,
-  ledger: OfLedger,
+  ledger: TypeLedger,
   expected: Expected,
   document: Document,
   members: Members = {},

@@ -231,18 +231,18 @@ class LedgerWriter {
     if (opened.ledger !== ledger) throw new RestoreError(`the archive is of ${opened.ledger}`)
     const write = () => this.#writeVerified()
     const given = this.#given
-    async function* portions() {
-      for await (const portion of opened.portions()) {
+    async function* ranges() {
+      for await (const range of opened.ranges()) {
         await write()
         // A copy: the verifying thread takes over the memory.
-        given.push({ lines: new Uint8Array(portion.lines), end: portion.progress })
-        yield portion
+        given.push({ lines: new Uint8Array(range.lines), end: range.progress })
+        yield range
       }
     }
     const { observer } = opened
     return {
       ...opened,
-      portions,
+      ranges,
       observer: {
         ...observer!,
         appended: (step, frontier) => {

@@ -1,11 +1,11 @@
-import { alone, utf8Encode } from '../../proof/bytes.ts'
+import { ownCopy, utf8Encode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseExportHead } from '../../proof/ledger/export-ends.ts'
 import { findNamedKeys } from '../../proof/offline/key-hints.ts'
 import { loadProviders } from '../providers.ts'
-import type { EntryPortion, LedgerSource, OpenLedger } from '../source.ts'
+import type { EntryRange, LedgerSource, OpenLedger } from '../source.ts'
 import { SourceError } from '../source.ts'
-import { ContentBeside } from './content-beside.ts'
+import { ArchiveExtras } from './archive-extras.ts'
 import { eachAtOnce } from './each-at-once.ts'
 import type { ArchiveKeys } from './key-file.ts'
 import { ARCHIVE_READS_AT_ONCE } from './limits.ts'
@@ -62,7 +62,7 @@ async function openArchive(
   const notices = [] as string[]
   if (keys === null)
     notices.push('documents are sealed, and were not shown: name their keys with --archive-key')
-  const beside = new ContentBeside(seals)
+  const beside = new ArchiveExtras(seals)
   const context: PieceContext = {
     ...{ objects, keys, size, erasures: erasuresOf(seals), unexplained: [], lastBundle: null },
     onDefinition(seq, definition) {
@@ -77,7 +77,7 @@ async function openArchive(
     notices,
     total: size,
     isSmall: seals.reduce((sum, seal) => sum + bytesOf(seal), 0) < SMALL_BYTES_MAX,
-    portions: () => readPortions(seals, note, context, notices),
+    ranges: () => readRanges(seals, note, context, notices),
     observer: {
       node: (level, index, hash) => beside.node(level, index, hash),
       gated() {},
@@ -107,12 +107,12 @@ function erasuresOf(seals: readonly ArchiveSeal[]): ReadonlyMap<string, number> 
   )
 }
 
-async function* readPortions(
+async function* readRanges(
   seals: readonly ArchiveSeal[],
   note: string,
   context: PieceContext,
   notices: string[],
-): AsyncGenerator<EntryPortion> {
+): AsyncGenerator<EntryRange> {
   const { objects, unexplained } = context
   // All checkpoints are verified like an export's own: the first entry names their signer. `note` may have
   // cosignatures that the newest seal lacks.
@@ -123,7 +123,7 @@ async function* readPortions(
       const lines = await exportLines(sealed, piece, context)
       if (lines === null) return refuse(objects, seals.slice(i), notices)
       refuseUnexplained(unexplained)
-      yield { lines: alone(lines), checkpoints, rows: null, progress: piece.end }
+      yield { lines: ownCopy(lines), checkpoints, rows: null, progress: piece.end }
       checkpoints = []
     }
     await readTiles(objects, seal)

@@ -13,33 +13,33 @@ import { type ArchiveKeys, parseArchiveKeys } from './key-file.ts'
 import { ARCHIVE_KEY_FILE_BYTES_MAX, ARCHIVE_UNHURRIED_MS_MAX } from './limits.ts'
 import { openArchiveStores } from './open-stores.ts'
 import { CHECKPOINT_OBJECT } from './seal.ts'
-import { parseArchivePlace, type S3Settings } from './settings.ts'
+import { parseArchiveLocation, type S3Settings } from './settings.ts'
 import type { ArchiveReader } from './store.ts'
 
 type Archive = {
   /** A directory or an address, of a whole archive or of one ledger in it. */
-  readonly place: string
+  readonly location: string
   readonly ledger: string | null
   readonly keyFile: string | null
   readonly s3: S3Settings
 }
 
 /** Opens a ledger in an archive, with its documents if there is a key file. Throws SourceError. */
-export async function openArchiveSource({ place, ledger, keyFile, s3 }: Archive): Promise<LedgerSource> {
+export async function openArchiveSource({ location, ledger, keyFile, s3 }: Archive): Promise<LedgerSource> {
   if (ledger !== null && !isId('led', ledger))
     throw new SourceError('usage', `${ledger.slice(0, 64)} is not the id of a ledger (led_…)`)
   const keys = keyFile === null ? null : await readArchiveKeys(keyFile)
-  return archiveLedger(await openArchiveReader(place, ledger, s3), keys)
+  return archiveLedger(await openArchiveReader(location, ledger, s3), keys)
 }
 
 /** Opens content that has left a database, from the archive of all its ledgers. Throws SourceError. */
 export async function openContentOfFile(
-  place: string,
+  location: string,
   keyFile: string,
   s3: S3Settings,
 ): Promise<ArchiveContent> {
   const keys = await readArchiveKeys(keyFile)
-  const of = await openReaders(place, s3)
+  const of = await openReaders(location, s3)
   return new ArchivedContent({
     stores: { of },
     msMax: ARCHIVE_UNHURRIED_MS_MAX,
@@ -53,24 +53,27 @@ export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
   return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
 }
 
-/** Opens a reader of one ledger's archive. Throws SourceError if `place` is no directory or address. */
+/** Opens a reader of one ledger's archive. Throws SourceError if `location` is no directory or address. */
 export async function openArchiveReader(
-  place: string,
+  location: string,
   ledger: string | null,
   s3: S3Settings,
 ): Promise<ArchiveReader> {
-  const url = parseAddress(place)
-  if (url === null) return directoryStore(await chooseDirectory(place, ledger))
+  const url = parseAddress(location)
+  if (url === null) return directoryStore(await chooseDirectory(location, ledger))
   if (url.protocol === 'file:') return directoryStore(await chooseDirectory(fileURLToPath(url), ledger))
-  return (await openReaders(place, s3))(ledger)
+  return (await openReaders(location, s3))(ledger)
 }
 
 /**
- * Returns a function that opens a ledger's reader. For null, `place` itself is the archive of one ledger. Throws
- * SourceError if `place` is no directory or address.
+ * Returns a function that opens a ledger's reader. For null, `location` itself is the archive of one ledger. Throws
+ * SourceError if `location` is no directory or address.
  */
-async function openReaders(place: string, s3: S3Settings): Promise<(ledger: string | null) => ArchiveReader> {
-  const url = parseAddress(place)
+async function openReaders(
+  location: string,
+  s3: S3Settings,
+): Promise<(ledger: string | null) => ArchiveReader> {
+  const url = parseAddress(location)
   switch (url?.protocol) {
     case 'http:':
     case 'https:':
@@ -82,7 +85,7 @@ async function openReaders(place: string, s3: S3Settings): Promise<(ledger: stri
     case 'file:':
     case 's3:': {
       const stores = await openArchiveStores(
-        url === null ? { kind: 'directory', directory: place } : parsePlace(place, s3),
+        url === null ? { kind: 'directory', directory: location } : parseLocation(location, s3),
       )
       return (ledger) => stores.of(ledger ?? '')
     }
@@ -95,31 +98,31 @@ async function openReaders(place: string, s3: S3Settings): Promise<(ledger: stri
 }
 
 /** Returns null for a path. */
-function parseAddress(place: string): URL | null {
-  return /^[a-z][a-z0-9+.-]*:\/\//.test(place) && URL.canParse(place) ? new URL(place) : null
+function parseAddress(location: string): URL | null {
+  return /^[a-z][a-z0-9+.-]*:\/\//.test(location) && URL.canParse(location) ? new URL(location) : null
 }
 
-function parsePlace(place: string, s3: S3Settings) {
+function parseLocation(location: string, s3: S3Settings) {
   try {
-    return parseArchivePlace(place, s3)
+    return parseArchiveLocation(location, s3)
   } catch (error) {
     throw new SourceError('usage', `--archive ${(error as Error).message}`)
   }
 }
 
-/** Returns the ledger's directory: the named one, `place` itself, or the only ledger in it. */
-async function chooseDirectory(place: string, ledger: string | null): Promise<string> {
-  if (ledger !== null) return join(place, ledger)
-  const names = await readdir(place).catch((error: NodeJS.ErrnoException) => {
-    throw new SourceError('io', `${place} cannot be read (${error.code})`)
+/** Returns the ledger's directory: the named one, `location` itself, or the only ledger in it. */
+async function chooseDirectory(location: string, ledger: string | null): Promise<string> {
+  if (ledger !== null) return join(location, ledger)
+  const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
+    throw new SourceError('io', `${location} cannot be read (${error.code})`)
   })
-  if (names.includes(CHECKPOINT_OBJECT)) return place
+  if (names.includes(CHECKPOINT_OBJECT)) return location
   const ledgers = names.filter((name) => isId('led', name))
-  if (ledgers.length === 1) return join(place, ledgers[0]!)
-  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${place} holds no archive of a ledger`)
+  if (ledgers.length === 1) return join(location, ledgers[0]!)
+  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${location} holds no archive of a ledger`)
   const shown = ledgers.slice(0, 20).join('\n  ')
   throw new SourceError(
     'usage',
-    `${place} holds ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`,
+    `${location} holds ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`,
   )
 }

@@ -4,7 +4,7 @@ import { ProofError } from '../../proof/error.ts'
 import { leafHash, TILE_HASHES } from '../../proof/tree/merkle.ts'
 import type { TileAddress } from '../../proof/tree/tile-address.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import { aloneAsBuffer } from './alone-as-buffer.ts'
+import { ownBuffer } from './own-buffer.ts'
 import { tileName } from './seal.ts'
 
 /** Envelopes of a tile's entries, as stored in the archive (docs/formats/tiles.md). */
@@ -15,7 +15,7 @@ export class ArchivedBundle {
   /** The bytes need not be verified: each envelope is compared with its leaf. */
   constructor(address: TileAddress, bundle: Buffer) {
     this.#address = address
-    this.#bundle = aloneAsBuffer(bundle)
+    this.#bundle = ownBuffer(bundle)
   }
 
   get bytes(): number {

@@ -3,7 +3,7 @@ import type {
   ArchiveContent,
   ChunkInArchive,
   EnvelopesInArchive,
-  PlaceInArchive,
+  PieceInArchive,
 } from '../../db/connect/archive.ts'
 import { ArchiveFault, archiveUnavailable } from '../../db/connect/archive.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
@@ -11,7 +11,7 @@ import type { DocumentKeys } from '../../signing/document-keys.ts'
 import { sha256Hex } from '../../signing/sha256.ts'
 import { ArchivedBundle } from './archived-bundle.ts'
 import { ArchivedPiece } from './archived-piece.ts'
-import { FetchTurns } from './fetch-turns.ts'
+import { FetchSlots } from './fetch-slots.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
   ARCHIVE_BUNDLE_BYTES_MAX,
@@ -44,7 +44,7 @@ export type ArchiveReadOutcome = (typeof ARCHIVE_READ_OUTCOMES)[number]
 export type ArchivedContentDeps = {
   readonly stores: { of(ledger: string): ArchiveReader }
   /** null: the keys are unavailable. */
-  readonly openKeys: (place: PlaceInArchive) => DocumentKeys | null
+  readonly openKeys: (piece: PieceInArchive) => DocumentKeys | null
   readonly observe?: (outcome: ArchiveReadOutcome, seconds: number) => void
   readonly bytesMax?: number
   readonly msMax?: number
@@ -52,20 +52,20 @@ export type ArchivedContentDeps = {
 }
 
 /** A piece or bundle to read: its name among those of all ledgers, and a function that fetches it. */
-type Wanted<T extends Part> = {
+type ObjectRequest<T extends CachedObject> = {
   readonly ledgerId: Uuid
   readonly name: string
   readonly fetch: (store: ArchiveReader, signal: AbortSignal) => Promise<T>
 }
 
 /** A cached piece or bundle. */
-type Part = { readonly bytes: number }
+type CachedObject = { readonly bytes: number }
 
 /** A piece or bundle that is being fetched. */
-type Coming<T extends Part> = {
+type RunningFetch<T extends CachedObject> = {
   /** Fulfilled when the fetch starts, after its wait for a slot. */
   readonly begun: Promise<void>
-  readonly part: Promise<T>
+  readonly object: Promise<T>
 }
 
 /**
@@ -81,9 +81,9 @@ export class ArchivedContent implements ArchiveContent {
   readonly #msMax: number
   readonly #now: () => number
   /** By name, which is unique over pieces and bundles; least recently used first. */
-  readonly #kept = new Map<string, Part>()
-  readonly #coming = new Map<string, Coming<Part>>()
-  readonly #turns = new FetchTurns()
+  readonly #cache = new Map<string, CachedObject>()
+  readonly #fetches = new Map<string, RunningFetch<CachedObject>>()
+  readonly #slots = new FetchSlots()
   #bytes = 0
   /** Name of the object whose fetch failed last, unless another one succeeded since. */
   #failing: string | null = null
@@ -97,8 +97,8 @@ export class ArchivedContent implements ArchiveContent {
   }
 
   read(chunk: ChunkInArchive): Promise<Uint8Array> {
-    return this.#use(pieceOf(chunk.place), async (piece) =>
-      encodeChunk(await piece.readChunk(chunk, this.#deps.openKeys(chunk.place))),
+    return this.#use(pieceOf(chunk.piece), async (piece) =>
+      encodeChunk(await piece.readChunk(chunk, this.#deps.openKeys(chunk.piece))),
     )
   }
 
@@ -113,13 +113,16 @@ export class ArchivedContent implements ArchiveContent {
     }
   }
 
-  async #use<T extends Part, R>(wanted: Wanted<T>, use: (part: T) => Promise<R>): Promise<R> {
+  async #use<T extends CachedObject, R>(
+    wanted: ObjectRequest<T>,
+    use: (object: T) => Promise<R>,
+  ): Promise<R> {
     const beganAtMs = this.#now()
     let outcome: ArchiveReadOutcome = 'faulty'
     try {
       const found = this.#find(wanted)
       outcome = found.outcome
-      return await use(await found.part)
+      return await use(await found.object)
     } catch (error) {
       if (outcome !== 'refused') outcome = error instanceof ArchiveFault ? 'faulty' : 'unavailable'
       throw error
@@ -128,39 +131,41 @@ export class ArchivedContent implements ArchiveContent {
     }
   }
 
-  #find<T extends Part>(wanted: Wanted<T>): { outcome: ArchiveReadOutcome; part: T | Promise<T> } {
+  #find<T extends CachedObject>(
+    wanted: ObjectRequest<T>,
+  ): { outcome: ArchiveReadOutcome; object: T | Promise<T> } {
     const { name } = wanted
-    const kept = this.#kept.get(name) as T | undefined
-    if (kept) {
-      this.#kept.delete(name)
-      this.#kept.set(name, kept)
-      return { outcome: 'cached', part: kept }
+    const cached = this.#cache.get(name) as T | undefined
+    if (cached) {
+      this.#cache.delete(name)
+      this.#cache.set(name, cached)
+      return { outcome: 'cached', object: cached }
     }
-    const coming = this.#coming.get(name) as Coming<T> | undefined
-    if (coming) return { outcome: 'shared', part: this.#within(name, coming) }
+    const running = this.#fetches.get(name) as RunningFetch<T> | undefined
+    if (running) return { outcome: 'shared', object: this.#within(name, running) }
     const refusal = this.#refusal(wanted.ledgerId)
-    if (refusal !== null) return { outcome: 'refused', part: Promise.reject(archiveUnavailable(refusal)) }
-    return { outcome: 'fetched', part: this.#within(name, this.#begin(wanted)) }
+    if (refusal !== null) return { outcome: 'refused', object: Promise.reject(archiveUnavailable(refusal)) }
+    return { outcome: 'fetched', object: this.#within(name, this.#begin(wanted)) }
   }
 
   #refusal(ledgerId: Uuid): string | null {
     if (this.#now() < this.#awayUntilMs) return 'the archive did not answer just before'
-    if (!this.#turns.admits(ledgerId)) return 'too many pieces of the archive are waited for'
+    if (!this.#slots.admits(ledgerId)) return 'too many pieces of the archive are waited for'
     return null
   }
 
-  #begin<T extends Part>({ ledgerId, name, fetch }: Wanted<T>): Coming<T> {
+  #begin<T extends CachedObject>({ ledgerId, name, fetch }: ObjectRequest<T>): RunningFetch<T> {
     let begin = () => {}
     const begun = new Promise<void>((resolve) => {
       begin = resolve
     })
     const store = this.#deps.stores.of(formatId('led', ledgerId))
-    const part = this.#turns.run(ledgerId, this.#msMax, async () => {
+    const object = this.#slots.run(ledgerId, this.#msMax, async () => {
       begin()
       try {
         const fetched = await within(ARCHIVE_FETCH_WAITS_MAX * this.#msMax, (signal) => fetch(store, signal))
         this.#failing = null
-        this.#keep(name, fetched)
+        this.#store(name, fetched)
         return fetched
       } catch (error) {
         const { cause } = error as Error
@@ -169,21 +174,21 @@ export class ArchivedContent implements ArchiveContent {
         throw error
       }
     })
-    const coming = { begun, part }
-    this.#coming.set(name, coming)
-    part.catch(() => {}).finally(() => this.#coming.delete(name))
-    return coming
+    const running = { begun, object }
+    this.#fetches.set(name, running)
+    object.catch(() => {}).finally(() => this.#fetches.delete(name))
+    return running
   }
 
   /** Waits for the object, at most `#msMax` after its fetch started. */
-  async #within<T extends Part>(name: string, { begun, part }: Coming<T>): Promise<T> {
-    await Promise.race([begun, part])
+  async #within<T extends CachedObject>(name: string, { begun, object }: RunningFetch<T>): Promise<T> {
+    await Promise.race([begun, object])
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#fail(name, false)
         reject(lateAfter(this.#msMax))
       }, this.#msMax)
-      part.then(resolve, reject).finally(() => clearTimeout(timer))
+      object.then(resolve, reject).finally(() => clearTimeout(timer))
     })
   }
 
@@ -197,24 +202,24 @@ export class ArchivedContent implements ArchiveContent {
     this.#failing = name
   }
 
-  #keep(name: string, part: Part): void {
-    if (part.bytes > this.#bytesMax) return
-    this.#kept.set(name, part)
-    this.#bytes += part.bytes
-    for (const oldest of this.#kept.keys()) {
+  #store(name: string, object: CachedObject): void {
+    if (object.bytes > this.#bytesMax) return
+    this.#cache.set(name, object)
+    this.#bytes += object.bytes
+    for (const oldest of this.#cache.keys()) {
       if (this.#bytes <= this.#bytesMax) return
       this.#forget(oldest)
     }
   }
 
   #forget(name: string): void {
-    this.#bytes -= this.#kept.get(name)?.bytes ?? 0
-    this.#kept.delete(name)
+    this.#bytes -= this.#cache.get(name)?.bytes ?? 0
+    this.#cache.delete(name)
   }
 }
 
-function pieceOf(place: PlaceInArchive): Wanted<ArchivedPiece> {
-  const { ledgerId, from, lines, linesBytes, documents, documentsBytes } = place
+function pieceOf(piece: PieceInArchive): ObjectRequest<ArchivedPiece> {
+  const { ledgerId, from, lines, linesBytes, documents, documentsBytes } = piece
   return {
     ledgerId,
     name: lines,
@@ -230,7 +235,7 @@ function pieceOf(place: PlaceInArchive): Wanted<ArchivedPiece> {
   }
 }
 
-function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): Wanted<ArchivedBundle> {
+function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): ObjectRequest<ArchivedBundle> {
   const address = { level: 'entries', tile, width } as const
   const name = tileName(address)
   return {
@@ -245,7 +250,7 @@ function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): Wanted<Archive
 }
 
 /** `sha256` null: Postgres has digests of the object's content instead. */
-type AskedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | null }
+type RequestedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | null }
 
 /**
  * Fetches an object, and reads at most `bytes`. Throws ArchiveFault if the object is missing or another one, ApiError
@@ -253,7 +258,7 @@ type AskedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | n
  */
 async function getObject(
   store: ArchiveReader,
-  { name, sha256, bytes }: AskedObject,
+  { name, sha256, bytes }: RequestedObject,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const read = (object: string, bytesMax: number) =>

@@ -6,14 +6,14 @@ import { Slice } from '../../load/slice.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { BatchItem } from '../../proof/statement/batch.ts'
 import { recordIdAt } from '../../proof/statement/batch-ids.ts'
-import { type DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
+import { type DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
-import { aloneAsBuffer } from './alone-as-buffer.ts'
 import { linesOfText, parseArchiveLine } from './archive-line.ts'
 import { documentAt, documentStarts, openDocument } from './document-cipher.ts'
 import { gunzipMember } from './gunzip.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
+import { ownBuffer } from './own-buffer.ts'
 
 /** Range of a batch's line in the piece, and the index of its first document. */
 type BatchLine = { readonly start: number; readonly end: number; readonly document: number }
@@ -33,8 +33,8 @@ export class ArchivedPiece {
     batches: ReadonlyMap<number, BatchLine>,
     starts: readonly number[],
   ) {
-    this.#lines = aloneAsBuffer(text)
-    this.#documents = aloneAsBuffer(documents)
+    this.#lines = ownBuffer(text)
+    this.#documents = ownBuffer(documents)
     this.#batches = batches
     this.#starts = starts
   }
@@ -80,7 +80,7 @@ export class ArchivedPiece {
       const item = items[index]
       if (item?.record !== formatId('rec', recordId))
         throw new ArchiveFault(`the archive has another record in the place ${index} of seq ${seq}`)
-      const key = keys?.find(documentPlace(seq - chunk.place.from, index)) ?? null
+      const key = keys?.find(documentPosition(seq - chunk.piece.from, index)) ?? null
       const opened = key && this.#open(batch.document + index, key, item)
       records.push(recordOfItem(item, opened ?? erasedDocument(item, chunk.erasures.get(recordId))))
     }

@@ -9,7 +9,7 @@ export async function eachAtOnce<T, R>(
 ): Promise<R[]> {
   const results: R[] = []
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < items.length) {
       const at = next++
       try {
@@ -20,7 +20,7 @@ export async function eachAtOnce<T, R>(
       }
     }
   }
-  const ended = await Promise.allSettled(Array.from({ length: atOnce }, lane))
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, worker))
   const failed = ended.find(({ status }) => status === 'rejected')
   if (failed) throw (failed as PromiseRejectedResult).reason
   return results

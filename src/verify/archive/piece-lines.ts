@@ -1,6 +1,6 @@
 import { ProofError } from '../../proof/error.ts'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
-import { type DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
+import { type DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import type { ArchiveLine } from './archive-line.ts'
 import { splitBundle } from './archived-bundle.ts'
 import { openDocument, plainText } from './document-cipher.ts'
@@ -44,7 +44,7 @@ export async function exportLines(
     readEnvelopes(seal, piece, context),
   ])
   if (lines === null || documents === null || envelopes === null) return null
-  return objects.judge(piece.lines, async () => {
+  return objects.check(piece.lines, async () => {
     const read = await readPiece({ from, end, lines, documents: documents ?? null })
     const opener = new Opener(piece, read.documents, context)
     return Buffer.concat(
@@ -69,7 +69,7 @@ async function readEnvelopes(
     const name = tileName({ level: 'entries', tile, width })
     const bundle = await objects.read(named.get(name)!)
     const entries =
-      bundle && (await objects.judge(name, async () => entriesOf(bundle, { tile, width }, context)))
+      bundle && (await objects.check(name, async () => entriesOf(bundle, { tile, width }, context)))
     if (entries === null) return null
     const first = tile * TILE_HASHES
     envelopes.push(...entries.slice(Math.max(0, from - first), end - first))
@@ -119,7 +119,7 @@ function exportLine(
   return `${start.slice(0, -1)},"documents":[${shown.join(',')}],${end.slice(1)}\n`
 }
 
-type Sealed = {
+type SealedDocument = {
   readonly seq: number
   readonly item: number
   readonly subject: string
@@ -143,7 +143,7 @@ class Opener {
   }
 
   /** Returns a document as an export's line shows it. Throws ProofError. */
-  show({ seq, item, subject, digest, erasedBy }: Sealed): string {
+  show({ seq, item, subject, digest, erasedBy }: SealedDocument): string {
     const { keys, erasures, size, unexplained } = this.#context
     const sealed = this.#documents.next().value as Buffer | undefined
     const start = JSON.stringify({ subject, digest })
@@ -152,7 +152,7 @@ class Opener {
     const explained = known !== null && known < size ? known : null
     if (keys === null || explained !== null)
       return `${start.slice(0, -1)},"salt":null,"document":null,"erasedBy":${explained}}`
-    const key = this.#keys?.find(documentPlace(seq - this.#from, item))
+    const key = this.#keys?.find(documentPosition(seq - this.#from, item))
     const opened = key && sealed && openDocument(sealed, key)
     if (opened) return `${start.slice(0, -1)},"erasedBy":null,${plainText(opened).slice(1)}`
     unexplained.push(`${subject} of the entry ${seq}`)

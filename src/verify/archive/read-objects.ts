@@ -86,7 +86,7 @@ export class ArchiveObjects {
    * Runs `work` on an object that was read. If the object is malformed, notes the fault and returns null. Its seal is
    * then wrong too.
    */
-  async judge<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+  async check<T>(name: string, work: () => Promise<T>): Promise<T | null> {
     try {
       return await work()
     } catch (error) {

@@ -3,10 +3,10 @@ import type { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import { ARCHIVE_ATTEMPTS_MAX, ARCHIVE_REQUEST_MS_MAX, ARCHIVE_SOCKETS_MAX } from './limits.ts'
 import { BodyTooLong, readBody } from './read-body.ts'
-import type { ArchivePlace, S3Settings } from './settings.ts'
+import type { ArchiveLocation, S3Settings } from './settings.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
-type S3Place = Extract<ArchivePlace, { kind: 's3' }>
+type S3Location = Extract<ArchiveLocation, { kind: 's3' }>
 
 export type ArchiveStores = {
   of(ledger: string): ArchiveStore
@@ -18,13 +18,13 @@ export type ArchiveStores = {
  * only if the name is free (`If-None-Match: *`). The AWS SDK repeats failed requests, up to ARCHIVE_ATTEMPTS_MAX
  * attempts.
  */
-export async function openS3Stores(place: S3Place): Promise<ArchiveStores> {
+export async function openS3Stores(location: S3Location): Promise<ArchiveStores> {
   // Loaded only for such an archive: the import takes half a second.
   const sdk = await import('@aws-sdk/client-s3')
   const client = new sdk.S3Client({
-    ...(place.endpoint !== null && { endpoint: place.endpoint }),
-    ...(place.region !== null && { region: place.region }),
-    forcePathStyle: place.pathStyle,
+    ...(location.endpoint !== null && { endpoint: location.endpoint }),
+    ...(location.region !== null && { region: location.region }),
+    forcePathStyle: location.pathStyle,
     maxAttempts: ARCHIVE_ATTEMPTS_MAX,
     requestHandler: {
       requestTimeout: ARCHIVE_REQUEST_MS_MAX,
@@ -39,7 +39,7 @@ export async function openS3Stores(place: S3Place): Promise<ArchiveStores> {
   })
   return {
     of: (ledger) =>
-      s3Store(sdk, client, { ...place, prefix: [place.prefix, ledger].filter(Boolean).join('/') }),
+      s3Store(sdk, client, { ...location, prefix: [location.prefix, ledger].filter(Boolean).join('/') }),
     close: () => client.destroy(),
   }
 }
@@ -48,7 +48,7 @@ export async function openS3Stores(place: S3Place): Promise<ArchiveStores> {
 function s3Store(
   sdk: typeof import('@aws-sdk/client-s3'),
   client: S3Client,
-  { bucket, prefix, lock }: S3Place,
+  { bucket, prefix, lock }: S3Location,
 ): ArchiveStore {
   const target = (name: string) => ({ Bucket: bucket, Key: prefix === '' ? name : `${prefix}/${name}` })
   const put = (name: string, bytes: Uint8Array, more: Partial<PutObjectCommandInput>) =>

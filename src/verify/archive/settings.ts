@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-export type ArchivePlace =
+export type ArchiveLocation =
   | { readonly kind: 'directory'; readonly directory: string }
   | ({ readonly kind: 's3'; readonly bucket: string; readonly prefix: string } & S3Settings)
 
@@ -16,7 +16,7 @@ export type S3Settings = {
 }
 
 /** Parses `s3://bucket/prefix` or `file:///directory`. Throws Error for any other text. */
-export function parseArchivePlace(text: string, s3: S3Settings): ArchivePlace {
+export function parseArchiveLocation(text: string, s3: S3Settings): ArchiveLocation {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url?.protocol === 'file:' && url.host === '')
     return { kind: 'directory', directory: fileURLToPath(url) }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { alone } from '../../proof/bytes.ts'
+import { ownCopy } from '../../proof/bytes.ts'
 import type { Frontier } from '../../proof/tree/merkle.ts'
 import { TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 import { tileName } from './seal.ts'
@@ -38,7 +38,7 @@ export class TileDigests {
   #add(level: number, hash: Uint8Array): void {
     this.#growing[level] ??= []
     this.#full[level] ??= 0
-    this.#growing[level].push(alone(hash))
+    this.#growing[level].push(ownCopy(hash))
     if (this.#growing[level].length < TILE_HASHES) return
     this.#keep(level)
     this.#growing[level] = []

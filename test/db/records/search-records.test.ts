@@ -9,7 +9,7 @@ import { chunkKey, referencesOf } from '../../../src/db/chunks/chunk-keys.ts'
 import { chunkIdOf } from '../../../src/db/chunks/read-chunks.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { PAGE_BYTES_MAX } from '../../../src/db/limits.ts'
-import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
+import type { RecordPosition, RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
 import { Searches } from '../../../src/db/records/searches.ts'
@@ -180,7 +180,7 @@ async function readAll(
   between: () => Promise<void>,
 ): Promise<string[]> {
   const found: string[] = []
-  let after: Place | null = null
+  let after: RecordPosition | null = null
   for (let pages = 0; ; pages++) {
     const { rows, next } = await searchRecords(new Searches(pool), ledger.id, { ...search, after })
     assert.ok(rows.length <= search.limit)

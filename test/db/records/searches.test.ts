@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { appendEntries, type EntryRow } from '../../../src/db/chain/append-entries.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { SEARCH_QUERIES_MAX } from '../../../src/db/limits.ts'
-import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
+import type { RecordPosition, RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
 import { Searches } from '../../../src/db/records/searches.ts'
@@ -82,7 +82,7 @@ test('pages at once bring no more rows together than one page may have', async (
   assert.equal(statements.length, 3)
 })
 
-function pageOf(filters: RecordFilters, after: Place | null): RecordSearch {
+function pageOf(filters: RecordFilters, after: RecordPosition | null): RecordSearch {
   return { filters, order: 'desc', after, limit: 10 }
 }
 

@@ -140,7 +140,13 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
     const told: string[] = []
     const { names, passwords } = getLogins({ dataDir: temporaryDir(), ...ours }, b.ownerUrl)
     const change = () =>
-      migrate({ ownerUrl: b.ownerUrl, masterKey, logins: names, passwords, tell: (line) => told.push(line) })
+      migrate({
+        ownerUrl: b.ownerUrl,
+        masterKey,
+        logins: names,
+        passwords,
+        notify: (line) => told.push(line),
+      })
     await assert.rejects(
       change(),
       /the logins tallystick_api_b, tallystick_worker_b of this database are in use: name them in TALLYSTICK_API_DATABASE_URL/,

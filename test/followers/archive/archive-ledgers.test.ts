@@ -8,7 +8,7 @@ import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts
 import { archiveLedgers } from '../../../src/followers/archive/archive-ledgers.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { parseId } from '../../../src/proof/ids.ts'
-import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { documentPosition } from '../../../src/signing/document-keys.ts'
 import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 import { parseSeal, sealName } from '../../../src/verify/archive/seal.ts'
 import { openArchiver } from '../../helpers/archiver.ts'
@@ -66,7 +66,7 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
   assert.equal(report.erasures.length, documentsOf(record).length + 1)
   const seq = (await app.entries()).find(({ kind }) => kind === 'batch-notarized').seq
   const found = (keys: typeof before) =>
-    [0, 1, 2].map((item) => keys.pieces.get(0)!.find(documentPlace(seq, item)) !== null)
+    [0, 1, 2].map((item) => keys.pieces.get(0)!.find(documentPosition(seq, item)) !== null)
   assert.deepEqual(
     [found(before), found(after)],
     [
@@ -95,7 +95,7 @@ test('no document is taken away while its key is kept, as of a ledger that is mo
   )
   await close('null')
   const seq = (await app.entries()).find(({ kind }) => kind === 'batch-notarized').seq
-  const findKey = async () => (await archiver.keys()).pieces.get(0)!.find(documentPlace(seq, 1))
+  const findKey = async () => (await archiver.keys()).pieces.get(0)!.find(documentPosition(seq, 1))
   assert.notEqual(await findKey(), null)
   await eraser.run()
   assert.equal(await findKey(), null)

@@ -18,7 +18,7 @@ import { openLog } from '../../../src/observe/log.ts'
 import { Metrics } from '../../../src/observe/metrics/metrics.ts'
 import { openDeps } from '../../../src/run/deps.ts'
 import { startWorker } from '../../../src/run/worker.ts'
-import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { documentPosition } from '../../../src/signing/document-keys.ts'
 import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
@@ -197,7 +197,7 @@ test('a released document is erased: nobody reads it any more, and its neighbour
   const seq = (await app.entries()).find(({ kind }) => kind === 'batch-notarized').seq
   const keys = (await archiver.keys()).pieces.get(0)!
   assert.deepEqual(
-    [keys.find(documentPlace(seq, 6)), keys.find(documentPlace(seq, 9)) !== null],
+    [keys.find(documentPosition(seq, 6)), keys.find(documentPosition(seq, 9)) !== null],
     [null, true],
   )
   const { payload, metadata, erasure } = (await asked(gone)).json()

@@ -5,8 +5,8 @@ import { countOverdue } from '../../../src/db/records/expiry-work.ts'
 import { makeExpiryRound } from '../../../src/followers/expiry/expire-records.ts'
 import { EXPIRIES_PER_ROUND } from '../../../src/followers/limits.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
-import { raiseFloors } from '../../helpers/floors.ts'
 import { buildGatedApp, type GatedApp, PASSING } from '../../helpers/gated-app.ts'
+import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 import { assertVerifies } from '../../helpers/verify-app.ts'
 import { kindsOf, openDeps, tamper, uuidOf, verifyAll } from '../verification/set-up.ts'
 
@@ -164,7 +164,7 @@ async function setUp(
   const deps = { ...openDeps(t, app), ...(machineNow && { machineNow }) }
   const round = makeExpiryRound(deps)
   const expire = async () => {
-    await raiseFloors(app)
+    await raiseVerifiedSizes(app)
     while (await round()) {}
   }
   return { app, deps, expire }

@@ -9,8 +9,8 @@ import {
 } from '../../../src/followers/verification/enqueue-completions.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
 import { connect } from '../../helpers/connect.ts'
-import { raiseFloors } from '../../helpers/floors.ts'
 import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
+import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 import { jobsOf, openBoss, openDeps, tamper, uuidOf, verifyAll } from './set-up.ts'
 
 test('a completion gets one job, even if several look at once, and the job names it and nothing else', async (t) => {
@@ -92,7 +92,7 @@ test('a ledger that floods the queue does not keep another one waiting', async (
       where w.record_id = r.record_id returning w.record_id)
     update tallystick.gated_records g set ledger_id = '${other}' from waiting w where g.record_id = w.record_id`,
   )
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   await boss.fetch('verify-completion', { batchSize: 100 })
   await enqueueCompletions(deps)
   const enqueued = await app.sql<{ ledger_id: string; jobs: string }>(
@@ -193,7 +193,7 @@ async function setUp(t: Test) {
 
 async function submitted(app: GatedApp): Promise<string> {
   const { id } = await app.reach('SUBMITTED')
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   return id
 }
 

@@ -4,7 +4,7 @@ import { loadKeysFrom } from '../../../src/db/chain/signed-entries.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { openReadPool } from '../../../src/db/connect/pools.ts'
 import { openJobs } from '../../../src/db/jobs/job-queues.ts'
-import type { GatedName } from '../../../src/db/records/gated-cases.ts'
+import type { GatedRecordKey } from '../../../src/db/records/gated-cases.ts'
 import { Refused } from '../../../src/followers/refused.ts'
 import {
   type VerificationResult,
@@ -16,8 +16,8 @@ import { makeEntropy } from '../../../src/signing/entropy.ts'
 import { EnvelopeKeys } from '../../../src/signing/envelope-keys.ts'
 import type { Test, TestApp } from '../../helpers/app.ts'
 import { testDatabase } from '../../helpers/connect.ts'
-import { raiseFloors } from '../../helpers/floors.ts'
 import { lentPool } from '../../helpers/lent-app.ts'
+import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
@@ -57,14 +57,14 @@ export async function verifyAll(
   app: TestApp,
   ...records: string[]
 ): Promise<VerificationResult[]> {
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   return verifyCompletions(
     deps,
     records.map((record) => nameOf(app, record)),
   )
 }
 
-export function nameOf(app: TestApp, record: string, ledger = app.ledger.ledger.id): GatedName {
+export function nameOf(app: TestApp, record: string, ledger = app.ledger.ledger.id): GatedRecordKey {
   return { ledgerId: parseId('led', ledger), recordId: parseId('rec', record) }
 }
 

@@ -9,8 +9,8 @@ import { makeVerificationRound, verifyWaiting } from '../../../src/followers/ver
 import type { Uuid } from '../../../src/proof/ids.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
 import { connect } from '../../helpers/connect.ts'
-import { raiseFloors } from '../../helpers/floors.ts'
 import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
+import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 import { lockHeads, until } from '../../helpers/wait.ts'
 import { jobsOf, kindsOf, openBoss, openDeps, tamper, uuidOf } from './set-up.ts'
 
@@ -184,7 +184,7 @@ async function setUp(t: Test) {
 async function submitted(app: GatedApp, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i++) ids.push((await app.reach('SUBMITTED')).id)
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   return ids
 }
 

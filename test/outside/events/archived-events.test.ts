@@ -25,7 +25,7 @@ async function readerOf({ deps, ledgerId }: TestApp) {
   const pieces = new Set<number>()
   pool.archive = {
     read(chunk) {
-      pieces.add(chunk.place.from)
+      pieces.add(chunk.piece.from)
       return content.read(chunk)
     },
     readEnvelopes(wanted) {

@@ -8,7 +8,7 @@ import { bytesOfUuid, type Uuid, uuidOfBytes } from '../../../src/proof/ids.ts'
 import { until } from '../../helpers/wait.ts'
 
 const [ONE, OTHER] = [1, 2].map((n) => uuidOfBytes(new Uint8Array(16).fill(n))) as [Uuid, Uuid]
-const START = { size: 3, checkpoint: 0, floor: 0 }
+const START = { size: 3, checkpoint: 0, verifiedSize: 0 }
 
 const numberOf = (id: Uuid) => bytesOfUuid(id)[0]!
 
@@ -38,29 +38,29 @@ function setUp() {
 test('who waits for a ledger hears when it has grown, or got a checkpoint, and nobody else does', async () => {
   const { ends, looks, wait, stop } = setUp()
   const waiting = [wait(ONE), wait(ONE), wait(OTHER, { msMax: 3 * EVENTS_POLL_MS })]
-  ends.set(1, { size: 4, checkpoint: 0, floor: 0 })
+  ends.set(1, { size: 4, checkpoint: 0, verifiedSize: 0 })
   assert.deepEqual(await Promise.all(waiting), [ends.get(1), ends.get(1), null])
   assert.deepEqual(looks[0], [1, 2], 'one query asks for all of them')
-  const published = wait(ONE, { than: { size: 4, checkpoint: 0, floor: 0 } })
-  ends.set(1, { size: 4, checkpoint: 4, floor: 0 })
+  const published = wait(ONE, { than: { size: 4, checkpoint: 0, verifiedSize: 0 } })
+  ends.set(1, { size: 4, checkpoint: 4, verifiedSize: 0 })
   assert.deepEqual(await published, ends.get(1))
   stop.abort()
 })
 
 test('what grew before somebody waited is told at the next look', async () => {
   const { ends, wait } = setUp()
-  ends.set(1, { size: 9, checkpoint: 0, floor: 0 })
-  assert.deepEqual(await wait(ONE), { size: 9, checkpoint: 0, floor: 0 })
+  ends.set(1, { size: 9, checkpoint: 0, verifiedSize: 0 })
+  assert.deepEqual(await wait(ONE), { size: 9, checkpoint: 0, verifiedSize: 0 })
 })
 
-test('who is held at a settlement hears of a higher floor alone, and of that nobody else does', async () => {
+test('a waiter at a settlement is told only of a larger verified size, and no other waiter is', async () => {
   const { ends, wait, stop } = setUp()
   const held = wait(ONE, { isHeld: true })
   const idle = wait(ONE, { than: { ...START, size: 9 }, msMax: 4 * EVENTS_POLL_MS })
-  ends.set(1, { size: 9, checkpoint: 0, floor: 0 })
+  ends.set(1, { size: 9, checkpoint: 0, verifiedSize: 0 })
   await sleep(2 * EVENTS_POLL_MS)
-  ends.set(1, { size: 9, checkpoint: 0, floor: 4 })
-  assert.deepEqual(await held, { size: 9, checkpoint: 0, floor: 4 })
+  ends.set(1, { size: 9, checkpoint: 0, verifiedSize: 4 })
+  assert.deepEqual(await held, { size: 9, checkpoint: 0, verifiedSize: 4 })
   assert.equal(await idle, null)
   stop.abort()
 })
@@ -91,6 +91,6 @@ test('they wait on while the database is away, which is said once', async () => 
   await until(() => looks.length > 3)
   assert.equal(warnings.length, 1)
   state.isAway = false
-  ends.set(1, { size: 4, checkpoint: 0, floor: 0 })
-  assert.deepEqual(await waiting, { size: 4, checkpoint: 0, floor: 0 })
+  ends.set(1, { size: 4, checkpoint: 0, verifiedSize: 0 })
+  assert.deepEqual(await waiting, { size: 4, checkpoint: 0, verifiedSize: 0 })
 })

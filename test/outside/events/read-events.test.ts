@@ -17,12 +17,12 @@ import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { unguarded } from '../../helpers/checkpoints.ts'
 import { buildEventLedger } from '../../helpers/event-ledger.ts'
-import { raiseFloors } from '../../helpers/floors.ts'
 import { lendApp } from '../../helpers/lent-app.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import { erase } from '../../helpers/personal-records.ts'
 import { runs } from '../../helpers/runs.ts'
 import { listStoredChunks, writeContent } from '../../helpers/stored-chunks.ts'
+import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 
 const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
 
@@ -40,7 +40,7 @@ async function endsOf(app: TestApp) {
 test('a ledger’s events', async (t) => {
   const app = await buildEventLedger(t)
   const { readPool } = app.deps
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   const ends = await endsOf(app)
   const read = (filter: WantedEvents, from: EventPosition, limit: number, upTo = ends) =>
     readEvents(readPool, sourceOf(app, filter), from, upTo, limit)
@@ -125,7 +125,7 @@ test('a ledger’s events', async (t) => {
         const published = whole.filter(
           ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,
         )
-        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, floor: size }
+        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, verifiedSize: size }
         for (
           let page = await read(ALL_EVENTS, from, 2, upTo);
           ;
@@ -184,7 +184,7 @@ const FORGERIES: [what: string, set: string, code: string][] = [
 test('an entry that was changed is not told to those who act on it', async (t) => {
   const app = await buildEventLedger(t)
   const { readPool } = app.deps
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   const ends = await endsOf(app)
   const { ledgerId } = sourceOf(app)
   const statementsOf = verifiedStatements(ledgerId, app.deps.envelopeKeys)
@@ -226,7 +226,7 @@ test('events about batches say what only their chunks hold, and none is told who
   const erased: number[] = []
   for (const { id } of [one.records[1], two.records[0], two.records[1]])
     erased.push(expectStatus(202, await erase(app, id)).json().erasure.entry.seq)
-  await raiseFloors(app)
+  await raiseVerifiedSizes(app)
   const ends = await endsOf(app)
   const read = async (filter: WantedEvents) =>
     (await readEvents(app.deps.readPool, sourceOf(app, filter), BEGINNING, ends, 1_000)).steps

@@ -11,7 +11,7 @@ import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import { DOCUMENT_BYTES_MAX } from '../../../src/proof/request-limits.ts'
 import {
-  type OfferedCompletionPlace,
+  type OfferedCompletionFacts,
   offeredCompletionId,
 } from '../../../src/proof/statement/offered-completions.ts'
 import { remoteAgentId } from '../../../src/proof/statement/remote-agents.ts'
@@ -101,7 +101,7 @@ function completionIdOf(
   {
     digest = digestOf(SALT, PASSING),
     ...place
-  }: Partial<OfferedCompletionPlace> & { record: string; version: number },
+  }: Partial<OfferedCompletionFacts> & { record: string; version: number },
 ): string {
   return offeredCompletionId(nativeProviders.sha256, { ledger, digest, ...place }, randomBytes(4))
 }

@@ -103,12 +103,12 @@ describe('a range', () => {
     const given = verify(middle, {
       kids: chain.signers.map(({ kidHex }) => kidHex),
       noteKey: verifierKeyOf(chain),
-      keptCheckpoints: [chain.checkpoint(10)],
+      storedCheckpoints: [chain.checkpoint(10)],
       consistency,
     })
     assert.deepEqual(given, { ...own, keys: 'given', noteKey: 'given', checkpoint: 'given', covered: 10 })
     const tooOld = parseConsistencyProof(JSON.stringify(consistencyOf(chain, 9, size)))
-    const older = verify(middle, { keptCheckpoints: [chain.checkpoint(9)], consistency: tooOld })
+    const older = verify(middle, { storedCheckpoints: [chain.checkpoint(9)], consistency: tooOld })
     assert.deepEqual([older.checkpoint, older.covered], ['own', size])
   })
 
@@ -297,10 +297,10 @@ describe('the keys of a bundle', () => {
       ;(head['keys'] as Record<string, unknown>[])[1]!['compromisedAt'] = '2026-11-21T12:00:00.000Z'
     })
     refuses('key_compromised', () => verify(compromised))
-    assert.equal(verify(compromised, { keptCheckpoints: [chain.checkpoint()] }).checkpoint, 'given')
+    assert.equal(verify(compromised, { storedCheckpoints: [chain.checkpoint()] }).checkpoint, 'given')
     const known = new Map([[chain.signers[1]!.kidHex, Date.parse('2026-11-20T12:00:15.000Z')]])
     refuses('key_compromised', () =>
-      verify(bundle, { compromised: known, keptCheckpoints: [chain.checkpoint()] }),
+      verify(bundle, { compromised: known, storedCheckpoints: [chain.checkpoint()] }),
     )
   })
 
@@ -428,7 +428,7 @@ describe('a registered statement', () => {
     const { entries, statements, issuersJudged } = verify(pair)
     assert.deepEqual([entries, statements, issuersJudged], [2, 1, 0])
     assert.equal(verify(rangeOf(chain, { from: 0, to })).statements, 1)
-    const kept = verify(pair, { keptCheckpoints: [chain.checkpoint()] })
+    const kept = verify(pair, { storedCheckpoints: [chain.checkpoint()] })
     assert.deepEqual([kept.checkpoint, kept.covered], ['given', size])
     refusesAfter('line_contradicts_envelope', pair, ({ lines }) => {
       lines.at(-2)!['leaf'] = policy.leaf

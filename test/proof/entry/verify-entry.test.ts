@@ -49,7 +49,7 @@ test('takes an entry of each kind that a chain has, and says what the ledger mus
 test('takes every entry of the vectors, and the ledger that they are', () => {
   const vectors = JSON.parse(readFileSync(new URL('../../vectors/vectors.json', import.meta.url), 'utf8'))
   const key = parsePublicKey('EdDSA', fromBase64(vectors.key.spki))
-  const verifier = new LedgerVerifier(providers, { keptCheckpoints: [vectors.checkpoint.note] })
+  const verifier = new LedgerVerifier(providers, { storedCheckpoints: [vectors.checkpoint.note] })
   for (const vector of vectors.entries) {
     const subjects: { name: string }[] = vector.items
       ? vector.items.map(({ record }: { record: string }) => ({ name: record }))
@@ -79,7 +79,7 @@ test('takes every entry of the vectors, and the ledger that they are', () => {
   verifier.finish()
   assert.equal(verifier.summary.size, 6)
   assert.equal(verifier.summary.records, 8)
-  assert.equal(verifier.summary.keptSize, 6)
+  assert.equal(verifier.summary.outsideSize, 6)
   assert.equal(toHex(frontierRoot(sha256, verifier.frontier)), vectors.entries.at(-1).merkleRoot)
 })
 

@@ -338,7 +338,7 @@ const entryProof: Target<string> = {
   genuine: proofs,
   mutate: mutateText,
   take(input, genuine) {
-    const trust = { kids: [vectors.key.kid], noteKey: verifierKey, keptCheckpoints: [], consistency: null }
+    const trust = { kids: [vectors.key.kid], noteKey: verifierKey, storedCheckpoints: [], consistency: null }
     verifyProof(parseEntryProof(input), trust, nativeProviders)
     const said = signedOfProof(input)
     assert.ok(

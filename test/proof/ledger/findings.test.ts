@@ -34,7 +34,7 @@ test('says which checkpoint covers how much, a kept one before the ledger’s ow
   }
   assert.deepEqual(found({}), ['none', 0])
   assert.deepEqual(found({ own: [own] }), ['own', 4])
-  assert.deepEqual(found({ own: [own], keptCheckpoints: [kept] }), ['given', 2])
+  assert.deepEqual(found({ own: [own], storedCheckpoints: [kept] }), ['given', 2])
 })
 
 test('refuses a ledger that is not what its source, or the caller, says', () => {

@@ -6,21 +6,21 @@ import { TAIL_AGE_MS_MAX } from '../../../src/proof/limits.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
-const NO_CHECKPOINT = { ownSize: 0, keptSize: 0 }
+const NO_CHECKPOINT = { ownSize: 0, outsideSize: 0 }
 
 test('finds the oldest entry behind the checkpoints, whatever the order of times', () => {
   const times = fc.array(fc.integer({ min: 0, max: 4 * TAIL_AGE_MS_MAX }), { minLength: 1, maxLength: 30 })
   fc.assert(
-    fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, keptSize) => {
+    fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, outsideSize) => {
       const tail = new LedgerTail()
       // A checkpoint is compared, and so known, when the ledger reaches its size.
       const known = (size: number, seq: number) => (size <= seq + 1 ? size : 0)
       for (const [seq, at] of atMs.entries())
-        tail.append({ seq, atMs: at }, { ownSize: known(ownSize, seq), keptSize: known(keptSize, seq) })
+        tail.append({ seq, atMs: at }, { ownSize: known(ownSize, seq), outsideSize: known(outsideSize, seq) })
       const newest = Math.max(...atMs)
       const oldestFrom = (size: number) => Math.min(...atMs.slice(size <= atMs.length ? size : 0))
       const isLate = (size: number) => newest - oldestFrom(size) > TAIL_AGE_MS_MAX
-      const all = Math.max(...[ownSize, keptSize].filter((size) => size <= atMs.length), 0)
+      const all = Math.max(...[ownSize, outsideSize].filter((size) => size <= atMs.length), 0)
       assert.equal(tail.lateBehindOwn !== null, isLate(ownSize))
       assert.equal(tail.lateBehindAll !== null, isLate(all))
       if (tail.lateBehindAll) assert.equal(tail.lateBehindAll.atMs, oldestFrom(all))
@@ -31,8 +31,8 @@ test('finds the oldest entry behind the checkpoints, whatever the order of times
 test('a gap of a minute behind what is covered is none, a millisecond more is; without a checkpoint there is none', () => {
   const hasGapAfter = (ms: number, ownSize: number) => {
     const tail = new LedgerTail()
-    tail.append({ seq: 0, atMs: 0 }, { ownSize: Math.min(ownSize, 1), keptSize: 0 })
-    tail.append({ seq: 1, atMs: ms }, { ownSize, keptSize: 0 })
+    tail.append({ seq: 0, atMs: 0 }, { ownSize: Math.min(ownSize, 1), outsideSize: 0 })
+    tail.append({ seq: 1, atMs: ms }, { ownSize, outsideSize: 0 })
     return tail.hasGapBehindOwn
   }
   const sizes = [0, 1, 2]
@@ -67,7 +67,7 @@ test('a ledger whose tail is old is refused, or passes with what is wrong with i
   assert.equal(verifyChain(chain, { own: [chain.checkpoint()] }).ownReachesEnd, true)
   // Behind a gap of more than a minute.
   assert.equal(verifyChain(chain, { own: [chain.checkpoint(3)] }).ownReachesEnd, false)
-  assert.equal(verifyChain(chain, { keptCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
+  assert.equal(verifyChain(chain, { storedCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
 })
 
 test('what a compromised key signed from a time on does not count, covered or not', () => {
@@ -75,7 +75,7 @@ test('what a compromised key signed from a time on does not count, covered or no
   const { recordedAt } = chain.notarize()
   const compromised = (sinceMs: number) => ({
     compromised: new Map([[chain.firstSigner.kidHex, sinceMs]]),
-    keptCheckpoints: [chain.checkpoint()],
+    storedCheckpoints: [chain.checkpoint()],
   })
   verifyChain(chain, compromised(Date.parse(recordedAt) + 1))
   assertRefused('key_compromised', () => verifyChain(chain, compromised(Date.parse(recordedAt))))

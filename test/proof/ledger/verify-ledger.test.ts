@@ -49,7 +49,7 @@ test('takes a ledger with every kind of entry, and says what it is', () => {
   chain.rotateServerKey()
   chain.restore()
   chain.notarize()
-  const summary = verifyChain(chain, { keptCheckpoints: [chain.checkpoint(5)], own: [chain.checkpoint()] })
+  const summary = verifyChain(chain, { storedCheckpoints: [chain.checkpoint(5)], own: [chain.checkpoint()] })
   assert.deepEqual(
     { ...summary, kids: [...summary.kids] },
     {
@@ -62,7 +62,7 @@ test('takes a ledger with every kind of entry, and says what it is', () => {
       firstKid: chain.firstSigner.kidHex,
       currentKid: chain.signers.at(-1)!.kidHex,
       kids: chain.signers.map(({ kidHex }) => kidHex),
-      keptSize: 5,
+      outsideSize: 5,
       ownSize: chain.lines.length,
       witnessedSize: 0,
       ownReachesEnd: true,
@@ -314,7 +314,7 @@ test('refuses a ledger that does not extend a checkpoint', () => {
   const kept = (note: (chain: TestChain) => string, code: ProofErrorCode, pattern?: RegExp) => {
     const chain = makeChain()
     chain.notarize()
-    assertRefused(code, () => verifyChain(chain, { keptCheckpoints: [note(chain)] }), pattern)
+    assertRefused(code, () => verifyChain(chain, { storedCheckpoints: [note(chain)] }), pattern)
     assertRefused(code, () => verifyChain(chain, { own: [note(chain)] }))
   }
   const zeros = new Uint8Array(32)
@@ -333,7 +333,7 @@ test('refuses a ledger that does not extend a checkpoint', () => {
     /5 entries, the chain has 4/,
   )
   assertRefused('checkpoint_beyond_chain', () =>
-    verifyChain(makeChain({ empty: true }), { keptCheckpoints: [makeChain().checkpoint()] }),
+    verifyChain(makeChain({ empty: true }), { storedCheckpoints: [makeChain().checkpoint()] }),
   )
 })
 
@@ -346,12 +346,12 @@ test('holds a ledger to receipts: the entry, and the tree', () => {
     receiptFileOf(chain, batch, { size: 5, item: 2 }),
     receiptFileOf(chain, chain.lines[5]!, { size: 9 }),
   ]
-  const options = { keptReceipts: receipts }
-  assert.equal(verifyChain(chain, options).keptSize, 9)
+  const options = { storedReceipts: receipts }
+  assert.equal(verifyChain(chain, options).outsideSize, 9)
 
   const changed = receipts[0]!.slice()
   changed[Buffer.from(changed).indexOf('"digest":"') + 10]! ^= 1
-  assertRefused(/merkle_path|batch_item/, () => verifyChain(chain, { keptReceipts: [changed] }))
+  assertRefused(/merkle_path|batch_item/, () => verifyChain(chain, { storedReceipts: [changed] }))
   chain.forget()
   assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, options), /a receipt is of 9 entries/)
   chain.notarize()
@@ -363,23 +363,23 @@ test('holds a ledger to receipts: the entry, and the tree', () => {
 
 test('refuses a receipt of another ledger, and one of a ledger without entries', () => {
   const other = makeChain()
-  const keptReceipts = [receiptFileOf(other, other.lines[1]!)]
-  refused('checkpoint_foreign', () => {}, { keptReceipts })
-  refused('receipt_syntax', () => {}, { keptReceipts: [new Uint8Array(50_000)] })
-  assertRefused('checkpoint_beyond_chain', () => verifyChain(makeChain({ empty: true }), { keptReceipts }))
+  const storedReceipts = [receiptFileOf(other, other.lines[1]!)]
+  refused('checkpoint_foreign', () => {}, { storedReceipts })
+  refused('receipt_syntax', () => {}, { storedReceipts: [new Uint8Array(50_000)] })
+  assertRefused('checkpoint_beyond_chain', () => verifyChain(makeChain({ empty: true }), { storedReceipts }))
 })
 
 test('compares several checkpoints, in whatever order they were given', () => {
   const chain = makeChain()
   for (let i = 0; i < 20; i++) chain.notarize()
   const sizes = [7, 3, 20, 3, 11, 1]
-  const { keptSize, ownSize } = verifyChain(chain, {
-    keptCheckpoints: sizes.map((size) => chain.checkpoint(size)),
+  const { outsideSize, ownSize } = verifyChain(chain, {
+    storedCheckpoints: sizes.map((size) => chain.checkpoint(size)),
   })
-  assert.deepEqual([keptSize, ownSize], [20, 0])
+  assert.deepEqual([outsideSize, ownSize], [20, 0])
   const wrong = chain.checkpoint(11, { root: new Uint8Array(32) })
   assertRefused('checkpoint_mismatch', () =>
-    verifyChain(chain, { keptCheckpoints: [chain.checkpoint(20), wrong, chain.checkpoint(3)] }),
+    verifyChain(chain, { storedCheckpoints: [chain.checkpoint(20), wrong, chain.checkpoint(3)] }),
   )
 })
 
@@ -389,7 +389,7 @@ test('finds a cut-off tail by a kept checkpoint, and only by that', () => {
   const kept = chain.checkpoint()
   chain.lines.splice(-2)
   verifyChain(chain)
-  assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, { keptCheckpoints: [kept] }))
+  assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, { storedCheckpoints: [kept] }))
 })
 
 test('counts entries under a compromised key only as far as a kept checkpoint', () => {
@@ -402,11 +402,11 @@ test('counts entries under a compromised key only as far as a kept checkpoint', 
   assertRefused('key_compromised', () =>
     verifyChain(chain, {
       compromised,
-      keptCheckpoints: [chain.checkpoint(4)],
+      storedCheckpoints: [chain.checkpoint(4)],
       own: [chain.checkpoint()],
     }),
   )
-  verifyChain(chain, { compromised, keptCheckpoints: [chain.checkpoint(5)] })
+  verifyChain(chain, { compromised, storedCheckpoints: [chain.checkpoint(5)] })
 })
 
 test('tells of each perfect subtree as it is completed', () => {

@@ -18,7 +18,7 @@ const READ = { documents: 'all', erasures: [] } as const
 
 function witnessed(own: readonly string[], kept: readonly string[], min?: number): number | null {
   const witnesses = parseWitnessPolicy(vkeys, min, sha256)
-  const summary = verifyChain(chain, { own, keptCheckpoints: kept, witnesses })
+  const summary = verifyChain(chain, { own, storedCheckpoints: kept, witnesses })
   return findingsOf(summary, { witnesses }, READ).witnessed
 }
 
@@ -47,7 +47,7 @@ test('a proof says how many of the witnesses cosigned its checkpoint', () => {
       {
         kids: [],
         noteKey: null,
-        keptCheckpoints: [],
+        storedCheckpoints: [],
         consistency: null,
         witnesses: given ? parseWitnessPolicy(vkeys, 1, sha256) : undefined,
       },

@@ -24,7 +24,7 @@ function find(line: TestLine, options: { item?: number } = {}, given = NOTHING, 
   const size = chain.lines.length
   const trust = {
     ...given,
-    keptCheckpoints: kept === null ? [] : [chain.checkpoint(kept)],
+    storedCheckpoints: kept === null ? [] : [chain.checkpoint(kept)],
     consistency:
       kept === null ? null : parseConsistencyProof(JSON.stringify(consistencyOf(chain, kept, size))),
   }

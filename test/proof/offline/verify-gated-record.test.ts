@@ -14,7 +14,7 @@ import { makeGated } from '../../helpers/test-gated.ts'
 import { proofOf, recordOf } from '../../helpers/test-proof.ts'
 import { refuses } from '../refuses.ts'
 
-const TRUST = { kids: [], noteKey: null, keptCheckpoints: [], consistency: null }
+const TRUST = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
 const DEADLINE = '2026-12-24T12:00:00.000Z'
 const SIGNAL = { decision: 'SETTLE', code: 'ok', failingRules: [], validUntil: null }
 const NO_DOCUMENT = { salt: null, digest: null, document: null }

@@ -8,7 +8,7 @@ import { makeChain, makeId, makeSigner, providers, sha256, type TestChain } from
 import { consistencyOf, proofOf, verifierKeyOf } from '../../helpers/test-proof.ts'
 import { refuses } from '../refuses.ts'
 
-const NOTHING: ProofTrust = { kids: [], noteKey: null, keptCheckpoints: [], consistency: null }
+const NOTHING: ProofTrust = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
 
 const verify = (proof: object, trust: Partial<ProofTrust> = {}) =>
   verifyProof(parseEntryProof(JSON.stringify(proof)), { ...NOTHING, ...trust }, providers)
@@ -25,9 +25,9 @@ test('every entry of a ledger is proved in every checkpoint that covers it', () 
   chain.notarize()
   for (const line of chain.lines) {
     for (let size = line.seq + 1; size <= chain.lines.length; size++) {
-      const { seq, checkpoint, statement, item, kept } = verify(proofOf(chain, line, { size }))
+      const { seq, checkpoint, statement, item, stored } = verify(proofOf(chain, line, { size }))
       assert.deepEqual(
-        [seq, checkpoint.size, statement.kind, item, kept],
+        [seq, checkpoint.size, statement.kind, item, stored],
         [line.seq, size, line.kind, null, null],
       )
     }
@@ -79,7 +79,7 @@ describe('an entry that its agent signed itself', () => {
   test('counts under a key of the server that is compromised as far as a kept checkpoint covers it', () => {
     const compromised = new Map([[chain.firstSigner.kidHex, null]])
     refuses('key_compromised', () => verify(proof, { compromised }))
-    verify(proof, { compromised, keptCheckpoints: [chain.checkpoint(proof.treeSize)] })
+    verify(proof, { compromised, storedCheckpoints: [chain.checkpoint(proof.treeSize)] })
   })
 
   function makeForeign(of: ReturnType<typeof makeSigner>): string {
@@ -171,12 +171,12 @@ describe('a kept checkpoint', () => {
     parseConsistencyProof(JSON.stringify(consistencyOf(chain, from, to)))
 
   test('of the proof’s own size is compared', () => {
-    const keptCheckpoints = [7, 9].map((size) => chain.checkpoint(size))
-    assert.equal(verify(proof, { keptCheckpoints }).kept!.size, 9)
+    const storedCheckpoints = [7, 9].map((size) => chain.checkpoint(size))
+    assert.equal(verify(proof, { storedCheckpoints }).stored!.size, 9)
     const forged = { root: sha256(new Uint8Array(1)) }
     for (const changes of [forged, { chain: forged.root }]) {
       const kept = [chain.checkpoint(9), chain.checkpoint(9, changes)]
-      refuses('checkpoint_mismatch', () => verify(proof, { keptCheckpoints: kept }))
+      refuses('checkpoint_mismatch', () => verify(proof, { storedCheckpoints: kept }))
     }
   })
 
@@ -185,18 +185,18 @@ describe('a kept checkpoint', () => {
       [7, 'from=7&to=9'],
       [12, 'from=9&to=12'],
     ] as const) {
-      const keptCheckpoints = [chain.checkpoint(4), chain.checkpoint(size)]
+      const storedCheckpoints = [chain.checkpoint(4), chain.checkpoint(size)]
       const [, from, to] = /from=(\d+)&to=(\d+)/.exec(needed)!.map(Number)
       assert.throws(
-        () => verify(proof, { keptCheckpoints }),
+        () => verify(proof, { storedCheckpoints }),
         new RegExp(`^ProofError: consistency_missing.*${needed}`),
       )
       const wrong = consistency(from! - 1, to!)
-      refuses('consistency_missing', () => verify(proof, { keptCheckpoints, consistency: wrong }))
+      refuses('consistency_missing', () => verify(proof, { storedCheckpoints, consistency: wrong }))
       const shorter = consistency(from!, to! - 1)
-      refuses('consistency_missing', () => verify(proof, { keptCheckpoints, consistency: shorter }))
-      const joined = verify(proof, { keptCheckpoints, consistency: consistency(from!, to!) })
-      assert.equal(joined.kept!.size, size)
+      refuses('consistency_missing', () => verify(proof, { storedCheckpoints, consistency: shorter }))
+      const joined = verify(proof, { storedCheckpoints, consistency: consistency(from!, to!) })
+      assert.equal(joined.stored!.size, size)
     }
   })
 
@@ -206,33 +206,33 @@ describe('a kept checkpoint', () => {
       [7, 9, 7],
       [9, 12, 12],
     ] as const) {
-      const keptCheckpoints = [chain.checkpoint(size, { root })]
-      refuses('merkle_path', () => verify(proof, { keptCheckpoints, consistency: consistency(from, to) }))
+      const storedCheckpoints = [chain.checkpoint(size, { root })]
+      refuses('merkle_path', () => verify(proof, { storedCheckpoints, consistency: consistency(from, to) }))
     }
   })
 
   test('of another ledger, or that nobody signed, is refused', () => {
-    refuses('checkpoint_foreign', () => verify(proof, { keptCheckpoints: [makeLedger().checkpoint()] }))
+    refuses('checkpoint_foreign', () => verify(proof, { storedCheckpoints: [makeLedger().checkpoint()] }))
     const unsigned = chain.checkpoint(9, { signer: makeSigner() })
-    refuses('note_unsigned', () => verify(proof, { keptCheckpoints: [unsigned] }))
+    refuses('note_unsigned', () => verify(proof, { storedCheckpoints: [unsigned] }))
   })
 
   test('must cover what a compromised key signed', () => {
     const compromisedAt = '2026-11-21T00:00:00.000Z'
     const keys = [{ ...proof.keys[0]!, compromisedAt }]
     refuses('key_compromised', () => verify({ ...proof, keys }))
-    const early = { keptCheckpoints: [chain.checkpoint(5)], consistency: consistency(5, 9) }
+    const early = { storedCheckpoints: [chain.checkpoint(5)], consistency: consistency(5, 9) }
     verify(proof, early)
     refuses('key_compromised', () => verify({ ...proof, keys }, early))
-    const late = { keptCheckpoints: [chain.checkpoint(6)], consistency: consistency(6, 9) }
-    assert.equal(verify({ ...proof, keys }, late).kept!.size, 6)
+    const late = { storedCheckpoints: [chain.checkpoint(6)], consistency: consistency(6, 9) }
+    assert.equal(verify({ ...proof, keys }, late).stored!.size, 6)
     const another = { ...proof.keys[0]!, kid: '00'.repeat(32), compromisedAt }
     refuses('kid_mismatch', () => verify({ ...proof, keys: [...proof.keys, another] }))
   })
 
   test('counts for a key that others say is compromised as well, up to the time that they say', () => {
     const { kid } = proof.keys[0]!
-    const covered = { keptCheckpoints: [chain.checkpoint(9)] }
+    const covered = { storedCheckpoints: [chain.checkpoint(9)] }
     const atMs = Date.parse(chain.lines[proof.entry.seq]!.recordedAt)
     const known = (sinceMs: number | null) => ({ compromised: new Map([[kid, sinceMs]]) })
     refuses('key_compromised', () => verify(proof, known(null)))

@@ -20,7 +20,7 @@ import {
 import { proofOf, recordOf } from '../../helpers/test-proof.ts'
 import { refuses } from '../refuses.ts'
 
-const TRUST = { kids: [], noteKey: null, keptCheckpoints: [], consistency: null }
+const TRUST = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
 
 function verify(record: object | string, chain: TestChain, line: TestLine, item?: number): void {
   const text = typeof record === 'string' ? record : JSON.stringify(record)

@@ -5,11 +5,11 @@ import { checkOf } from '../../../src/proof/statement/predicates.ts'
 import { filterOf } from '../../../src/proof/statement/record-filters.ts'
 import {
   addSigned,
+  type ColumnlessMember,
   columnsOfSigned,
   mapOthers,
   mapSearched,
   OTHER_MEMBERS,
-  type OtherMember,
   otherMembersOf,
   othersOf,
   type RecordMember,
@@ -42,12 +42,12 @@ test('an agent of columns is formatted as the caller does', () => {
   assert.equal(found.onBehalfOf, `agent ${parseId('agt', AGENT)}`)
 })
 
-const LABEL: RecordMember & OtherMember = {
+const LABEL: RecordMember & ColumnlessMember = {
   of: 'record',
   pattern: /^[a-z]+$/,
   filter: true,
   shown: true,
-  says: 'a word',
+  description: 'a word',
 }
 
 test('members without a column are in the order of their names, and match their pattern', () => {
@@ -63,7 +63,7 @@ test('members without a column are in the order of their names, and match their 
 })
 
 test('a member without a column is stored as it is signed, and searched by where the table says so', () => {
-  const others = OTHER_MEMBERS as (readonly [string, OtherMember])[]
+  const others = OTHER_MEMBERS as (readonly [string, ColumnlessMember])[]
   const added = [['label', LABEL] as const, ['secret', { ...LABEL, filter: false }] as const]
   others.push(...added)
   try {
@@ -72,10 +72,10 @@ test('a member without a column is stored as it is signed, and searched by where
     assert.deepEqual(columns.otherMembers, { label: 'red' })
     assert.deepEqual(otherMembersOf({ label: 'red', secret: 'x' }), { label: 'red', secret: 'x' })
     assert.deepEqual(addSigned({}, columns, null), signed)
-    const says = Object.fromEntries(others.map(([name, member]) => [name, member.says]))
+    const descriptions = Object.fromEntries(others.map(([name, member]) => [name, member.description]))
     assert.deepEqual(
-      mapOthers((member) => member.says),
-      says,
+      mapOthers((member) => member.description),
+      descriptions,
     )
     assert.equal(
       Object.hasOwn(
@@ -85,7 +85,7 @@ test('a member without a column is stored as it is signed, and searched by where
       false,
     )
     const option = ['label', 'TEXT', 'a word']
-    const filter = { form: LABEL.pattern, says: 'a word', option, mcp: 'a word', label: 'label' }
+    const filter = { form: LABEL.pattern, description: 'a word', option, mcp: 'a word', label: 'label' }
     assert.deepEqual(filterOf('label', LABEL), filter)
   } finally {
     others.splice(-added.length)

@@ -177,7 +177,7 @@ function proveTile(
   hashes = tileOf(level, tile, count),
 ): void {
   const paths = tilePaths({ level, tile, count }, size)
-  const slices = read(paths.flatMap(({ beside }) => beside))
+  const slices = read(paths.flatMap(({ siblings }) => siblings))
   verifyTile(sha256, { level, hashes }, paths, slices, rootAt(size))
 }
 

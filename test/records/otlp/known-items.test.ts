@@ -12,7 +12,7 @@ import {
   OTLP_KNOWN_GROUPS_MAX,
   OTLP_KNOWN_ITEMS_OF_GROUP_MAX,
   OTLP_KNOWN_ITEMS_OF_LEDGER_MAX,
-  OTLP_LOOKS_MAX,
+  OTLP_READS_MAX,
   OTLP_WAITING_MAX,
 } from '../../../src/records/otlp/limits.ts'
 import { makeEntropy } from '../../../src/signing/entropy.ts'
@@ -35,12 +35,12 @@ test('requests about the same trace take turns, others do not wait, and a failur
       said.push(`${name} ends`)
     }
   const waiting = [
-    items.holding(sender, ['a', 'b'], work('first', first.promise)),
-    items.holding(sender, ['b', 'c'], () => Promise.reject(new Error('second'))),
-    items.holding(sender, ['b'], work('third')),
+    items.whileReserved(sender, ['a', 'b'], work('first', first.promise)),
+    items.whileReserved(sender, ['b', 'c'], () => Promise.reject(new Error('second'))),
+    items.whileReserved(sender, ['b'], work('third')),
   ]
-  await items.holding(sender, ['d'], work('another trace'))
-  await items.holding(newSender(), ['a', 'b'], work('another ledger'))
+  await items.whileReserved(sender, ['d'], work('another trace'))
+  await items.whileReserved(newSender(), ['a', 'b'], work('another ledger'))
   first.resolve()
   await assert.rejects(waiting[1]!, /second/)
   await Promise.all([waiting[0], waiting[2]])
@@ -55,10 +55,12 @@ test('only so many of a ledger wait', async () => {
   const items = newItems()
   const sender = newSender()
   const { promise, resolve } = Promise.withResolvers<void>()
-  const held = items.holding(sender, ['a'], () => promise)
-  const waiting = Array.from({ length: OTLP_WAITING_MAX }, () => items.holding(sender, ['a'], async () => {}))
+  const held = items.whileReserved(sender, ['a'], () => promise)
+  const waiting = Array.from({ length: OTLP_WAITING_MAX }, () =>
+    items.whileReserved(sender, ['a'], async () => {}),
+  )
   await assert.rejects(
-    items.holding(sender, ['a'], async () => {}),
+    items.whileReserved(sender, ['a'], async () => {}),
     /too many requests about the same traces/,
   )
   resolve()
@@ -99,7 +101,7 @@ test('of a batch with very many traces none is remembered, and none is held beyo
   assert.deepEqual(items.figures, { items: 0, groups: 0 })
   items.note(sender, new Map(names.slice(1).map((name) => [name, ['x.']])), 2)
   assert.equal(items.figures.groups, OTLP_GROUPS_AT_ONCE_MAX)
-  await items.holding(sender, names, () => items.holding(sender, names.slice(-1), async () => {}))
+  await items.whileReserved(sender, names, () => items.whileReserved(sender, names.slice(-1), async () => {}))
 })
 
 test('what a process remembers is bounded, however many ledgers send, and the last one is remembered', async () => {
@@ -130,7 +132,7 @@ test('a group that is forgotten while it is read does not count', async () => {
     if (name === 'find_chunks_of_keys') return [{ size: 1_000_000, index: 0, seq: 9, chunk: 0, own: true }]
     for (let i = 0; i < 3; i++)
       items.note(sender, new Map([[`${i}${i}`, identities(OTLP_KNOWN_ITEMS_OF_GROUP_MAX)]]), i)
-    if (name === 'read_persons_of_chunks') return []
+    if (name === 'read_subjects_of_chunks') return []
     return [{ seq: 9, chunk: 0, firstRecordId: '', count: 1, content: encodeChunk([record]), erasures: null }]
   })
   const identity = spanIdentity('cd'.repeat(8), record.document.payload, null)
@@ -146,7 +148,7 @@ test('what takes too many looks is answered later, and goes on where it was', as
     const [from] = numbersOf(values[2])
     since.push(from!)
     const place = (i: number) => ({ size: 1_000_000, index: 0, seq: from! + 1 + i, chunk: 0, own: false })
-    return since.length > OTLP_LOOKS_MAX
+    return since.length > OTLP_READS_MAX
       ? NOTHING
       : Array.from({ length: CHUNKS_OF_KEYS_MAX + 1 }, (_, i) => place(i))
   })
@@ -157,6 +159,6 @@ test('what takes too many looks is answered later, and goes on where it was', as
   assert.ok(CHUNKS_OF_KEYS_MAX >= BATCH_KEYS_MAX)
   assert.deepEqual(
     since,
-    Array.from({ length: OTLP_LOOKS_MAX + 1 }, (_, i) => i * (CHUNKS_OF_KEYS_MAX + 1)),
+    Array.from({ length: OTLP_READS_MAX + 1 }, (_, i) => i * (CHUNKS_OF_KEYS_MAX + 1)),
   )
 })

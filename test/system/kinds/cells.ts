@@ -12,7 +12,7 @@ import { utf8Encode } from '../../../src/proof/bytes.ts'
 import { ProofError } from '../../../src/proof/error.ts'
 import type { KindRule } from '../../../src/proof/statement/kinds/rule.ts'
 import { ENTRY_KINDS, type EntryKind, KINDS, rowOf } from '../../../src/proof/statement/kinds.ts'
-import { MACHINES, type Way } from '../../../src/proof/statement/machines.ts'
+import { MACHINES, type StateTransition } from '../../../src/proof/statement/machines.ts'
 import { parseStatement } from '../../../src/proof/statement/statement.ts'
 import type { ChainVector } from '../../helpers/chain-vectors.ts'
 import { codeOfLines, type KindVectors, textOf } from '../../helpers/kind-vectors.ts'
@@ -75,7 +75,8 @@ for (const cell of cellsOfAll()) {
   counts.nobody++
   console.log(`nobody  ${cell.kind}.${cell.column}: ${cell.change}`)
 }
-for (const [name, { ways }] of Object.entries(MACHINES)) await loseWays(name, ways as unknown as Way[])
+for (const [name, { ways }] of Object.entries(MACHINES))
+  await loseWays(name, ways as unknown as StateTransition[])
 console.log(
   `${cells} changes in ${Object.keys(KINDS).length} kinds; noticed by vectors: ${counts.vectors}, by the second verifier's table: ` +
     `${counts['second verifier']}, by kinds.test.ts alone: ${counts['a test']}, without effect: ${counts['without effect']}, ` +
@@ -107,7 +108,7 @@ async function changesVerdict(kind: string): Promise<boolean> {
  * Removes each step of a state machine in turn. kinds.test.ts covers a record's first steps, which only the database
  * reads.
  */
-async function loseWays(name: string, ways: Way[]): Promise<void> {
+async function loseWays(name: string, ways: StateTransition[]): Promise<void> {
   if (values.kind || values.column) return
   for (const [i, way] of [...ways.entries()]) {
     ways.splice(i, 1)

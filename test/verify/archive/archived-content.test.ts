@@ -47,7 +47,7 @@ function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; reado
   }
   return {
     lines,
-    chunk: { place, seq: from, chunk: 0, firstRecordId: FIRST, count: 0, erasures: new Map() },
+    chunk: { piece: place, seq: from, chunk: 0, firstRecordId: FIRST, count: 0, erasures: new Map() },
   }
 }
 
@@ -77,7 +77,7 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
       if (name === 'checkpoint') return stage.isEmpty ? null : Buffer.from('a checkpoint')
       asked.push(name)
       signals.push(signal)
-      const at = pieces.findIndex(({ chunk }) => name.endsWith(chunk.place.lines))
+      const at = pieces.findIndex(({ chunk }) => name.endsWith(chunk.piece.lines))
       await Promise.race([all.promise, ...(at < 0 ? [] : [gates[at]!.promise])])
       if (stage.isAway) throw new ArchiveStoreError('it is away', { isAway: true })
       if (stage.forbidden.has(name)) throw new ArchiveStoreError('it is forbidden')
@@ -97,7 +97,7 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   return Object.assign(stage, {
     content,
     read: (i: number) => content.read(pieces[i]!.chunk).then(() => 'read', codeOf),
-    nameOf: (i: number) => `lines/${pieces[i]!.chunk.place.from}-${pieces[i]!.chunk.place.lines}`,
+    nameOf: (i: number) => `lines/${pieces[i]!.chunk.piece.from}-${pieces[i]!.chunk.piece.lines}`,
   })
 }
 
@@ -307,9 +307,9 @@ test('of an object no more is read than was written, and one that is longer is a
   const { lines, chunk } = piece(1)
   const stage = open([{ lines, chunk }])
   stage.go()
-  const place = { ...chunk.place, linesBytes: lines.length - 1 }
+  const place = { ...chunk.piece, linesBytes: lines.length - 1 }
   await assert.rejects(
-    stage.content.read({ ...chunk, place }),
+    stage.content.read({ ...chunk, piece: place }),
     (error: Error) => error instanceof ArchiveFault && /is another one/.test(error.message),
   )
   assert.equal(await stage.read(0), 'read')

@@ -66,8 +66,8 @@ def verify_bundle(lines: Lines, trust: OfflineTrust) -> BundleReport:
     first = parse_first(lines.first())
     last = lines.last()
     bundle = _Bundle(first, trust, joins)
-    for portion in lines.portions():
-        for line in portion:
+    for entry_range in lines.ranges():
+        for line in entry_range:
             bundle.take(line)
     return bundle.end(parse_last(last))
 

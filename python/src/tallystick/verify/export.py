@@ -17,7 +17,7 @@ from .envelope import parse_envelope
 from .errors import NotAnExport, Refused, Unreadable
 from .hints import is_hint, named_keys
 from .ledger import Definition, Erasure, Expected, Head, Ledger, Place, head_of
-from .limits import END_LINE_BYTES_MAX, LINE_DEPTH_MAX, PORTIONS_PER_PROCESS, SMALL_FILE_BYTES
+from .limits import END_LINE_BYTES_MAX, LINE_DEPTH_MAX, RANGES_PER_PROCESS, SMALL_FILE_BYTES
 from .line import Context, Entry, documents_of, verify_line
 from .note import Checkpoint, NoteKey, parse_checkpoint, witnessed_sizes
 from .peerings import Peering
@@ -287,8 +287,8 @@ def _cores() -> int:
 
 def _in_this_process(lines: Lines, context: Context) -> Generator[Entry | Refused, None, None]:
     seq = 0
-    for portion in lines.portions():
-        for line in portion:
+    for entry_range in lines.ranges():
+        for line in entry_range:
             yield _verify(line, context, seq)
             seq += 1
 
@@ -299,10 +299,10 @@ def _in_processes(lines: Lines, context: Context, count: int) -> Generator[Entry
         running: deque[Future[list[Entry | Refused]]] = deque()
         seq = 0
         try:
-            for portion in lines.portions():
-                running.append(pool.submit(_verify_portion, portion, seq))
-                seq += len(portion)
-                if len(running) >= count * PORTIONS_PER_PROCESS:
+            for entry_range in lines.ranges():
+                running.append(pool.submit(_verify_range, entry_range, seq))
+                seq += len(entry_range)
+                if len(running) >= count * RANGES_PER_PROCESS:
                     yield from running.popleft().result()
             while running:
                 yield from running.popleft().result()
@@ -316,10 +316,10 @@ def _begin(context: Context) -> None:
     _context = context
 
 
-def _verify_portion(portion: list[bytes], seq: int) -> list[Entry | Refused]:
+def _verify_range(entry_range: list[bytes], seq: int) -> list[Entry | Refused]:
     assert _context is not None
     found: list[Entry | Refused] = []
-    for index, line in enumerate(portion):
+    for index, line in enumerate(entry_range):
         found.append(_verify(line, _context, seq + index))
         if isinstance(found[-1], Refused):
             break

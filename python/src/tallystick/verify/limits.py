@@ -69,9 +69,9 @@ CLOCK_SKEW_MS_MAX = 30_000
 TAIL_AGE_MS_MAX = 60_000
 """Most time by which an entry without a checkpoint may be older than the newest entry."""
 
-PORTION_BYTES = 512 * 1024
+RANGE_BYTES = 512 * 1024
 """Bytes of an export that a process is given at a time."""
-PORTIONS_PER_PROCESS = 3
+RANGES_PER_PROCESS = 3
 """Ranges of lines that a process has, done or not. Bounds the memory."""
 SMALL_FILE_BYTES = 2 * 1024 * 1024
 """Below this size, starting processes takes longer than they save."""

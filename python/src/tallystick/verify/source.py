@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import IO
 
 from .errors import Refused
-from .limits import END_LINE_BYTES_MAX, LINE_BYTES_MAX, PORTION_BYTES, SPOOL_BYTES_MAX
+from .limits import END_LINE_BYTES_MAX, LINE_BYTES_MAX, RANGE_BYTES, SPOOL_BYTES_MAX
 
 _TAIL_BYTES = 64 * 1024
 KIND_BYTES = 64
@@ -64,14 +64,14 @@ class Lines:
         self.body_end = start + at + 1
         return tail[at + 1 :].removesuffix(b'\n')
 
-    def portions(self) -> Iterator[list[bytes]]:
-        """Yields the entries' lines in ranges of about PORTION_BYTES."""
+    def ranges(self) -> Iterator[list[bytes]]:
+        """Yields the entries' lines in ranges of about RANGE_BYTES."""
         self.file.seek(self.body_start)
         at = self.body_start
         while at < self.body_end:
             lines: list[bytes] = []
             size = 0
-            while size < PORTION_BYTES and at < self.body_end:
+            while size < RANGE_BYTES and at < self.body_end:
                 line = self.file.readline(min(self.line_bytes_max + 1, self.body_end - at))
                 if len(line) > self.line_bytes_max:
                     raise Refused('line_syntax', 'a line is too long').at(len(self.offsets))
@@ -110,7 +110,7 @@ def open_lines(path: str) -> Lines:
 
 def _spool(source: IO[bytes], file: IO[bytes]) -> None:
     room = min(SPOOL_BYTES_MAX, shutil.disk_usage(tempfile.gettempdir()).free * 9 // 10)
-    while chunk := source.read(PORTION_BYTES):
+    while chunk := source.read(RANGE_BYTES):
         room -= len(chunk)
         if room < 0:
             raise OSError('standard input is too long, or there is no room for it')

@@ -7,7 +7,7 @@ import {
   percentOf,
   subtractDecimals,
 } from '../schema/exact-decimal.ts'
-import type { Part } from './document-parts.ts'
+import type { ComparedValue } from './document-values.ts'
 import type { Operator, Tolerance } from './rule.ts'
 
 /**
@@ -34,7 +34,11 @@ export const RULE_CODES = [
 export type RuleCode = (typeof RULE_CODES)[number]
 
 /** Returns the reason of a failure; null if the rule passes. `tolerance`: for `within`. */
-type Comparison = (expected: Part, actual: Part, tolerance: Tolerance | null) => RuleCode | null
+type Comparison = (
+  expected: ComparedValue,
+  actual: ComparedValue,
+  tolerance: Tolerance | null,
+) => RuleCode | null
 
 /** Comparison of each operator, for two values that exist. */
 export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
@@ -50,7 +54,7 @@ export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
   after: ofTimes((expected, actual) => actual > expected, 'not_after'),
 }
 
-function compareEqual(expected: Part, actual: Part): RuleCode | null {
+function compareEqual(expected: ComparedValue, actual: ComparedValue): RuleCode | null {
   if (expected.key === actual.key) return null
   const [currency, other] = [expected.amount?.currency, actual.amount?.currency]
   return currency && other && currency !== other ? 'currency_differs' : 'not_equal'

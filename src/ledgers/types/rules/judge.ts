@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../proof/json/json-value.ts'
 import { COMPARISONS, type RuleCode } from './comparisons.ts'
-import { CanonicalTexts, DocumentParts, Part } from './document-parts.ts'
+import { CanonicalTexts, ComparedValue, DocumentValues } from './document-values.ts'
 import type { Rule, Tolerance } from './rule.ts'
 import { type Found, valuesOf } from './rule-values.ts'
 import type { Tolerances } from './tolerances.ts'
@@ -36,12 +36,12 @@ type Documents = {
  */
 export function judge(rules: readonly Rule[], { payload, evidence, tolerances }: Documents): Judgement {
   const texts = new CanonicalTexts()
-  const payloadParts = payload === null ? null : new DocumentParts(payload, texts)
-  const evidenceParts = evidence === null ? null : new DocumentParts(evidence, texts)
+  const payloadParts = payload === null ? null : new DocumentValues(payload, texts)
+  const evidenceParts = evidence === null ? null : new DocumentValues(evidence, texts)
   const compared = rules.map((rule) => {
     const expected =
       'constant' in rule.expected
-        ? new Part(rule.expected.constant, texts)
+        ? new ComparedValue(rule.expected.constant, texts)
         : find(payloadParts, rule.expected.pointer)
     const actual = find(evidenceParts, rule.actual)
     const tolerance = rule.operator === 'within' ? (tolerances?.byRule.get(rule.id) ?? rule.tolerance) : null
@@ -56,7 +56,7 @@ export function judge(rules: readonly Rule[], { payload, evidence, tolerances }:
   }
 }
 
-function find(parts: DocumentParts | null, pointer: string): Found {
+function find(parts: DocumentValues | null, pointer: string): Found {
   return parts === null ? 'erased' : (parts.find(pointer) ?? 'missing')
 }
 

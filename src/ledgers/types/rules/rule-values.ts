@@ -2,11 +2,11 @@ import { canonicalize } from '../../../proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../proof/request-limits.ts'
 import { RULE_VALUE_BYTES_MAX } from '../limits.ts'
-import { Part } from './document-parts.ts'
+import { ComparedValue } from './document-values.ts'
 import type { Tolerance } from './rule.ts'
 
 /** The value at a rule's path, or why it is absent. */
-export type Found = Part | 'erased' | 'missing'
+export type Found = ComparedValue | 'erased' | 'missing'
 
 type Compared = {
   readonly id: string
@@ -45,15 +45,21 @@ export function valuesOf(compared: readonly Compared[]): JsonValue {
 function withoutValues({ id, expected, actual, tolerance }: Compared): JsonObject {
   return {
     id,
-    ...(expected instanceof Part && { expectedBytes: expected.bytes }),
-    ...(actual instanceof Part && { actualBytes: actual.bytes }),
+    ...(expected instanceof ComparedValue && { expectedBytes: expected.bytes }),
+    ...(actual instanceof ComparedValue && { actualBytes: actual.bytes }),
     ...(tolerance && { tolerance: { [tolerance.measure]: tolerance.limit } }),
   }
 }
 
-function isTakeable<T extends { readonly part: Found }>(side: T): side is T & { readonly part: Part } {
+function isTakeable<T extends { readonly part: Found }>(
+  side: T,
+): side is T & { readonly part: ComparedValue } {
   const { part } = side
-  return part instanceof Part && part.bytes <= RULE_VALUE_BYTES_MAX && !isDeeper(part.value, VALUE_DEPTH_MAX)
+  return (
+    part instanceof ComparedValue &&
+    part.bytes <= RULE_VALUE_BYTES_MAX &&
+    !isDeeper(part.value, VALUE_DEPTH_MAX)
+  )
 }
 
 function isDeeper(value: JsonValue, depthMax: number): boolean {

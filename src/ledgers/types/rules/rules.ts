@@ -62,7 +62,7 @@ class RuleReader {
       'an id: 1 to 63 letters, digits, dots, hyphens, underscores',
     ) as string
     const operator = this.#member('op', isOperator, `one of ${Object.keys(CONSTANTS).join(', ')}`) as Operator
-    const actual = this.#member('actual', isPlace, 'a JSON Pointer into the evidence') as string
+    const actual = this.#member('actual', isPointerText, 'a JSON Pointer into the evidence') as string
     const common = { id, expected: this.#expected(operator), actual }
     if (operator === 'within') return { ...common, operator, ...this.#tolerance() }
     for (const name of ['tolerance', 'overridable'])
@@ -74,7 +74,7 @@ class RuleReader {
     if (this.#has('expected') === this.#has('value'))
       throw this.#error([], 'has either expected, a JSON Pointer into the payload, or value, a constant')
     if (this.#has('expected'))
-      return { pointer: this.#member('expected', isPlace, 'a JSON Pointer into the payload') as string }
+      return { pointer: this.#member('expected', isPointerText, 'a JSON Pointer into the payload') as string }
     return { constant: this.#member('value', CONSTANTS[operator].is, CONSTANTS[operator].what) }
   }
 
@@ -116,7 +116,7 @@ function isOperator(value: JsonValue): boolean {
   return typeof value === 'string' && Object.hasOwn(CONSTANTS, value)
 }
 
-function isPlace(value: JsonValue): boolean {
+function isPointerText(value: JsonValue): boolean {
   return typeof value === 'string' && isPointer(value)
 }
 

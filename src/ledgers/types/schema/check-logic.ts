@@ -1,4 +1,4 @@
-import { type Check, type Compiling, type Fault, fault, Seen } from './check.ts'
+import { type Check, type Compiling, EvaluatedMembers, type Fault, fault } from './check.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 
@@ -30,9 +30,9 @@ function compileAllOf(schema: JsonObject, compiling: Compiling): Check {
 }
 
 /** Runs a check, and discards its notes if the schema does not hold. */
-function attempt(check: Check, value: JsonValue, meter: Meter, seen: Seen | null): Fault | null {
+function attempt(check: Check, value: JsonValue, meter: Meter, seen: EvaluatedMembers | null): Fault | null {
   if (seen === null) return check(value, meter, null)
-  const own = new Seen()
+  const own = new EvaluatedMembers()
   const found = check(value, meter, own)
   if (!found) seen.addAll(own, meter)
   return found

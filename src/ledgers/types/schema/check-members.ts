@@ -1,10 +1,10 @@
 import {
   type Check,
   type Compiling,
+  type EvaluatedMembers,
   type Fault,
   fault,
   inside,
-  type Seen,
   STEPS_PER_NOTE,
   spendText,
 } from './check.ts'
@@ -133,7 +133,7 @@ function checkMember(
   member: JsonValue,
   by: { named: NamedChecks; patterned: readonly (readonly [Pattern, Check])[]; others: Check | null },
   meter: Meter,
-  seen: Seen | null,
+  seen: EvaluatedMembers | null,
 ): Fault | null {
   const check = by.named.get(name)
   let isKnown = check !== undefined

@@ -16,16 +16,16 @@ export type Fault = {
  * items that were checked, if a surrounding unevaluated… keyword needs them. After a fault, the notes MUST NOT be
  * used.
  */
-export type Check = (value: JsonValue, meter: Meter, seen: Seen | null) => Fault | null
+export type Check = (value: JsonValue, meter: Meter, seen: EvaluatedMembers | null) => Fault | null
 
 /** Members of an object, or items of an array, that some subschema has checked. */
-export class Seen {
+export class EvaluatedMembers {
   readonly members = new Set<string>()
   readonly items = new Set<number>()
   /** All items of an array before this index were checked. */
   itemsBefore = 0
 
-  addAll(other: Seen, meter: Meter): void {
+  addAll(other: EvaluatedMembers, meter: Meter): void {
     meter.spend(STEPS_PER_NOTE * (other.members.size + other.items.size))
     for (const name of other.members) this.members.add(name)
     for (const index of other.items) this.items.add(index)

@@ -50,7 +50,7 @@ const anything: ReadKeyword = () => {}
 
 /** `inPlace`: the subschema checks the same value as the schema around it. */
 function subschema(inPlace: boolean): ReadKeyword {
-  return (reader, value, path) => reader.readSubschema(value, path, inPlace ? around(path) : null)
+  return (reader, value, path) => reader.readSubschema(value, path, inPlace ? schemaPointerOf(path) : null)
 }
 
 function subschemaList(inPlace: boolean): ReadKeyword {
@@ -58,7 +58,7 @@ function subschemaList(inPlace: boolean): ReadKeyword {
     if (!Array.isArray(value) || value.length === 0)
       throw reader.error(path, 'must be an array of schemas, not empty')
     for (const [i, schema] of value.entries())
-      reader.readSubschema(schema, [...path, `${i}`], inPlace ? around(path) : null)
+      reader.readSubschema(schema, [...path, `${i}`], inPlace ? schemaPointerOf(path) : null)
   }
 }
 
@@ -66,12 +66,12 @@ function subschemaMap(inPlace: boolean): ReadKeyword {
   return (reader, value, path) => {
     if (!isJsonObject(value)) throw reader.error(path, 'must be an object of schemas')
     for (const [name, schema] of Object.entries(value))
-      reader.readSubschema(schema, [...path, name], inPlace ? around(path) : null)
+      reader.readSubschema(schema, [...path, name], inPlace ? schemaPointerOf(path) : null)
   }
 }
 
 /** Returns the pointer of the schema that has the keyword at `path`. */
-function around(path: readonly string[]): string {
+function schemaPointerOf(path: readonly string[]): string {
   return formatPointer(path.slice(0, -1))
 }
 

@@ -1,4 +1,4 @@
-import { type Check, type Compiling, type Fault, fault, Seen } from './check.ts'
+import { type Check, type Compiling, EvaluatedMembers, type Fault, fault } from './check.ts'
 import { compileItems, compileUnevaluatedItems, ITEM_KEYWORDS } from './check-items.ts'
 import { LOGIC_KEYWORDS } from './check-logic.ts'
 import { compileMembers, compileUnevaluatedMembers, MEMBER_KEYWORDS } from './check-members.ts'
@@ -71,11 +71,11 @@ function invalid({ path, keyword, message }: Fault): ValidationResult {
 /** Cuts the pointer: the caller chose the member names, which may be as long as a document. */
 function shortPointer(segments: readonly string[]): string {
   let chars = 0
-  const kept = segments.findIndex((segment) => {
+  const end = segments.findIndex((segment) => {
     chars += 1 + segment.length
     return chars > FAULT_PATH_CHARS_MAX
   })
-  return formatPointer(kept < 0 ? segments : segments.slice(0, kept))
+  return formatPointer(end < 0 ? segments : segments.slice(0, end))
 }
 
 const COMPILERS = { ...VALUE_KEYWORDS, ...MEMBER_KEYWORDS, ...ITEM_KEYWORDS, ...LOGIC_KEYWORDS }
@@ -161,7 +161,7 @@ function all(checks: readonly Check[]): Check {
  */
 function noting(check: Check): Check {
   return (value, meter, outer) => {
-    const seen = new Seen()
+    const seen = new EvaluatedMembers()
     const found = check(value, meter, seen)
     if (!found) outer?.addAll(seen, meter)
     return found

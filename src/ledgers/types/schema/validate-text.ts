@@ -1,13 +1,13 @@
 import type { JsonValue } from './json.ts'
 import { Schema, type SchemaSource, type ValidationResult } from './schema.ts'
 
-type Given = { readonly source: SchemaSource; readonly document: string }
+type ValidationInput = { readonly source: SchemaSource; readonly document: string }
 
 /** Schema of the previous call: the documents of a batch follow each other. */
 let compiled: { readonly text: string; readonly schema: Schema } | null = null
 
 /** Validates a document in a thread, by its canonical text. `ms`: duration. */
-export function validateText({ source, document }: Given): {
+export function validateText({ source, document }: ValidationInput): {
   readonly found: ValidationResult
   readonly ms: number
 } {

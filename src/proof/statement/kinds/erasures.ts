@@ -14,12 +14,12 @@ export const ERASURE_KINDS = {
     travelsWith: 'erased document',
     events: ['payload.erased'],
     follow: (
-      { keeping, erasures, records, whole },
+      { retention, erasures, records, whole },
       { subjects: [{ name, sha256 }], predicate, actor },
       by,
     ) => {
       const seq = predicate['seq'] as number
-      keeping.erase(by.seq, actor, name, predicate)
+      retention.erase(by.seq, actor, name, predicate)
       const wasMissing = erasures.explain(by.seq, seq, name, sha256)
       if (!wasMissing) records.verifyDigested(name, sha256, seq)
       whole.onErasure(by.atMs, !wasMissing)

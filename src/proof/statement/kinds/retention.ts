@@ -14,7 +14,7 @@ export const RETENTION_KINDS = {
       { days: nullOr(integer(1, RETENTION_DAYS_MAX)), basis: isCode },
       { type: isTypeName, agent: isAgent },
     ),
-    follow: ({ keeping }, { predicate }, { seq }) => keeping.setRule(seq, predicate),
+    follow: ({ retention }, { predicate }, { seq }) => retention.setRule(seq, predicate),
   },
   'hold-set': {
     ...RETENTION,
@@ -23,12 +23,12 @@ export const RETENTION_KINDS = {
       { case: isCaseId },
       { type: isTypeName, agent: isAgent, records: someOf(idOf('rec'), HOLD_RECORDS_MAX) },
     ),
-    follow: ({ keeping }, { predicate }, { seq }) => keeping.setHold(seq, predicate),
+    follow: ({ retention }, { predicate }, { seq }) => retention.setHold(seq, predicate),
   },
   'hold-lifted': {
     ...RETENTION,
     fields: extend(BY_AGENT, { case: isCaseId, seq: integer(0, INTEGER_MAX) }),
-    follow: ({ keeping }, { predicate }) => keeping.liftHold(predicate),
+    follow: ({ retention }, { predicate }) => retention.liftHold(predicate),
   },
   'subject-erased': {
     ...RETENTION,
@@ -38,6 +38,6 @@ export const RETENTION_KINDS = {
       erased: listOf(integer(0, INTEGER_MAX), SUBJECT_ERASED_MAX),
       held: integer(0, INTEGER_MAX),
     }),
-    follow: ({ keeping }, { predicate }) => keeping.verifyErased(predicate),
+    follow: ({ retention }, { predicate }) => retention.verifyErased(predicate),
   },
 } as const satisfies Readonly<Record<string, KindRule>>

@@ -172,7 +172,7 @@ export type LedgerState = {
     register(entry: FollowedEntry, statement: FollowedStatement): void
   }
   readonly erasures: { explain(by: number, seq: number, name: string, sha256: string): boolean }
-  readonly keeping: {
+  readonly retention: {
     setRule(seq: number, predicate: JsonObject): void
     setHold(seq: number, predicate: JsonObject): void
     liftHold(predicate: JsonObject): void

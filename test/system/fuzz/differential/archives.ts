@@ -4,7 +4,7 @@ import { fromBase64 } from '../../../../src/proof/bytes.ts'
 import { canonicalize } from '../../../../src/proof/json/jcs.ts'
 import { merkleRoot, TILE_HASHES } from '../../../../src/proof/tree/merkle.ts'
 import type { TileAddress } from '../../../../src/proof/tree/tile-address.ts'
-import { DocumentKeys, documentPlace } from '../../../../src/signing/document-keys.ts'
+import { DocumentKeys, documentPosition } from '../../../../src/signing/document-keys.ts'
 import { formatArchiveKeys } from '../../../../src/verify/archive/key-file.ts'
 import { tileName, tilesBetween } from '../../../../src/verify/archive/seal.ts'
 import { hostileGzip, mutateBytes } from '../../../helpers/mutate/bytes.ts'
@@ -144,7 +144,7 @@ function partOf(
       const plain = treeOf({ salt, document, ...(references && { references }) })
       changePlain?.(plain)
       const text = textOf(plain)
-      const key = keys.find(documentPlace(line.seq - from, item))!
+      const key = keys.find(documentPosition(line.seq - from, item))!
       documents.push(document === null ? Buffer.alloc(4) : sealed(text, key))
     }
     const shown = line.documents.map(({ subject, digest, erasedBy }) =>

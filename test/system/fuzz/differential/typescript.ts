@@ -25,9 +25,9 @@ import { archiveLedger } from '../../../../src/verify/archive/archive-ledger.ts'
 import { directoryStore } from '../../../../src/verify/archive/directory-store.ts'
 import { parseArchiveKeys } from '../../../../src/verify/archive/key-file.ts'
 import { exportFile } from '../../../../src/verify/export-file.ts'
-import { checkProof, strictly as strictlyProved } from '../../../../src/verify/proof.ts'
+import { checkProof, applyStrictToProof as strictlyProved } from '../../../../src/verify/proof.ts'
 import { reconcileLedgers } from '../../../../src/verify/reconcile.ts'
-import { strictly, type VerifyReport } from '../../../../src/verify/report.ts'
+import { applyStrict, type VerifyReport } from '../../../../src/verify/report.ts'
 import { type LedgerSource, SourceError } from '../../../../src/verify/source.ts'
 import { verifyLedger } from '../../../../src/verify/verify-ledger.ts'
 import type { Trust } from './case.ts'
@@ -175,7 +175,7 @@ const JUDGES: Readonly<Record<Kind, Judge>> = {
       proof: data!,
       record: record!.length > 0 ? record! : null,
       consistency: consistency!.length > 0 ? consistency! : null,
-      keptCheckpoints: trust.checkpoints ?? [],
+      storedCheckpoints: trust.checkpoints ?? [],
       kids: trust.kids ?? [],
       noteKey: trust.noteKey ?? null,
       ...knownOf(trust),
@@ -235,7 +235,7 @@ function knownOf({ witnesses, agentKeys, compromised }: Trust) {
 async function judgeLedger(source: LedgerSource, trust: Trust, receipts: readonly Uint8Array[] = []) {
   const { kids = [], checkpoints = [], strict } = trust
   const found = await verifyLedger(source, { kids, checkpoints, receipts, threads: 0, ...knownOf(trust) })
-  return factsOf(strict ? strictly(found) : found)
+  return factsOf(strict ? applyStrict(found) : found)
 }
 
 function factsOf(report: VerifyReport): Facts | Refusal {

@@ -11,7 +11,7 @@ import {
  * Limits concurrent fetches from the archive, round-robin by ledger. No ledger can occupy all running or all waiting
  * slots.
  */
-export class FetchTurns {
+export class FetchSlots {
   /** Running and waiting fetches. */
   readonly #all = new Shares({ rule: 'equal', max: ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX })
   readonly #running = new Counts()

@@ -10,11 +10,15 @@ import {
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
-import { KEPT_CHUNKS_PER_QUERY, KEPT_ENTRIES_PER_PAGE, KEPT_RECORDS_PER_PAGE } from '../limits.ts'
+import {
+  RETENTION_CHUNKS_PER_QUERY,
+  RETENTION_ENTRIES_PER_PAGE,
+  RETENTION_RECORDS_PER_PAGE,
+} from '../limits.ts'
 
 /* Reads records in chain order for decisions about retention: those with rows, and those of batches. */
 
-export type KeptRecord = {
+export type RetentionRecord = {
   readonly recordId: Uuid
   readonly type: string
   readonly agents: readonly Uuid[]
@@ -30,7 +34,7 @@ export type KeptRecord = {
  * Called for each record, in chain order. `digest` computes the payload's digest and must be called before the
  * visitor returns.
  */
-type Visit = (record: KeptRecord, digest: () => Uint8Array) => void
+type Visit = (record: RetentionRecord, digest: () => Uint8Array) => void
 
 /**
  * Visits one page of records from entry `from` on that were made before `before`.
@@ -38,7 +42,7 @@ type Visit = (record: KeptRecord, digest: () => Uint8Array) => void
  * Returns where the next page begins; null: all old enough records were visited. Yields to the event loop after each
  * chunk.
  */
-export async function readKeptPage(
+export async function readRetentionPage(
   pool: pg.Pool,
   ledgerId: Uuid,
   { from, before }: { readonly from: number; readonly before: Date },
@@ -53,16 +57,16 @@ export async function readKeptPage(
     name: 'read_kept_entries',
     text: `select seq, version, item_count, recorded_at from tallystick.entries
       where ledger_id = $1 and seq >= $2 order by seq limit $3`,
-    values: [ledgerId, from, KEPT_ENTRIES_PER_PAGE],
+    values: [ledgerId, from, RETENTION_ENTRIES_PER_PAGE],
   })
   let end = from
   let count = 0
-  let isLast = rows.length < KEPT_ENTRIES_PER_PAGE
+  let isLast = rows.length < RETENTION_ENTRIES_PER_PAGE
   const batches: number[] = []
   for (const { seq, version, itemCount, recordedAt } of rows) {
     isLast ||= version === 1 && recordedAt >= before
     if (version === 1 && recordedAt >= before) break
-    if (count > 0 && count + (itemCount ?? 1) > KEPT_RECORDS_PER_PAGE) {
+    if (count > 0 && count + (itemCount ?? 1) > RETENTION_RECORDS_PER_PAGE) {
       isLast = false
       break
     }
@@ -79,7 +83,7 @@ export async function readKeptPage(
   return isLast ? null : end
 }
 
-type KeptRow = KeptRecord & { readonly digest: Buffer }
+type KeptRow = RetentionRecord & { readonly digest: Buffer }
 
 function visitRow({ digest, ...record }: KeptRow, visit: Visit): void {
   visit(record, () => digest)
@@ -124,21 +128,21 @@ async function visitItems(pool: pg.Pool, ledgerId: Uuid, seq: number, visit: Vis
         ${CHUNK_ERASURES}
         where c.ledger_id = $1 and c.seq = $2 and c.chunk > $3
         order by c.chunk limit $4`,
-      values: [ledgerId, seq, after, KEPT_CHUNKS_PER_QUERY],
+      values: [ledgerId, seq, after, RETENTION_CHUNKS_PER_QUERY],
       types: PACKED_TYPES,
     })
     for (const row of rows) {
       visitChunk(row, await recordsOfChunk(pool, row), visit)
       await setImmediate()
     }
-    if (rows.length < KEPT_CHUNKS_PER_QUERY) return
+    if (rows.length < RETENTION_CHUNKS_PER_QUERY) return
     after = rows.at(-1)!.chunk
   }
 }
 
 function visitChunk(row: ChunkOfBatch, records: readonly BatchRecord[], visit: Visit): void {
   for (const record of records) {
-    const kept = {
+    const retentionRecord = {
       recordId: record.recordId,
       type: record.type,
       agents: record.onBehalfOf === null ? [row.actorId] : [row.actorId, record.onBehalfOf],
@@ -147,6 +151,6 @@ function visitChunk(row: ChunkOfBatch, records: readonly BatchRecord[], visit: V
       isGated: false,
       hasPayload: record.erasedSeq === null,
     }
-    visit(kept, () => digestOf(record))
+    visit(retentionRecord, () => digestOf(record))
   }
 }

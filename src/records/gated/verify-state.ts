@@ -12,7 +12,7 @@ import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
 /** State of a gated record, as its columns claim. Ids as TypeIDs. */
-export type ClaimedStanding = {
+export type ClaimedState = {
   readonly ledger: string
   readonly record: string
   readonly state: string
@@ -32,9 +32,9 @@ export type ClaimedStanding = {
  * `steps`: the newest of each kind, for a record that has steps after its creation. Returns the newest step's
  * statement.
  */
-export async function verifyStanding(
+export async function verifyClaimedState(
   keys: EnvelopeKeys,
-  claimed: ClaimedStanding,
+  claimed: ClaimedState,
   steps: readonly CaseStep[],
 ): Promise<ParsedStatement> {
   const { version, record } = claimed
@@ -86,7 +86,7 @@ async function verifyUnknown(
 export function requireOf(
   { kind, ledger, subjects }: ParsedStatement,
   expected: ParsedStatement['kind'],
-  claimed: Pick<ClaimedStanding, 'ledger' | 'record'>,
+  claimed: Pick<ClaimedState, 'ledger' | 'record'>,
 ): void {
   const signed = `${kind} of ${subjects[0].name}`
   if (ledger !== claimed.ledger) throw new ProofError('ledger_foreign', `signed for ${ledger}`)

@@ -1,6 +1,6 @@
 import type { Db } from '../connect/client.ts'
 import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../limits.ts'
-import type { RecordSearch, Stretch } from './search.ts'
+import type { RecordSearch, SeqRange } from './search.ts'
 
 /**
  * Returns the range of entries that a search has to read; null: an empty one. Without a `recordedAt` range it is the
@@ -11,11 +11,11 @@ import type { RecordSearch, Stretch } from './search.ts'
  * too. Bisection finds such an entry in 24 steps of 10 million. The rest of the margin is skipped entry by entry, up
  * to a request's limit, and the next request continues there.
  */
-export async function listStretch(
+export async function findSeqRange(
   pool: Db,
   ledger: string,
   { filters: { recorded }, order, after, candidatesMax = SEARCH_ENTRIES_SKIPPED_MAX }: RecordSearch,
-): Promise<Stretch | null> {
+): Promise<SeqRange | null> {
   if (!recorded) return { from: 0, end: Number.MAX_SAFE_INTEGER }
   const { fromMs, beforeMs } = recorded
   const { rows } = await pool.query<{ from: number; end: number }>(
@@ -66,8 +66,8 @@ export async function listStretch(
   )
   const [row] = rows
   if (!row) return null
-  const stretch = { from: row.from, end: row.end }
-  return stretch.from < stretch.end ? stretch : null
+  const range = { from: row.from, end: row.end }
+  return range.from < range.end ? range : null
 }
 
 function timeOf(ms: number | null): string | null {

@@ -9,7 +9,7 @@ type Hold = { readonly case: string; readonly records: readonly string[] | null 
  * the server names the rule that allows it, and that no hold on everything or on the record by its id forbids it. An
  * erasure's statement names neither type nor agent, so only the database can enforce holds on those.
  */
-export class LedgerKeeping {
+export class LedgerRetention {
   /** Days by the seq of the entry that set the rule; null: no end. */
   readonly #rules = new Map<number, number | null>()
   /** Holds by the seq of the entry that set them. */

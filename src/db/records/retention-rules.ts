@@ -1,6 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { HOLDS_NAMED_MAX, KEEPING_MAX } from '../limits.ts'
+import { HOLDS_NAMED_MAX, RETENTION_RULES_MAX } from '../limits.ts'
 
 /* Rules of retention, and holds. append_entries decides by them (migrations/functions/retention.sql). */
 
@@ -24,7 +24,7 @@ export async function listRules(db: Db, ledgerId: Uuid): Promise<RuleRow[]> {
       ) r
       join tallystick.entries e on e.ledger_id = $1 and e.seq = r.seq
       order by r.seq desc limit $2`,
-    values: [ledgerId, KEEPING_MAX],
+    values: [ledgerId, RETENTION_RULES_MAX],
   })
   return rows
 }
@@ -65,12 +65,12 @@ export async function listHolds(
 }
 
 /** Counts the ledger's rules, its standing holds, and the records that these holds name. */
-export async function countKeeping(
+export async function countRetention(
   db: Db,
   ledgerId: Uuid,
 ): Promise<{ readonly rules: number; readonly holds: number; readonly records: number }> {
   const { rows } = await db.query<{ rules: number; holds: number; records: number }>({
-    name: 'count_keeping',
+    name: 'count_retention',
     text: `select (select count(*) from tallystick.retention_rules where ledger_id = $1) as rules,
         count(*) as holds, coalesce(sum(cardinality(record_ids)), 0)::int8 as records
       from tallystick.holds where ledger_id = $1 and coalesce(lifted_seq, ${NEVER}) = ${NEVER}`,
@@ -92,7 +92,7 @@ export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<Hol
 }
 
 /** Type and agents of a record in a batch. Ignored for other records. */
-type GivenFacts = {
+type BatchRecordFacts = {
   readonly seq: number
   readonly type: string | null
   readonly agents: readonly Uuid[]
@@ -103,7 +103,7 @@ export async function listHoldsOn(
   db: Db,
   ledgerId: Uuid,
   recordId: Uuid,
-  { seq, type, agents }: GivenFacts,
+  { seq, type, agents }: BatchRecordFacts,
 ): Promise<Pick<HoldRow, 'seq' | 'caseId'>[]> {
   const { rows } = await db.query<Pick<HoldRow, 'seq' | 'caseId'>>({
     name: 'list_holds_on',
@@ -119,7 +119,7 @@ export async function listHoldsOn(
 export async function listCasesOn(
   db: Db,
   ledgerId: Uuid,
-  records: readonly (GivenFacts & { readonly recordId: Uuid })[],
+  records: readonly (BatchRecordFacts & { readonly recordId: Uuid })[],
 ): Promise<(string | null)[]> {
   const { rows } = await db.query<{ caseId: string | null }>({
     name: 'list_cases_on',

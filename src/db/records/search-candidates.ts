@@ -1,65 +1,71 @@
 import type { Uuid } from '../../proof/ids.ts'
 import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
-import type { Place, RecordSearch, Stretch } from './search.ts'
+import type { RecordPosition, RecordSearch, SeqRange } from './search.ts'
 import type { Choice } from './search-choice.ts'
 import {
-  type ChunkPlace,
+  type ChunkCandidate,
   type ChunkWalk,
   countText,
   keysText,
   othersText,
-  placeAfter,
+  positionAfter,
   walkText,
 } from './search-chunks.ts'
 import type { Bind, Stream } from './search-streams.ts'
-import { conditionsOf, entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
+import { conditionsOf, entriesOf, orderOf, runShared, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
 /** A record with its own entry that matches all filters. `bytes`: size of its documents in a page. */
-export type OwnMatch = { readonly place: Place; readonly bytes: number; readonly own: RecordRowRead }
+export type OwnMatch = {
+  readonly position: RecordPosition
+  readonly bytes: number
+  readonly own: RecordRowRead
+}
 
 /** Results of the walks. `end`: how far they have read; null: to their ends, or as far as a full page reaches. */
-export type FoundPlaces = {
-  readonly own: { readonly found: readonly OwnMatch[]; readonly end: Place | null }
+export type FoundCandidates = {
+  readonly own: { readonly found: readonly OwnMatch[]; readonly end: RecordPosition | null }
   readonly chunks: {
-    readonly found: readonly ChunkPlace[]
-    readonly end: Place | null
+    readonly found: readonly ChunkCandidate[]
+    readonly end: RecordPosition | null
     /** True if all records of the chunks match. */
     readonly allMatch: boolean
   }
 }
 
 /** Finds, in one statement, a page's records with their own entry and chunks with possible further matches. */
-export async function findPlaces(
+export async function findCandidates(
   searches: Searches,
   ledger: Uuid,
   search: RecordSearch,
-  stretch: Stretch,
+  range: SeqRange,
   { makeStreams, walk }: Choice,
-): Promise<FoundPlaces> {
-  const rows = await query<PlaceRow>(searches, ledger, search, (bind) =>
-    placesText(search, stretch, makeStreams?.(bind) ?? [], walk, bind),
+): Promise<FoundCandidates> {
+  const rows = await runShared<CandidateRow>(searches, ledger, search, (bind) =>
+    candidatesText(search, range, makeStreams?.(bind) ?? [], walk, bind),
   )
-  const [first] = rows.sort((a, b) => a.place - b.place)
-  if (!first) throw new Error('the places of a page always are one row')
+  const [first] = rows.sort((a, b) => a.nth - b.nth)
+  if (!first) throw new Error('the candidates of a page always are one row')
   const found = rows
     .filter((row) => row.recordId !== null)
-    .map((row) => ({ place: { seq: row.firstSeq, index: 0 }, bytes: row.bytes, own: row }))
+    .map((row) => ({ position: { seq: row.firstSeq, index: 0 }, bytes: row.bytes, own: row }))
   const stop = first.stopSeq === null ? null : { seq: first.stopSeq, index: 0 }
   return {
-    own: { found, end: found.length < first.found ? found.at(-1)!.place : stop },
+    own: { found, end: found.length < first.found ? found.at(-1)!.position : stop },
     chunks: {
       found: (first.chunks ?? []).map(([seq, chunk, before]) => ({ seq, chunk, before })),
       end:
-        first.chunkStopSeq === null ? null : placeAfter(first.chunkStopSeq, first.chunkStop!, search.order),
+        first.chunkStopSeq === null
+          ? null
+          : positionAfter(first.chunkStopSeq, first.chunkStop!, search.order),
       allMatch: !hasFilters(search),
     },
   }
 }
 
-type PlaceRow = RecordRowRead & {
-  place: number
+type CandidateRow = RecordRowRead & {
+  nth: number
   firstSeq: number
   bytes: number
   found: number
@@ -75,34 +81,34 @@ function hasFilters({ filters }: RecordSearch): boolean {
 }
 
 /**
- * SQL of findPlaces.
+ * SQL of findCandidates.
  *
  * Each walk returns matches among its first candidates. A walk that has more candidates but did not fill the page
  * stops all walks of its kind at its last candidate. The remaining matches are sorted, complete, and cut to the page.
  * Chunks are searched as far as the records of a full page reach.
  */
-function placesText(
+function candidatesText(
   search: RecordSearch,
-  stretch: Stretch,
+  range: SeqRange,
   streams: readonly Stream[],
   walk: ChunkWalk | null,
   bind: Bind,
 ): string {
   const { order } = search
   const limit = bind(search.limit, 'int8')
-  const own = ownText(search, stretch, streams, bind)
-  const chunks = walk && chunksText(search, stretch, walk, own.stops, bind)
+  const own = ownText(search, range, streams, bind)
+  const chunks = walk && chunksText(search, range, walk, own.stops, bind)
   return `with ${own.text}, ${chunks ? chunks.text : NO_CHUNKS},
     line as materialized (
       select l.*, sum(l.records) over (order by l.seq ${order}, l.chunk ${order} rows unbounded preceding) - l.records as before
       from (
-        select record_id, first_seq as seq, 0 as chunk, 1 as records, place, bytes, bytes_sum from own
+        select record_id, first_seq as seq, 0 as chunk, 1 as records, nth, bytes, bytes_sum from own
         union all select null, seq, chunk, records, null, null, null from chunk
       ) l
     )
-    select w.*, l.place, l.seq as first_seq, l.bytes, (select count(*) from own) as found,
+    select w.*, l.nth, l.seq as first_seq, l.bytes, (select count(*) from own) as found,
       ${own.stops ? '(select s.first_seq from stop s)' : 'null::int8'} as stop_seq,
-      case when l.place is null or l.place = 1 then (
+      case when l.nth is null or l.nth = 1 then (
         select json_agg(json_build_array(c.seq, c.chunk, c.before) order by c.seq ${order}, c.chunk ${order})
         from line c where c.record_id is null
       ) end as chunks,
@@ -110,7 +116,7 @@ function placesText(
       ${chunks?.stops ? '(select t.chunk from chunk_stop t)' : 'null::int4'} as chunk_stop
     from (select) one
     left join line l on l.record_id is not null
-      and (l.place = 1 or l.before < ${limit} and l.bytes_sum <= ${PAGE_BYTES_MAX})
+      and (l.nth = 1 or l.before < ${limit} and l.bytes_sum <= ${PAGE_BYTES_MAX})
     left join lateral (
       select ${RECORD_COLUMNS} from ${RECORD_TABLES}
       where r.ledger_id = q.ledger_id and r.record_id = l.record_id offset 0
@@ -121,7 +127,7 @@ function placesText(
 type Walks = { readonly text: string; readonly stops: boolean }
 
 /** SQL: `own`, with one record more than the page has, and where the walks stopped. */
-function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Stream[], bind: Bind): Walks {
+function ownText(search: RecordSearch, range: SeqRange, streams: readonly Stream[], bind: Bind): Walks {
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind(search.limit + 1, 'int8')
@@ -131,13 +137,13 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
   const parts = streams.map((stream, i) => {
     const walks = walksOf(stream)
     const budget = stops ? bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8') : more
-    const candidates = `select r.*, ${stream.seq} as walked_seq from ${stream.from} ${within(stream, search, stretch, bind)}
+    const candidates = `select r.*, ${stream.seq} as walked_seq from ${stream.from} ${within(stream, search, range, bind)}
       order by ${orderOf(stream, order)}`
     const found = `found_${i} as materialized (
       select v.day, r.* from ${walks.list} cross join lateral (
         select r.first_seq, r.record_id,
           coalesce(length(r.payload), 0) + coalesce(length(r.metadata), 0) + coalesce(length(r.reference_list), 0) as bytes
-        from (${candidates} limit ${budget}) r where ${conditions} and ${stream.besides ?? 'true'}
+        from (${candidates} limit ${budget}) r where ${conditions} and ${stream.exclusion ?? 'true'}
         order by ${orderOf({ ...stream, seq: 'r.walked_seq' }, order)} limit ${more}
       ) r
     )`
@@ -156,7 +162,7 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
       `stop as materialized (select s.first_seq from (${all('stop', 'first_seq')}) s order by s.first_seq ${order} limit 1)`,
     ])
   const own = `own as materialized (
-      select f.*, row_number() over w as place, sum(f.bytes) over w as bytes_sum
+      select f.*, row_number() over w as nth, sum(f.bytes) over w as bytes_sum
       from (
         select f.record_id, f.first_seq, (f.bytes + ${STEP_BYTES})::int4 as bytes
         from (${all('found', 'record_id, first_seq, bytes') || NO_RECORDS}) f
@@ -189,7 +195,7 @@ const STEP_BYTES = `case when (
  */
 function chunksText(
   search: RecordSearch,
-  stretch: Stretch,
+  range: SeqRange,
   walk: ChunkWalk,
   ownStops: boolean,
   bind: Bind,
@@ -203,9 +209,9 @@ function chunksText(
   const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
   // A separate CTE without values of `q`: Postgres evaluates it once and uses the index.
   const reach = `reach as materialized (
-      select coalesce((select o.first_seq from own o where o.place = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
+      select coalesce((select o.first_seq from own o where o.nth = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
     )`
-  const walked = walkText(keys, search, stretch, bind, '(select reach.seq from reach)')
+  const walked = walkText(keys, search, range, bind, '(select reach.seq from reach)')
   const list = keysText(keys, bind)
   const records = hasFilters(search) ? '0' : countText(search, bind)
   // The chunks of one key are sorted and distinct.

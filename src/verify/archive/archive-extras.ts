@@ -8,7 +8,7 @@ import { type ArchiveSeal, sealName, tileName, tilesBetween } from './seal.ts'
 import { TileDigests } from './tile-digests.ts'
 
 /** Compares content that an archive has beside the lines of an export with the verified entries. */
-export class ContentBeside {
+export class ArchiveExtras {
   readonly #seals: readonly ArchiveSeal[]
   readonly #tiles: TileDigests
   /** SHA-256 of definitions whose entries are not verified yet, by seq. */
@@ -53,18 +53,18 @@ export class ContentBeside {
    */
   finish(): void {
     let erasures = 0
-    for (const { from, size, objects, erasures: said } of this.#seals) {
+    for (const { from, size, objects, erasures: claimed } of this.#seals) {
       const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))
       for (const address of tilesBetween(from, size)) {
         const name = tileName(address)
         if (address.level !== 'entries' && named.get(name) !== this.#tiles.find(name))
           throw new ProofError('archive_object', `${name} holds other hashes than those of the entries`)
       }
-      const signed = this.#erasures.slice(erasures, erasures + said.length)
+      const signed = this.#erasures.slice(erasures, erasures + claimed.length)
       const isOfSeal = signed.every(([, , seq]) => seq >= from && seq < size)
-      if (!isOfSeal || JSON.stringify(signed) !== JSON.stringify(said))
+      if (!isOfSeal || JSON.stringify(signed) !== JSON.stringify(claimed))
         throw new ProofError('archive_object', `${sealName(size)} names other erasures than its entries`)
-      erasures += said.length
+      erasures += claimed.length
     }
     if (erasures !== this.#erasures.length)
       throw new ProofError('archive_object', 'the seals lack erasures of their entries')

@@ -1,10 +1,9 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeerLease } from './peer-leases.ts'
+import type { PeeringKey } from './peers.ts'
 
 /* Entries shared with a peer, as drained to it, and the peer's answers. src/db/peers/peer-leases.ts has the leases. */
-
-type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /** Returns an entry's envelope. Throws if there is no such entry. */
 export async function readEntryEnvelope(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer> {
@@ -69,7 +68,7 @@ const SHARED_COLUMNS = `e.seq, e.kind, e.leaf, e.envelope, coalesce(s.record_id,
  */
 export async function readSharedEntries(
   db: Db,
-  of: Of,
+  peering: PeeringKey,
   { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
 ): Promise<SharedEntry[]> {
   const { rows } = await db.query<SharedEntry>({
@@ -82,17 +81,21 @@ export async function readSharedEntries(
           where l.ledger_id = $1 and l.peer_id = $2 and l.seq < e.seq
             and l.record_id = coalesce(s.record_id, o.record_id, r.record_id))
       order by e.seq limit $5`,
-    values: [of.ledgerId, of.peerId, from, end, limit],
+    values: [peering.ledgerId, peering.peerId, from, end, limit],
   })
   return rows
 }
 
 /** Returns the seq of the newest entry before `before` that the peer has received; null: none. */
-export async function findReceivedBefore(db: Db, of: Of, before: number): Promise<number | null> {
+export async function findReceivedBefore(
+  db: Db,
+  peering: PeeringKey,
+  before: number,
+): Promise<number | null> {
   const { rows } = await db.query<{ seq: number | null }>({
     name: 'find_received_before',
     text: 'select max(seq) as seq from tallystick.peer_receipts where ledger_id = $1 and peer_id = $2 and seq < $3',
-    values: [of.ledgerId, of.peerId, before],
+    values: [peering.ledgerId, peering.peerId, before],
   })
   return rows[0]!.seq
 }
@@ -101,14 +104,14 @@ export async function findReceivedBefore(db: Db, of: Of, before: number): Promis
  * Stores the maximum size of requests. `refused`: a request was refused; otherwise larger requests are being tried
  * again.
  */
-export async function keepRequestBytes(
+export async function storeRequestBytes(
   db: Db,
   lease: PeerLease,
   bytes: number | null,
   refused: boolean,
 ): Promise<void> {
   await db.query({
-    name: 'keep_peer_request_bytes',
+    name: 'store_peer_request_bytes',
     text: `update tallystick.peer_cursors set request_bytes = $4,
         request_refused_at = case when $5 then now() else request_refused_at end
       where ledger_id = $1 and peer_id = $2 and job_id = $3`,
@@ -119,7 +122,7 @@ export async function keepRequestBytes(
 /** Returns all shared entries of one record, from seq `from` to before `end`, in order. */
 export async function readSharedOfRecord(
   db: Db,
-  of: Of,
+  peering: PeeringKey,
   recordId: Uuid,
   { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
 ): Promise<SharedEntry[]> {
@@ -143,7 +146,7 @@ export async function readSharedOfRecord(
       ) e ${SHARED}
       where w.seq >= $4 and w.seq < $5 and ${IS_SHARED}
       order by e.seq limit $6`,
-    values: [of.ledgerId, of.peerId, recordId, from, end, limit],
+    values: [peering.ledgerId, peering.peerId, recordId, from, end, limit],
   })
   return rows
 }
@@ -151,7 +154,7 @@ export async function readSharedOfRecord(
 /** Returns the seq of the entry that shared a record after its creation; null: the creation from `from` on is not sent, or shared it. */
 export async function findLaterShare(
   db: Db,
-  of: Of,
+  peering: PeeringKey,
   { recordId, from }: { readonly recordId: Uuid; readonly from: number },
 ): Promise<number | null> {
   const { rows } = await db.query<{ seq: number }>({
@@ -159,7 +162,7 @@ export async function findLaterShare(
     text: `select s.shared_seq as seq from tallystick.shared_records s
       join tallystick.records r on r.ledger_id = s.ledger_id and r.record_id = s.record_id
       where s.ledger_id = $1 and s.peer_id = $2 and s.record_id = $3 and s.shared_seq > r.first_seq and r.first_seq >= $4`,
-    values: [of.ledgerId, of.peerId, recordId, from],
+    values: [peering.ledgerId, peering.peerId, recordId, from],
   })
   return rows[0] ? rows[0].seq : null
 }
@@ -276,7 +279,7 @@ type DeadLetterRow = {
 /** Lists dead letters in chain order, after `after`. */
 export async function listPeerDeadLetters(
   db: Db,
-  of: Of,
+  peering: PeeringKey,
   page: { readonly after: number; readonly limit: number },
 ): Promise<DeadLetterRow[]> {
   const { rows } = await db.query<{
@@ -296,7 +299,7 @@ export async function listPeerDeadLetters(
       from tallystick.peer_dead_letters l
       join tallystick.entries e on e.ledger_id = l.ledger_id and e.seq = l.seq
       where l.ledger_id = $1 and l.peer_id = $2 and l.seq > $3 order by l.seq limit $4`,
-    values: [of.ledgerId, of.peerId, page.after, page.limit],
+    values: [peering.ledgerId, peering.peerId, page.after, page.limit],
   })
   return rows.map((row) => ({
     seq: row.seq,
@@ -316,10 +319,14 @@ export async function listPeerDeadLetters(
 }
 
 /** Sends dead letters again. `seqs` null: all. Returns how many there were. */
-export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null): Promise<number> {
+export async function replayPeer(
+  db: Db,
+  peering: PeeringKey,
+  seqs: readonly number[] | null,
+): Promise<number> {
   const { rows } = await db.query<{ replayed: number }>(
     'select tallystick.replay_peer($1, $2, $3) as replayed',
-    [of.ledgerId, of.peerId, seqs],
+    [peering.ledgerId, peering.peerId, seqs],
   )
   return rows[0]!.replayed
 }
@@ -330,7 +337,7 @@ export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null)
  */
 export async function listSummary(
   db: Db,
-  of: Of,
+  peering: PeeringKey,
   page: { readonly after: Uuid | null; readonly limit: number },
 ): Promise<{ readonly recordId: Uuid; readonly version: number; readonly leaf: Buffer }[]> {
   const { rows } = await db.query<{ recordId: Uuid; version: number; leaf: Buffer }>({
@@ -347,7 +354,7 @@ export async function listSummary(
         where m.ledger_id = $1 and m.peer_id = $2 and ($3::uuid is null or m.record_id > $3)
         order by m.record_id limit $4)
       ) w order by w.record_id limit $4`,
-    values: [of.ledgerId, of.peerId, page.after, page.limit],
+    values: [peering.ledgerId, peering.peerId, page.after, page.limit],
   })
   return rows.map((row) => ({ recordId: row.recordId, version: row.version, leaf: row.leaf }))
 }

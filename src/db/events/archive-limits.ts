@@ -1,20 +1,20 @@
-import { archiveUnavailable, aroundArchive, isAway, type PlaceInArchive } from '../connect/archive.ts'
+import { archiveUnavailable, isAway, type PieceInArchive, wrapArchiveReads } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { EVENT_ARCHIVE_MS_MAX } from '../limits.ts'
 
 /* Wraps databases so that their archive reads are recorded or limited. */
 
 /** Returns the same database, and the set of archive pieces that are read through it. */
-export function notePieces(db: Db): {
-  readonly noting: Db
-  readonly pieces: ReadonlySet<PlaceInArchive['from']>
+export function recordPieces(db: Db): {
+  readonly recording: Db
+  readonly pieces: ReadonlySet<PieceInArchive['from']>
 } {
-  const pieces = new Set<PlaceInArchive['from']>()
-  const noting = aroundArchive(db, (read, chunk) => {
-    if (chunk) pieces.add(chunk.place.from)
+  const pieces = new Set<PieceInArchive['from']>()
+  const noting = wrapArchiveReads(db, (read, chunk) => {
+    if (chunk) pieces.add(chunk.piece.from)
     return read()
   })
-  return { noting, pieces }
+  return { recording: noting, pieces }
 }
 
 /**
@@ -25,7 +25,7 @@ export function notePieces(db: Db): {
  */
 export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
   let away = false
-  return aroundArchive(db, async (read) => {
+  return wrapArchiveReads(db, async (read) => {
     if (away) throw archiveUnavailable('the archive did not answer just before')
     try {
       return await within(archiveMsMax, read())

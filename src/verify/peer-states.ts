@@ -9,10 +9,10 @@ import type { OnOffer } from '../proof/ledger/offers.ts'
 import type { OnRemote } from '../proof/ledger/peers.ts'
 
 /**
- * Compares rows about other ledgers with the state that a verifier rebuilds, as GatedStandings does for records of
+ * Compares rows about other ledgers with the state that a verifier rebuilds, as GatedStates does for records of
  * the ledger. An offer's row is stored until the answer is received.
  */
-export class PeerStandings {
+export class PeerStates {
   readonly #remote = new Map<number, RemoteColumns>()
   readonly #offers = new Map<number, OfferColumns>()
   #records = 0

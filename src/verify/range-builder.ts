@@ -1,10 +1,10 @@
 import type { EntryColumns } from '../db/evidence/tables.ts'
 import { concat } from '../proof/bytes.ts'
-import type { EntryPortion } from './source.ts'
+import type { EntryRange } from './source.ts'
 
-/** Maximum size of a portion: bytes of lines and chunks, and number of entries. */
-const PORTION_BYTES = 256 * 1024
-const PORTION_ENTRIES = 512
+/** Maximum size of a range: bytes of lines and chunks, and number of entries. */
+const RANGE_BYTES = 256 * 1024
+const RANGE_ENTRIES = 512
 
 type Line = {
   readonly line: string
@@ -17,7 +17,7 @@ type Line = {
 }
 
 /** Collects lines with their columns and checkpoints. `build` returns them and empties the builder. */
-export class PortionBuilder {
+export class RangeBuilder {
   #lines: string[] = []
   #columns: string[] = []
   #contents: Uint8Array[] = []
@@ -36,11 +36,11 @@ export class PortionBuilder {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= PORTION_BYTES || this.#lines.length >= PORTION_ENTRIES
+    return this.#bytes >= RANGE_BYTES || this.#lines.length >= RANGE_ENTRIES
   }
 
-  build(): EntryPortion {
-    const portion = {
+  build(): EntryRange {
+    const range = {
       lines: encodeLines(this.#lines),
       rows: { columns: encodeLines(this.#columns), contents: concat(this.#contents) },
       checkpoints: this.#notes,
@@ -51,7 +51,7 @@ export class PortionBuilder {
     this.#contents = []
     this.#notes = []
     this.#bytes = 0
-    return portion
+    return range
   }
 }
 

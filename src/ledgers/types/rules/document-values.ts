@@ -7,10 +7,10 @@ import { type Amount, parseAmount, parseMoney } from './amounts.ts'
 /**
  * A document for rules. Each value in it is rendered and parsed once, however many rules use it or a value around it.
  */
-export class DocumentParts {
+export class DocumentValues {
   readonly #document: JsonValue
   readonly #texts: CanonicalTexts
-  readonly #found = new Map<string, Part | null>()
+  readonly #found = new Map<string, ComparedValue | null>()
 
   constructor(document: JsonValue, texts: CanonicalTexts) {
     this.#document = document
@@ -18,19 +18,19 @@ export class DocumentParts {
   }
 
   /** Returns null if the pointer leads to nothing. */
-  find(pointer: string): Part | null {
-    let part = this.#found.get(pointer)
-    if (part === undefined) {
+  find(pointer: string): ComparedValue | null {
+    let compared = this.#found.get(pointer)
+    if (compared === undefined) {
       const value = resolvePointer(this.#document, pointer)
-      part = value === undefined ? null : new Part(value, this.#texts)
-      this.#found.set(pointer, part)
+      compared = value === undefined ? null : new ComparedValue(value, this.#texts)
+      this.#found.set(pointer, compared)
     }
-    return part
+    return compared
   }
 }
 
 /** A value that rules compare. Its interpretations are computed on demand, once. */
-export class Part {
+export class ComparedValue {
   readonly value: JsonValue
   /** Bytes of the canonical text in UTF-8. */
   readonly bytes: number

@@ -7,9 +7,9 @@ import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 
 /**
  * Compares rows of gated records with the records that a verifier rebuilds, at each record's last entry. Rows are
- * read a few portions ahead of the verifier, and only those are in memory.
+ * read a few ranges ahead of the verifier, and only those are in memory.
  */
-export class GatedStandings {
+export class GatedStates {
   readonly #rows = new Map<number, GatedColumns>()
   readonly #sha256: Sha256
   #count = 0

@@ -2,8 +2,14 @@ import type pg from 'pg'
 import type { Author } from '../append/entry.ts'
 import type { Selector } from '../db/chain/entry-details.ts'
 import { refusalBy } from '../db/connect/constraints.ts'
-import { HOLDS_RECORDS_MAX, KEEPING_MAX } from '../db/limits.ts'
-import { countKeeping, findHold, type HoldRow, listRules, type RuleRow } from '../db/records/keeping.ts'
+import { HOLDS_RECORDS_MAX, RETENTION_RULES_MAX } from '../db/limits.ts'
+import {
+  countRetention,
+  findHold,
+  type HoldRow,
+  listRules,
+  type RuleRow,
+} from '../db/records/retention-rules.ts'
 import { ApiError } from '../errors.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import { administerLedger } from './administer-ledger.ts'
@@ -11,18 +17,18 @@ import type { AdministerDeps } from './administration.ts'
 
 /* Rules of retention and legal holds, which an agent sets by an entry. */
 
-type KeepingDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
+type RetentionDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
 
 /** `days`: null means for ever. */
-export type WantedRule = Selector & { readonly days: number | null; readonly basis: string }
-export type WantedHold = Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
+export type RuleRequest = Selector & { readonly days: number | null; readonly basis: string }
+export type HoldRequest = Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
 
 /**
  * Sets how long records are kept from now on. A longer time applies to all of them, a shorter one only to new ones.
  * Throws `invalid_request` for fewer days than the deployment allows.
  */
-export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedRule): Promise<RuleRow> {
-  const { days, basis, type, agentId } = wanted
+export async function setRule(deps: RetentionDeps, author: Author, request: RuleRequest): Promise<RuleRow> {
+  const { days, basis, type, agentId } = request
   if (days !== null && days < deps.retentionDaysMin) {
     throw new ApiError(
       'invalid_request',
@@ -35,7 +41,7 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedR
   await refuseTooMany(deps, author, { rules: 1 })
   const seq = await administerLedger(deps, author, {
     kind: 'retention-set',
-    predicate: { days, basis, ...narrowed(wanted) },
+    predicate: { days, basis, ...narrowed(request) },
     detail: { type, agentId, days },
   })
   const rules = await listRules(deps.readPool, author.ledgerId)
@@ -46,14 +52,14 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedR
  * Sets a legal hold on the records that match all criteria: none of their documents is erased until the hold is
  * lifted.
  */
-export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedHold): Promise<HoldRow> {
-  const { caseId, type, agentId, recordIds } = wanted
+export async function setHold(deps: RetentionDeps, author: Author, request: HoldRequest): Promise<HoldRow> {
+  const { caseId, type, agentId, recordIds } = request
   await refuseTooMany(deps, author, { holds: 1, records: recordIds?.length ?? 0 })
   const seq = await administerLedger(deps, author, {
     kind: 'hold-set',
     predicate: {
       case: caseId,
-      ...narrowed(wanted),
+      ...narrowed(request),
       ...(recordIds && { records: recordIds.map((id) => formatId('rec', id)) }),
     },
     detail: { caseId, type, agentId, recordIds },
@@ -66,18 +72,18 @@ export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedH
  * refuses is repeated in halves.
  */
 async function refuseTooMany(
-  { readPool }: KeepingDeps,
+  { readPool }: RetentionDeps,
   { ledgerId }: Author,
   more: { readonly rules?: number; readonly holds?: number; readonly records?: number },
 ): Promise<void> {
-  const { rules, holds, records } = await countKeeping(readPool, ledgerId)
-  if (rules + (more.rules ?? 0) > KEEPING_MAX || holds + (more.holds ?? 0) > KEEPING_MAX)
+  const { rules, holds, records } = await countRetention(readPool, ledgerId)
+  if (rules + (more.rules ?? 0) > RETENTION_RULES_MAX || holds + (more.holds ?? 0) > RETENTION_RULES_MAX)
     throw refusalBy('keeping_max')
   if (records + (more.records ?? 0) > HOLDS_RECORDS_MAX) throw refusalBy('holds_records_max')
 }
 
 /** Lifts a hold. Throws `not_found`, and `already_ended` if it was lifted before. */
-export async function liftHold(deps: KeepingDeps, author: Author, seq: number): Promise<HoldRow> {
+export async function liftHold(deps: RetentionDeps, author: Author, seq: number): Promise<HoldRow> {
   const hold = await findHold(deps.readPool, author.ledgerId, seq)
   if (!hold) throw new ApiError('not_found', `no hold was set by the entry ${seq}`)
   if (hold.liftedSeq !== null) throw lifted(hold)

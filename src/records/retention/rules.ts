@@ -11,7 +11,7 @@ import { MS_PER_DAY } from '../limits.ts'
  * Facts that rules and holds select records by. `agents`: its author, the agent that it was made for, and its
  * performer.
  */
-export type KeptFacts = {
+export type RecordFacts = {
   readonly recordId: Uuid
   readonly type: string
   readonly agents: readonly Uuid[]
@@ -36,9 +36,9 @@ export type Retention = { readonly days: number | null; readonly ruleSeq: number
  * another rule replaces it. It also applies to all older records, because a promised time may be extended but not
  * shortened.
  */
-export function retentionOf(rules: readonly Rule[], facts: KeptFacts): Retention | null {
+export function retentionOf(rules: readonly Rule[], facts: RecordFacts): Retention | null {
   let longest: Rule | null = null
-  for (const rule of about(rules, facts)) {
+  for (const rule of applicable(rules, facts)) {
     if (rule.replacedSeq !== null && rule.replacedSeq <= facts.madeSeq) continue
     if (longest === null || isLonger(rule, longest)) longest = rule
   }
@@ -59,12 +59,12 @@ export function isOver(since: Date | null, days: number | null, nowMs: number): 
   return days !== null && since !== null && since.getTime() + days * MS_PER_DAY <= nowMs
 }
 
-export function isHeld(holds: readonly Hold[], facts: KeptFacts): boolean {
-  if (!about(holds, facts).next().done) return true
-  return (indexOf(holds).named.get(facts.recordId) ?? []).some((hold) => isAbout(hold, facts))
+export function isHeld(holds: readonly Hold[], facts: RecordFacts): boolean {
+  if (!applicable(holds, facts).next().done) return true
+  return (indexOf(holds).named.get(facts.recordId) ?? []).some((hold) => applies(hold, facts))
 }
 
-type Named<T> = T & { readonly recordIds?: readonly Uuid[] | null }
+type WithRecords<T> = T & { readonly recordIds?: readonly Uuid[] | null }
 /** Index of rules or holds by type and agent, and of holds by the records that they name. */
 type Index = {
   readonly bySelector: ReadonlyMap<string, readonly Selector[]>
@@ -77,14 +77,14 @@ const indexes = new WeakMap<readonly Selector[], Index>()
  * Yields those that apply to the record, except holds that name records. The index avoids comparing a thousand of
  * them with each record of a ledger.
  */
-function* about<T extends Selector>(all: readonly T[], { type, agents }: KeptFacts): Generator<T> {
+function* applicable<T extends Selector>(all: readonly T[], { type, agents }: RecordFacts): Generator<T> {
   const { bySelector } = indexOf(all)
   for (const agentId of new Set([null, ...agents]))
     for (const ofType of [null, type])
       yield* (bySelector.get(keyOf({ type: ofType, agentId })) ?? []) as readonly T[]
 }
 
-function indexOf(all: readonly Named<Selector>[]): Index {
+function indexOf(all: readonly WithRecords<Selector>[]): Index {
   const known = indexes.get(all)
   if (known) return known
   const bySelector = new Map<string, Selector[]>()
@@ -107,6 +107,6 @@ function addTo<K>(map: Map<K, Selector[]>, key: K, one: Selector): void {
 /** Names of types contain no spaces. */
 const keyOf = ({ type, agentId }: Selector) => `${agentId ?? ''} ${type ?? ''}`
 
-export function isAbout({ type, agentId }: Selector, facts: Pick<KeptFacts, 'type' | 'agents'>): boolean {
+export function applies({ type, agentId }: Selector, facts: Pick<RecordFacts, 'type' | 'agents'>): boolean {
   return (type === null || type === facts.type) && (agentId === null || facts.agents.includes(agentId))
 }

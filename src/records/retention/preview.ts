@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { Selector } from '../../db/chain/entry-details.ts'
-import { readKeptPage } from '../../db/records/kept-records.ts'
+import { readRetentionPage } from '../../db/records/retention-records.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { MS_PER_DAY, PREVIEW_PAGES_MAX } from '../limits.ts'
-import { readKeeping } from './read-keeping.ts'
-import { isAbout, isHeld, isOver, retentionOf } from './rules.ts'
+import { readRetention } from './read-retention.ts'
+import { applies, isHeld, isOver, retentionOf } from './rules.ts'
 
 export type Preview = {
   readonly records: number
@@ -27,18 +27,18 @@ export async function previewRule(
   rule: Selector & { readonly days: number },
   from: number,
 ): Promise<Preview> {
-  const { rules, holds } = await readKeeping(readPool, ledgerId)
+  const { rules, holds } = await readRetention(readPool, ledgerId)
   const nowMs = now()
   const before = new Date(nowMs - rule.days * MS_PER_DAY)
   const byType: Record<string, number> = Object.create(null)
   let [records, held, next, oldest] = [0, 0, from as number | null, null as Date | null]
   for (let page = 0; page < PREVIEW_PAGES_MAX && next !== null; page++) {
-    next = await readKeptPage(readPool, ledgerId, { from: next, before }, (record) => {
+    next = await readRetentionPage(readPool, ledgerId, { from: next, before }, (record) => {
       const { since, hasPayload, type } = record
-      if (since === null || !hasPayload || !isAbout(rule, record)) return
-      const kept = retentionOf(rules, record)
-      if (kept?.days === null) return
-      if (!isOver(since, Math.max(rule.days, kept?.days ?? 0), nowMs)) return
+      if (since === null || !hasPayload || !applies(rule, record)) return
+      const retention = retentionOf(rules, record)
+      if (retention?.days === null) return
+      if (!isOver(since, Math.max(rule.days, retention?.days ?? 0), nowMs)) return
       if (isHeld(holds, record)) {
         held++
         return

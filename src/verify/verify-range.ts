@@ -14,18 +14,18 @@ import { loadProviders } from './providers.ts'
 import { verifyStatementColumns } from './statement-columns.ts'
 import { verifyStoredBatch } from './verify-batch.ts'
 
-/** What a thread needs before the first portion. */
+/** What a thread needs before the first range. */
 export type EntryContext = {
   readonly keys: readonly KeyHint[]
   readonly documents: DocumentsShown
-  /** false: no portion has rows, and neither the database code nor its driver is loaded. Default: true. */
+  /** false: no range has rows, and neither the database code nor its driver is loaded. Default: true. */
   readonly hasRows?: boolean
 }
 
 /** A range of whole lines, and their database rows. */
-export type PortionTask = { readonly lines: Uint8Array; readonly rows: PortionRows | null }
+export type RangeTask = { readonly lines: Uint8Array; readonly rows: RangeRows | null }
 
-export type PortionRows = {
+export type RangeRows = {
   /** One line of JSON (EntryColumns) for each entry line. */
   readonly columns: Uint8Array
   /** Contents of all chunks of batches, in order. */
@@ -33,7 +33,7 @@ export type PortionRows = {
 }
 
 /** The entries before the first refused one, and that one's error. */
-export type PortionResult = {
+export type RangeResult = {
   readonly packed: PackedSteps
   readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
   /** CPU time in a thread, if Node reports it (24). */
@@ -41,12 +41,10 @@ export type PortionResult = {
 }
 
 /**
- * Returns a function that verifies entries individually. It is stateless: portions may come in any order, on any
+ * Returns a function that verifies entries individually. It is stateless: ranges may come in any order, on any
  * thread.
  */
-export async function makePortionVerifier(
-  context: EntryContext,
-): Promise<(task: PortionTask) => PortionResult> {
+export async function makeRangeVerifier(context: EntryContext): Promise<(task: RangeTask) => RangeResult> {
   const providers = await loadProviders()
   const findKey = makeFindKey(context.keys, providers)
   const tables = context.hasRows === false ? null : await import('../db/evidence/tables.ts')
@@ -79,7 +77,7 @@ export async function makePortionVerifier(
  * Returns a function that reads a line's columns and the contents of its chunks. It MUST be called for the lines in
  * order.
  */
-function rowReader({ columns, contents }: PortionRows): (index: number) => [EntryColumns, Uint8Array] {
+function rowReader({ columns, contents }: RangeRows): (index: number) => [EntryColumns, Uint8Array] {
   const lines = utf8Decode(columns).split('\n')
   let at = 0
   return (index) => {

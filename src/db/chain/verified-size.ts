@@ -1,0 +1,62 @@
+import type { Uuid } from '../../proof/ids.ts'
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+
+/*
+ * A ledger's verified size: the follower has verified all entries below it.
+ *
+ * These include the entries that named the keys, agents and peers on which they depend, because those come earlier in
+ * the chain. The verified size is 0 while the ledger has an open fault, and then no entry is trusted.
+ */
+
+/** Columns of a stored cursor that may be the verified size; nulls: no cursor. */
+export type VerifiedSizeColumns = {
+  verifiedSize: number | null
+  verifiedChain: Buffer | null
+  verifiedKid: Buffer | null
+  verifiedAgentKeys: Buffer | null
+  verifiedMac: Buffer | null
+}
+
+/**
+ * Returns a SQL join that adds the verified size to any row with a ledger's id.
+ *
+ * A cursor counts only if it continues this chain. A cursor of a history that a restored backup lacks was genuine
+ * once, but says nothing about the entries that replaced that history.
+ */
+export function joinVerifiedSize(ledgerId: string): string {
+  return `left join lateral (
+    select c.next_seq as verified_size, c.chain as verified_chain, c.envelope_kid as verified_kid,
+      c.agent_keys as verified_agent_keys, c.mac as verified_mac
+    from tallystick.audit_cursors c
+    where c.ledger_id = ${ledgerId} and not ${hasOpenFault('c.ledger_id')} and exists (
+      select from tallystick.entries n
+      where n.ledger_id = c.ledger_id and n.seq = c.next_seq - 1 and n.chain = c.chain offset 0)
+    offset 0
+  ) verified on true`
+}
+
+export const VERIFIED_SIZE_COLUMNS =
+  'verified.verified_size, verified.verified_chain, verified.verified_kid, verified.verified_agent_keys, verified.verified_mac'
+
+/**
+ * SQL over chain_heads `h`: true unless the ledger is being moved, or was moved, to another database, which then does
+ * its work.
+ */
+export const IS_HERE = `coalesce(h.closed, 'frozen') not in ('moving', 'moved')`
+
+export function hasOpenFault(ledgerId: string): string {
+  return `exists (select from tallystick.ledger_faults o where o.ledger_id = ${ledgerId} and o.cleared_at is null)`
+}
+
+/** Returns the verified size; 0 if the row was not written by a holder of the master key. */
+export function verifiedSizeOf(cursorMac: CursorMac, ledgerId: Uuid, row: VerifiedSizeColumns): number {
+  if (row.verifiedSize === null) return 0
+  const cursor = {
+    ledgerId,
+    nextSeq: row.verifiedSize,
+    chain: row.verifiedChain!,
+    envelopeKid: row.verifiedKid!,
+    agentKeys: row.verifiedAgentKeys,
+  }
+  return cursorMac.isOf(cursor, row.verifiedMac) ? cursor.nextSeq : 0
+}

@@ -1,7 +1,0 @@
-import { alone } from '../../proof/bytes.ts'
-
-/** Returns the bytes as a Buffer that owns its memory, for cached objects. */
-export function aloneAsBuffer(bytes: Buffer): Buffer {
-  const { buffer, byteOffset, length } = alone(bytes)
-  return Buffer.from(buffer, byteOffset, length)
-}
