@@ -10,7 +10,7 @@ import { plain } from '../sdk/plain.ts'
 import { copyStream } from '../src/verify/copy-stream.ts'
 import { SourceError } from '../src/verify/source.ts'
 import type { Io, Out } from './io.ts'
-import { cannotWrite, findOutputPlace, type OutputPlace } from './output-place.ts'
+import { cannotWrite, findOutputPlace, type OutputPlace } from './output-target.ts'
 import { UsageError } from './run.ts'
 
 type Pieces = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>

@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../sdk/generated/api.ts'
-import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './deeds.ts'
+import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './activities.ts'
 
 /*
  * Groups the records of one day by action. An action with its outcome and its decisions counts once. Tables and

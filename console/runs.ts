@@ -1,6 +1,6 @@
 import type { Tallystick } from '../sdk/client.ts'
 import type { LedgerRecord } from '../sdk/generated/api.ts'
-import { isAction } from './deeds.ts'
+import { isAction } from './activities.ts'
 import { CLOCKS_APART_MS_MAX, RUN_READS_MAX, RUN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
 /* Reads runs: records connected by `parent`, or by their trace. */

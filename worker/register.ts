@@ -52,8 +52,8 @@ import {
 } from '../src/followers/verification/verify-completions.ts'
 import { makeVerificationRound } from '../src/followers/verification/verify-waiting.ts'
 import type { Waker } from '../src/followers/waker.ts'
-import type { WitnessLane } from '../src/followers/witnesses/witness-lane.ts'
-import type { PeerDrains } from '../src/outside/federation/drain.ts'
+import type { WitnessLane } from '../src/followers/witnesses/witness-sender.ts'
+import type { PeerDrains } from '../src/outside/federation/peer-sender.ts'
 import { PEER_JOBS } from '../src/outside/federation/enqueue.ts'
 import {
   PEER_DRAINS_MAX,
@@ -61,7 +61,7 @@ import {
   PEER_ENQUEUE_TIME_SHARE_MAX,
 } from '../src/outside/federation/limits.ts'
 import { WEBHOOK_JOBS } from '../src/outside/webhooks/enqueue.ts'
-import type { WebhookLanes } from '../src/outside/webhooks/lanes.ts'
+import type { WebhookLanes } from '../src/outside/webhooks/endpoint-senders.ts'
 import {
   WEBHOOK_ENQUEUE_EVERY_MS,
   WEBHOOK_ENQUEUE_TIME_SHARE_MAX,

@@ -11,7 +11,7 @@ import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { CheckpointFile, type Prove } from '../kept-checkpoints.ts'
+import { CheckpointFile, type Prove } from '../checkpoint-file.ts'
 import { RefusedError } from '../run.ts'
 import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
 

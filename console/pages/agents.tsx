@@ -1,5 +1,5 @@
 import type { Agent, ApiKey, SigningKey } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
+import { useAsked } from '../queries.ts'
 import { AGENTS_MAX, SCAN_ROWS } from '../limits.ts'
 import { type Column, Facts, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
 import { linkTo } from '../router.ts'

@@ -1,5 +1,5 @@
 import type { Audit } from '../../sdk/generated/api.ts'
-import { useAct, useAsked } from '../asking.ts'
+import { useAct, useAsked } from '../queries.ts'
 import { AUDITS_MAX, OVERVIEW_EVERY_MS } from '../limits.ts'
 import { AuditReason, AuditResult } from '../parts/audit.tsx'
 import { Agent, type Column, Failure, Page, Shown, Table, Time } from '../parts/basics.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useAct, useAsked } from '../asking.ts'
+import { useAct, useAsked } from '../queries.ts'
 import { PAGE_ROWS } from '../limits.ts'
 import {
   type Column,

@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
+import { useAsked } from '../queries.ts'
 import { type DayDeed, deedsOfDay, type Ending } from '../day.ts'
 import { DAY_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { go } from '../navigate.ts'

@@ -1,4 +1,4 @@
-import { useAsked } from '../asking.ts'
+import { useAsked } from '../queries.ts'
 import { Facts, Failure, Id, Json, Page, Section, Shown, Time } from '../parts/basics.tsx'
 import { Envelope } from '../parts/envelope.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'

@@ -1,5 +1,5 @@
 import type { Audit, Peer, Webhook } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
+import { useAsked } from '../queries.ts'
 import { NEWEST_ROWS, OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
 import { AuditReason, AuditResult } from '../parts/audit.tsx'
 import {

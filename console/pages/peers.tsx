@@ -5,7 +5,7 @@ import type {
   PeerReconciliation,
   SharedRecord,
 } from '../../sdk/generated/api.ts'
-import { useAct, useAsked } from '../asking.ts'
+import { useAct, useAsked } from '../queries.ts'
 import { OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
 import {
   type Column,

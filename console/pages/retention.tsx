@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Hold, LedgerEvent, RetentionRule } from '../../sdk/generated/api.ts'
 import type { RulePreview } from '../../sdk/resources/retention.ts'
-import { useAct, useAsked } from '../asking.ts'
+import { useAct, useAsked } from '../queries.ts'
 import { ERASURE_PAGES_MAX, HOLDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { AgentSelect } from '../parts/agent-select.tsx'
 import {

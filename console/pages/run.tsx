@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type Deed, deedsOf, everyDeed, isRun, NO_OUTCOME, sumsOf } from '../deeds.ts'
+import { type Deed, deedsOf, everyDeed, isRun, NO_OUTCOME, sumsOf } from '../activities.ts'
 import { RUN_DRAW_EVERY_MS } from '../limits.ts'
 import { type Column, count, Failure, Id, Page, Section, State, Table } from '../parts/basics.tsx'
 import { shorten, wordOf } from '../parts/records.tsx'

@@ -8,7 +8,7 @@ import { go } from '../navigate.ts'
 import { count, Failure, Page, Time } from '../parts/basics.tsx'
 import { FirstRecord } from '../parts/first-record.tsx'
 import { Records } from '../parts/records.tsx'
-import { placeOf } from '../places.ts'
+import { placeOf } from '../links.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 

@@ -1,5 +1,5 @@
 import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
+import { useAsked } from '../queries.ts'
 import { WORK_ROWS_MAX } from '../limits.ts'
 import { Agent, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
 import { membersOf, shorten, summaryOf } from '../parts/records.tsx'

@@ -1,7 +1,7 @@
 import { Component } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
-import { type Deed, everyDeed, namesOf } from '../deeds.ts'
+import { type Deed, everyDeed, namesOf } from '../activities.ts'
 import { RUN_ROWS_OPEN_MAX } from '../limits.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'

@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises'
 import { HANDLES_MAX, MemoryHandles } from '../notarizer/handles.ts'
 import type { RecordHandle } from '../notarizer/spool.ts'
 import { NO_FOLLOW, replaceFile } from './files.ts'
-import { InTurn } from './in-turn.ts'
+import { InTurn } from './serial-tasks.ts'
 import type { Reserve } from './reserve.ts'
 import { asSpoolError, isFull } from './spool-errors.ts'
 

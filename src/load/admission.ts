@@ -11,7 +11,7 @@ import {
   UNPROVEN_BURST_PER_SECOND,
   UNPROVEN_UNDER_WAY_MAX,
 } from './limits.ts'
-import { Places } from './places.ts'
+import { Places } from './request-slots.ts'
 import { UNPROVEN } from './unproven.ts'
 
 export type RequestKind = 'reads' | 'writes'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { checkRestored, type RestoredLedger } from '../followers/audit/check-restored.ts'
-import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
+import { KeptCheckpoints } from '../followers/checkpoints/stored-checkpoints.ts'
 import { formatReport } from '../verify/report.ts'
 import { openContentForCommand } from './archived-content.ts'
 import { readConfig, required } from './config.ts'

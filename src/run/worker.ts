@@ -21,7 +21,7 @@ import { AwaitedLedgers } from '../followers/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../followers/audit/entry-verifier.ts'
 import { makeAuditObserver, makeEntryObserver, watchAudits } from '../followers/audit/metrics.ts'
 import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
-import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
+import { KeptCheckpoints } from '../followers/checkpoints/stored-checkpoints.ts'
 import {
   watchCheckpoints,
   watchErasures,
@@ -45,7 +45,7 @@ import { Waker } from '../followers/waker.ts'
 import { makeWitnessObserver, watchWitnesses } from '../followers/witnesses/metrics.ts'
 import { namedWitness } from '../followers/witnesses/named-witness.ts'
 import { peerWitnesses } from '../followers/witnesses/peer-witnesses.ts'
-import { type LaneTarget, WitnessLane } from '../followers/witnesses/witness-lane.ts'
+import { type LaneTarget, WitnessLane } from '../followers/witnesses/witness-sender.ts'
 import { openThreads, type Threads } from '../http/bodies/threads.ts'
 import { watchTypes } from '../ledgers/types/metrics.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
@@ -59,10 +59,10 @@ import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
 import type { Tracing } from '../observe/tracing/tracing.ts'
 import { VERSION } from '../observe/version.ts'
 import { Connector } from '../outside/connector/connector.ts'
-import { PeerDrains } from '../outside/federation/drain.ts'
+import { PeerDrains } from '../outside/federation/peer-sender.ts'
 import { makeDrainObserver, watchDrains, watchPeers } from '../outside/federation/metrics.ts'
 import { makePostTracer } from '../outside/federation/spans.ts'
-import { type LanesDeps, WebhookLanes } from '../outside/webhooks/lanes.ts'
+import { type LanesDeps, WebhookLanes } from '../outside/webhooks/endpoint-senders.ts'
 import {
   makeDeliveryObserver,
   makeStopObserver,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeOf } from '../../console/places.ts'
+import { placeOf } from '../../console/links.ts'
 import { linkTo, parseRoute } from '../../console/router.ts'
 
 test('an address names a page, what it is of, and its filters, whatever these hold', () => {

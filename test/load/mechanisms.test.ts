@@ -15,7 +15,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'src/records/otlp/known-groups.ts': 'a cache, as above',
   'src/outside/federation/inbox.ts':
     'the order of the requests of one peer: each waits for the one before it',
-  'src/outside/connector/kept-connections.ts': 'connections that are kept, by origin: nobody waits',
+  'src/outside/connector/idle-connections.ts': 'connections that are kept, by origin: nobody waits',
   'src/outside/webhooks/window.ts': 'the order of the deliveries of one record',
   'src/followers/refused.ts': 'times by name',
   'src/http/reads/reads.ts': 'sizes of ledgers that were seen',

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { Histogram } from 'prom-client'
-import { askGauges } from '../../observe/metrics/asked.ts'
+import { askGauges } from '../../observe/metrics/query-gauges.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { readCounter, readingsOf, Tally } from '../../observe/metrics/readings.ts'
 import { countDeadLetters, countJobs } from './job-queues.ts'

@@ -8,7 +8,7 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { database } from '../../verify/database.ts'
 import type { VerifyReport } from '../../verify/report.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
-import type { KeptCheckpoints } from '../checkpoints/kept.ts'
+import type { KeptCheckpoints } from '../checkpoints/stored-checkpoints.ts'
 
 export type RestoredLedger = {
   readonly ledger: string

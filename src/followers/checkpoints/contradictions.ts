@@ -7,7 +7,7 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import type { Kept, KeptCheckpoints } from './kept.ts'
+import type { Kept, KeptCheckpoints } from './stored-checkpoints.ts'
 
 /** A ledger that does not extend its stored checkpoint. Most often it is an older backup of itself. */
 export type Contradiction = Kept & {

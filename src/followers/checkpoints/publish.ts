@@ -23,7 +23,7 @@ import { CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND } from '../limits.t
 import { ContradictionError, listContradictions } from './contradictions.ts'
 import type { FaultyLedgers } from './faulty-ledgers.ts'
 import { growTree, packFrontier, unpackFrontier } from './grow-tree.ts'
-import type { KeptCheckpoints } from './kept.ts'
+import type { KeptCheckpoints } from './stored-checkpoints.ts'
 
 export type PublishDeps = {
   readonly pool: pg.Pool

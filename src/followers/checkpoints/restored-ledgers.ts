@@ -3,7 +3,7 @@ import { closeRestoredLedgers } from '../../db/chain/closures.ts'
 import { formatId } from '../../proof/ids.ts'
 import { RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND, RESTORED_PER_QUERY } from '../limits.ts'
 import { type Contradiction, ContradictionError, listContradictions } from './contradictions.ts'
-import type { Kept, KeptCheckpoints } from './kept.ts'
+import type { Kept, KeptCheckpoints } from './stored-checkpoints.ts'
 
 type Deps = {
   readonly pool: pg.Pool

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { Counter } from 'prom-client'
 import { countSweeps } from '../../db/records/retention-work.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
+import { askGauges } from '../../observe/metrics/query-gauges.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 
 /** Adds gauges of retention sweeps. Returns an observer of erased documents. */

@@ -3,7 +3,7 @@ import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { readGauge } from '../../observe/metrics/readings.ts'
 import { PEERS_LANE } from './peer-witnesses.ts'
 import type { WitnessSetting } from './settings.ts'
-import type { WitnessLane, WitnessOutcome } from './witness-lane.ts'
+import type { WitnessLane, WitnessOutcome } from './witness-sender.ts'
 
 const OUTCOMES = [
   'cosigned',

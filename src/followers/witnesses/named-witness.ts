@@ -9,7 +9,7 @@ import { nativeProviders } from '../../signing/native.ts'
 import { WITNESS_ANSWER_BYTES_MAX, WITNESS_POSTS_MAX } from '../limits.ts'
 import { type CosignerAnswer, type SendDeps, sendCheckpoint, WitnessError } from './send-checkpoint.ts'
 import type { WitnessSetting } from './settings.ts'
-import type { LaneTarget } from './witness-lane.ts'
+import type { LaneTarget } from './witness-sender.ts'
 
 type PostDeps = {
   readonly connector: Connector

@@ -18,7 +18,7 @@ import {
   WITNESS_PAUSE_MS_MAX,
 } from '../limits.ts'
 import { type CosignerAnswer, type SendDeps, sendCheckpoint, WitnessError } from './send-checkpoint.ts'
-import type { LaneTarget } from './witness-lane.ts'
+import type { LaneTarget } from './witness-sender.ts'
 
 type PeerWitnessDeps = SendDeps &
   PostDeps & {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Slices } from '../../load/slice.ts'
 import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
-import { streamHeld } from './pieces.ts'
+import { streamHeld } from './text-stream.ts'
 
 /** Sends text that is JSON already. Records and types are rendered from canonical bytes, without parsing them. */
 export function sendJson(reply: FastifyReply, json: string | Readable): FastifyReply {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequestKind } from '../../load/admission.ts'
-import type { PieceOptions } from '../../load/threads/piece.ts'
+import type { PieceOptions } from '../../load/threads/thread-work.ts'
 import { UNPROVEN } from '../../load/unproven.ts'
 
 /**

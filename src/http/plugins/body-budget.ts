@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { ByteBudgets } from '../../load/budgets.ts'
-import { heldBy } from '../connections/held.ts'
+import { heldBy } from '../connections/reservation.ts'
 import { BODY_PIECE_BYTES } from '../limits.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { Slots } from '../../load/slots.ts'
-import { heldBy } from '../connections/held.ts'
+import { heldBy } from '../connections/reservation.ts'
 import { kindOf, ownerOf } from '../connections/owner.ts'
 import type { Deps } from '../deps.ts'
 import { isStillLetIn } from '../plugins/authenticate.ts'

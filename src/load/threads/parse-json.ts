@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
 import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '../limits.ts'
 import { Slice } from '../slice.ts'
 import type { JsonPiece } from './cut-json.ts'
-import type { PieceOptions } from './piece.ts'
+import type { PieceOptions } from './thread-work.ts'
 import type { ThreadPool } from './pool.ts'
 import type { JsonRefusal, readJson } from './read-json.ts'
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { THREAD_HEAP_MIB_MAX } from '../limits.ts'
 import { ThreadError } from './error.ts'
-import type { Ended, Piece } from './piece.ts'
+import type { Ended, Piece } from './thread-work.ts'
 
 type UnderWay = { readonly settle: (ended: Ended | ThreadError) => void; readonly msMax: number }
 

@@ -6,7 +6,7 @@ import {
 } from '../limits.ts'
 import { Counts, Shares } from '../shares.ts'
 import { ThreadError } from './error.ts'
-import type { Piece, PieceOptions } from './piece.ts'
+import type { Piece, PieceOptions } from './thread-work.ts'
 import { PoolThread } from './pool-thread.ts'
 
 /** Functions that a thread's script provides, by name. Each takes one value and returns one. */

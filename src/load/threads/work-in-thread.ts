@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import type { Ended, Given } from './piece.ts'
+import type { Ended, Given } from './thread-work.ts'
 
 /**
  * Makes this thread a worker of a pool (pool.ts). It does one piece of work after another, so that it can be ended at

@@ -3,7 +3,7 @@ import { checkOutboundUrl, type Target, type UrlRefusal } from './check-url.ts'
 import { Connection } from './connection.ts'
 import { OutboundError, type OutboundErrorCode } from './error.ts'
 import { Exchange, type OutboundAnswer } from './exchange.ts'
-import { KeptConnections } from './kept-connections.ts'
+import { KeptConnections } from './idle-connections.ts'
 import { OUTBOUND_IDLE_MS_MAX, OUTBOUND_REQUEST_MS_MAX } from './limits.ts'
 import { makeResolveName, type ResolveName } from './resolve-name.ts'
 

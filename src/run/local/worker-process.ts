@@ -10,7 +10,7 @@ import { openLocalLog } from './log.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
 
 /*
- * The worker's process under `npm start`, started by worker-apart.ts. It follows its parent's messages, and ends
+ * The worker's process under `npm start`, started by child-worker.ts. It follows its parent's messages, and ends
  * whenever its parent ends, because the kernel closes the channel.
  */
 if (!process.send) {

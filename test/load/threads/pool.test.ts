@@ -6,7 +6,7 @@ import {
   THREAD_WORK_WAITING_MAX,
 } from '../../../src/load/limits.ts'
 import type { ThreadError } from '../../../src/load/threads/error.ts'
-import type { PieceOptions } from '../../../src/load/threads/piece.ts'
+import type { PieceOptions } from '../../../src/load/threads/thread-work.ts'
 import { ThreadPool } from '../../../src/load/threads/pool.ts'
 import { UNPROVEN } from '../../../src/load/unproven.ts'
 import { until } from '../../helpers/wait.ts'

@@ -9,7 +9,7 @@ import { PEER_LEASES, type PeerLease } from '../../../src/db/peers/peer-leases.t
 import { makeByteBudget } from '../../../src/load/budgets.ts'
 import { parseAllowances } from '../../../src/outside/connector/allowances.ts'
 import { Connector } from '../../../src/outside/connector/connector.ts'
-import { PeerDrains } from '../../../src/outside/federation/drain.ts'
+import { PeerDrains } from '../../../src/outside/federation/peer-sender.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { openTestPool } from '../../helpers/connect.ts'

@@ -9,7 +9,7 @@ import { type Heard, type Lie, leafOf, type Mallory, meetMallory, type SentLine 
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * Two requests are under way to a peer (src/outside/federation/drain.ts): answers are taken in order, and an entry that has no outcome is
+ * Two requests are under way to a peer (src/outside/federation/peer-sender.ts): answers are taken in order, and an entry that has no outcome is
  * sent again, whatever was said of later ones.
  */
 

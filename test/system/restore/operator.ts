@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { KeptCheckpoints } from '../../../src/followers/checkpoints/kept.ts'
+import { KeptCheckpoints } from '../../../src/followers/checkpoints/stored-checkpoints.ts'
 import { runAlone } from '../../helpers/run-command.ts'
 import { runCommand } from '../../helpers/run-script.ts'
 import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'

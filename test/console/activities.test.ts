@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Deed, deedsOf, sumsOf } from '../../console/deeds.ts'
+import { type Deed, deedsOf, sumsOf } from '../../console/activities.ts'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 
 type Given = {

@@ -8,7 +8,7 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { previewRule } from '../../records/keeping/preview.ts'
 import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
-import { heldBy } from '../connections/held.ts'
+import { heldBy } from '../connections/reservation.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { PREVIEWS_MAX, PREVIEWS_OF_LEDGER_MAX } from '../limits.ts'
@@ -25,7 +25,7 @@ import {
   ruleList,
   ruleView,
   seqParams,
-} from '../schemas/keeping.ts'
+} from '../schemas/retention.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 const WRITE = { scope: scopeOfEntry('hold-set') } as const

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startWorkerApart, type WorkerApart, workerThreads } from '../../../src/run/local/worker-apart.ts'
+import { startWorkerApart, type WorkerApart, workerThreads } from '../../../src/run/local/child-worker.ts'
 import { until } from '../../helpers/wait.ts'
 import { runs } from '../postgres/holder.ts'
 

@@ -8,7 +8,7 @@ import { Shares } from '../../load/shares.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
-import { Lane, type LaneDeps } from './lane.ts'
+import { Lane, type LaneDeps } from './endpoint-sender.ts'
 import {
   WEBHOOK_EVENTS_IN_MEMORY,
   WEBHOOK_LANES_MAX,
