@@ -1,4 +1,4 @@
-import { ownCredentialsFile, readKept } from './connection.ts'
+import { ownCredentialsFile, readCredentials } from './connection.ts'
 import { writeFileWhole } from './output-file.ts'
 import { RefusedError } from './run.ts'
 
@@ -16,7 +16,7 @@ export type Credentials = {
  */
 export async function refuseOtherLedger(ledger: string): Promise<void> {
   const file = ownCredentialsFile()
-  const kept = await readKept(file)
+  const kept = await readCredentials(file)
   if (kept && kept.ledger !== ledger)
     throw new RefusedError(
       `${file} holds a key of ${kept.ledger ?? 'a ledger that it does not name'} at ${kept.url}: --force writes over it`,
@@ -24,7 +24,7 @@ export async function refuseOtherLedger(ledger: string): Promise<void> {
 }
 
 /** Writes the credentials. Returns the path of the file. */
-export async function keepCredentials(credentials: Credentials): Promise<string> {
+export async function writeCredentials(credentials: Credentials): Promise<string> {
   const file = ownCredentialsFile()
   await writeFileWhole(file, `${JSON.stringify(credentials, null, 2)}\n`, { isPrivate: true })
   return file

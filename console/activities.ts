@@ -3,7 +3,7 @@ import type { LedgerRecord } from '../sdk/generated/api.ts'
 /* Groups records into deeds. An action, its outcomes and the decisions about it form one deed. */
 
 /** A record with its outcomes and decisions, and the deeds below it in the order of their start. */
-export type Deed = {
+export type Activity = {
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
   readonly decisions: readonly LedgerRecord[]
@@ -12,7 +12,7 @@ export type Deed = {
   readonly beganMs: number
   /** null: no record tells when it ended. */
   readonly endedMs: number | null
-  readonly below: readonly Deed[]
+  readonly below: readonly Activity[]
   /** `inside`: number of deeds below, at any depth. `troubles`: how many of them did not end well. */
   readonly inside: number
   readonly troubles: number
@@ -43,10 +43,10 @@ export function isDecision({ type }: LedgerRecord): boolean {
  * Returns the top deeds, whose parent is not among the records. `isRead`: returns whether all records below a record
  * were read.
  */
-export function deedsOf(
+export function activitiesOf(
   records: readonly LedgerRecord[],
   isRead: (id: string) => boolean = () => true,
-): readonly Deed[] {
+): readonly Activity[] {
   const known = new Map(records.map((record) => [record.id, record]))
   const byParent = new Map<string | null, LedgerRecord[]>()
   for (const record of records) {
@@ -55,7 +55,7 @@ export function deedsOf(
     if (list === undefined) byParent.set(parent, [record])
     else list.push(record)
   }
-  const deed = (record: LedgerRecord): Deed => {
+  const deed = (record: LedgerRecord): Activity => {
     const [outcomes, decisions, rest]: [LedgerRecord[], LedgerRecord[], LedgerRecord[]] = [[], [], []]
     // A decision may be about another decision.
     const sort = ({ id }: LedgerRecord) => {
@@ -174,10 +174,10 @@ export function isRun({ type, payload }: LedgerRecord): boolean {
 }
 
 /** Yields all deeds, each before the deeds below it. */
-export function* everyDeed(deeds: readonly Deed[]): Generator<Deed, void, undefined> {
+export function* everyActivity(deeds: readonly Activity[]): Generator<Activity, void, undefined> {
   for (const deed of deeds) {
     yield deed
-    yield* everyDeed(deed.below)
+    yield* everyActivity(deed.below)
   }
 }
 
@@ -185,7 +185,7 @@ export function* everyDeed(deeds: readonly Deed[]): Generator<Deed, void, undefi
 export type Sum = {
   readonly name: string
   readonly kind: string
-  deeds: number
+  count: number
   /** Number of deeds by ending. */
   readonly endings: Map<string, number>
   inAllMs: number
@@ -193,16 +193,16 @@ export type Sum = {
 }
 
 /** Returns the totals of actions by kind and name, longest total time first. */
-export function sumsOf(deeds: readonly Deed[]): readonly Sum[] {
+export function sumsOf(deeds: readonly Activity[]): readonly Sum[] {
   const sums = new Map<string, Sum>()
-  for (const { record, ending, beganMs, endedMs } of everyDeed(deeds)) {
+  for (const { record, ending, beganMs, endedMs } of everyActivity(deeds)) {
     if (ending === null) continue
     const { name, kind } = namesOf(record)
     const of = JSON.stringify([kind, name])
-    const sum = sums.get(of) ?? { name, kind, deeds: 0, endings: new Map(), inAllMs: 0, longestMs: 0 }
+    const sum = sums.get(of) ?? { name, kind, count: 0, endings: new Map(), inAllMs: 0, longestMs: 0 }
     sums.set(of, sum)
     const ms = endedMs === null ? 0 : endedMs - beganMs
-    sum.deeds++
+    sum.count++
     sum.endings.set(ending, (sum.endings.get(ending) ?? 0) + 1)
     sum.inAllMs += ms
     sum.longestMs = Math.max(sum.longestMs, ms)

@@ -12,7 +12,7 @@ import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './
  */
 export type Ending = 'ok' | 'error' | 'denied' | 'unclear' | 'open'
 
-export type DayDeed = {
+export type DayActivity = {
   /** The action. If it was recorded on another day, the first record about it on this day. */
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
@@ -30,7 +30,7 @@ export type DayDeed = {
 type Parts = { record: LedgerRecord; outcomes: LedgerRecord[]; decisions: LedgerRecord[] }
 
 /** Returns the actions of a day, newest first. Leaves out records that have no end and are not about an action. */
-export function deedsOfDay(records: readonly LedgerRecord[]): DayDeed[] {
+export function activitiesOfDay(records: readonly LedgerRecord[]): DayActivity[] {
   const deeds = new Map<string, Parts>()
   /** Action of each outcome and decision. A parent is recorded before its children. */
   const actionOf = new Map<string, string>()

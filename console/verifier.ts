@@ -2,14 +2,14 @@ import type { Tallystick } from '../sdk/client.ts'
 import { UsageError } from '../sdk/errors.ts'
 import type { LedgerRecord } from '../sdk/generated/api.ts'
 import type { EntryProof } from '../sdk/resources/entries.ts'
-import { parseWitnesses } from '../sdk/verify/options.ts'
 import * as verify from '../sdk/verify/index.ts'
+import { parseWitnesses } from '../sdk/verify/options.ts'
 import { chooseEngine } from '../sdk/verify/providers.ts'
 import { fromBase64, toHex, utf8Decode } from '../src/proof/bytes.ts'
 import { parseEnvelope } from '../src/proof/envelope/parse-envelope.ts'
 import { FILE_KIND_BYTES, fileKindOf } from '../src/proof/offline/file-kind.ts'
 import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
-import { type Kept, type LedgerKey, sizeOf } from './trust.ts'
+import { type LedgerKey, type StoredTrust, sizeOf } from './trust.ts'
 
 /* The SDK's verifier, and texts for its results. Loaded when something is verified or decoded. */
 
@@ -44,7 +44,7 @@ export async function verifyRecord(
     for await (const line of client.bundles.record(record.id)) lines.push(line)
     bundle = lines.join('')
     const { checkpoint } = JSON.parse(lines[0]!) as { checkpoint: string }
-    const joined = await joinToKept(client, checkpoint, kept)
+    const joined = await consistencyWithStored(client, checkpoint, kept)
     const report = await verify.bundle(bundle, { noteKey, ...joined })
     if (record.erasure === null && record.payload !== null) await verifyShown(client, record, noteKey)
     return {
@@ -70,7 +70,11 @@ export async function verifyRecord(
 }
 
 /** Returns the stored checkpoint, with the proof that the new one continues it. */
-async function joinToKept(client: Tallystick, checkpoint: string, kept: Kept['checkpoint']) {
+async function consistencyWithStored(
+  client: Tallystick,
+  checkpoint: string,
+  kept: StoredTrust['checkpoint'],
+) {
   if (kept === null) return {}
   const [from, to] = [sizeOf(kept), sizeOf(checkpoint)]
   const joined = { checkpoints: [kept] }
@@ -261,7 +265,7 @@ function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): str
     : `This browser has stored the key since ${at}, when it came from the server.`
 }
 
-function checkpointBasis({ treeSize }: { treeSize: number }, kept: Kept['checkpoint']): string {
+function checkpointBasis({ treeSize }: { treeSize: number }, kept: StoredTrust['checkpoint']): string {
   const now = `The checkpoint covers ${numbered(treeSize, 'entry', 'entries')}`
   return kept === null
     ? `${now}. It is the first that this browser has seen.`

@@ -48,11 +48,11 @@ export const typesPreview = defineCommand({
       evidence: await readDocument(values.evidence, '--evidence', io),
     }
     const client = await connect(values)
-    const said = TYPE_NAME.test(type)
+    const preview = TYPE_NAME.test(type)
       ? await client.types.preview(type, documents)
       : await client.types.previewDefinition(await readDefinition(type, io), documents)
-    printItem(said, values.json, io.stdout)
-    return said.valid && said.outcome !== 'fail' ? EXIT.ok : EXIT.refused
+    printItem(preview, values.json, io.stdout)
+    return preview.valid && preview.outcome !== 'fail' ? EXIT.ok : EXIT.refused
   },
 })
 

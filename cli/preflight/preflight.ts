@@ -53,24 +53,24 @@ export type PreflightResult = {
 export async function runPreflight(options: PreflightOptions): Promise<PreflightResult> {
   const client = await openPreflightClient(options.database)
   try {
-    const asked = await askPostgres(client)
+    const facts = await readPostgres(client)
     // Last, because a commit that no standby confirms blocks its connection.
-    const timed = await timePostgres(client, options, asked)
+    const timed = await timePostgres(client, options, facts)
     const replica = await askedReplica(client, options)
     const server = await askedServer(options)
     const findings = [
-      ...judgeSettings(asked.facts, asked.loginSettings, asked.missing, acceptedBy(options.database)),
+      ...judgeSettings(facts.facts, facts.loginSettings, facts.missing, acceptedBy(options.database)),
       ...measured.judgePooler(timed.pooler),
       measured.judgeRoundTrip(timed.roundTrip),
       ...measured.judgeCommits(timed.commits, options.gateMs),
       measured.judgeClock(timed.clock),
-      judgeConnections(asked.connections, asked.plan),
+      judgeConnections(facts.connections, facts.plan),
       ...judgeReplicaAnswers(replica),
       ...judgeAnswers(server, timed.clock, options),
     ]
     return {
       findings,
-      ...asked,
+      ...facts,
       ...timed,
       replica: replica instanceof Error ? null : replica,
       server: server instanceof Error ? null : server,
@@ -82,7 +82,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
 
 const acceptedBy = (database: DatabaseOrUrl) => Database.of(database).options.accepted ?? []
 
-async function askPostgres(client: pg.Client) {
+async function readPostgres(client: pg.Client) {
   const facts = await readServerFacts(client, SETTINGS)
   const loginSettings = await listLoginSettings(client, LOGIN_SETTINGS)
   const connections = await readConnectionFacts(client)

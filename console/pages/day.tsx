@@ -1,10 +1,10 @@
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAsked } from '../queries.ts'
-import { type DayDeed, deedsOfDay, type Ending } from '../day.ts'
+import { activitiesOfDay, type DayActivity, type Ending } from '../day.ts'
 import { DAY_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { go } from '../navigate.ts'
 import { Agent, type Column, count, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
 import { Decision, Records, Summary } from '../parts/records.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 /** One day of the fleet: actions, decisions, failures, and actions without an outcome. */
 export function DayPage({ session, query }: { session: Session; query: URLSearchParams }) {
   const day = /^\d{4}-\d\d-\d\d$/.exec(query.get('date') ?? '')?.[0] ?? dayOf(Date.now())
-  const asked = useAsked((signal) => readDay(session, day, signal), [day])
+  const asked = useQuery((signal) => readDay(session, day, signal), [day])
   const beside = (days: number) => linkTo('day', '', { date: dayOf(Date.parse(day) + days * DAY_MS) })
   return (
     <Page title={`Day ${day} (UTC)`}>
@@ -53,13 +53,13 @@ function readDay({ client }: Session, day: string, signal: AbortSignal): Promise
 }
 
 function Findings({ session, records }: { session: Session; records: readonly LedgerRecord[] }) {
-  const deeds = deedsOfDay(records)
+  const deeds = activitiesOfDay(records)
   const actions = deeds.filter(({ isRun }) => !isRun)
   const ended = (ending: Ending) => actions.filter((deed) => deed.ending === ending)
   const runs = deeds.filter(({ isRun, ending }) => isRun && ending !== 'ok')
   const approved = deeds.filter(({ decisions, ending }) => decisions.length > 0 && ending !== 'denied')
   const judged = records.filter(({ gated }) => gated?.verdict || gated?.overturn)
-  const list = (title: string, shown: readonly DayDeed[], empty: string) => (
+  const list = (title: string, shown: readonly DayActivity[], empty: string) => (
     <Section title={`${title}: ${shown.length}`}>
       <Deeds caption={title} deeds={shown} session={session} empty={empty} />
     </Section>
@@ -114,11 +114,11 @@ function Deeds({
   empty,
 }: {
   caption: string
-  deeds: readonly DayDeed[]
+  deeds: readonly DayActivity[]
   session: Session
   empty: string
 }) {
-  const columns: Column<DayDeed>[] = [
+  const columns: Column<DayActivity>[] = [
     {
       name: 'What',
       cell: ({ record, outcomes }) => (
@@ -153,7 +153,7 @@ function ByAgent({
 }: {
   session: Session
   records: readonly LedgerRecord[]
-  deeds: readonly DayDeed[]
+  deeds: readonly DayActivity[]
 }) {
   const figures = new Map<string, Figures>()
   const add = (agent: string, ...names: string[]) => {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type Deed, deedsOf, everyDeed, isRun, NO_OUTCOME, sumsOf } from '../activities.ts'
+import { type Activity, activitiesOf, everyActivity, isRun, NO_OUTCOME, sumsOf } from '../activities.ts'
 import { RUN_DRAW_EVERY_MS } from '../limits.ts'
 import { type Column, count, Failure, Id, Page, Section, State, Table } from '../parts/basics.tsx'
 import { shorten, wordOf } from '../parts/records.tsx'
@@ -50,7 +50,7 @@ export function RunPage({ session, id, query }: { session: Session; id: string; 
   )
 }
 
-type Drawn = { readonly deeds: readonly Deed[]; readonly records: number; readonly state: Run['state'] }
+type Drawn = { readonly deeds: readonly Activity[]; readonly records: number; readonly state: Run['state'] }
 
 /** Returns the deeds of a run while it is read, updated every RUN_DRAW_EVERY_MS. */
 function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise<void>) {
@@ -65,7 +65,7 @@ function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise
       const { records, isRead, state } = newest
       newest = null
       shown++
-      setDrawn({ deeds: deedsOf(records, isRead), records: records.length, state })
+      setDrawn({ deeds: activitiesOf(records, isRead), records: records.length, state })
     }
     const timer = setInterval(draw, RUN_DRAW_EVERY_MS)
     read((run) => {
@@ -88,7 +88,7 @@ function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise
 /** Totals of the whole run. Runs of agents are counted separately, because a run fails if an action in it fails. */
 function Totals({ drawn: { deeds, records, state } }: { drawn: Drawn }) {
   const [actions, runs, decisions] = [new Map(), new Map(), new Map()] as Map<string, number>[]
-  for (const deed of everyDeed(deeds)) {
+  for (const deed of everyActivity(deeds)) {
     if (deed.ending !== null) add(isRun(deed.record) ? runs! : actions!, deed.ending)
     for (const decision of deed.decisions) add(decisions!, wordOf(decision) ?? 'erased')
   }
@@ -133,7 +133,7 @@ function Counts({ name, counts }: { name?: string; counts: ReadonlyMap<string, n
 const SUM_COLUMNS: Column<ReturnType<typeof sumsOf>[number]>[] = [
   { name: 'Name', cell: ({ name }) => shorten(name) },
   { name: 'Kind', cell: ({ kind }) => kind },
-  { name: 'Deeds', cell: ({ deeds }) => <span class="number">{deeds.toLocaleString('en')}</span> },
+  { name: 'Deeds', cell: ({ count }) => <span class="number">{count.toLocaleString('en')}</span> },
   {
     name: 'How they ended',
     cell: ({ endings }) => <Counts counts={endings} />,
@@ -148,7 +148,7 @@ const SUM_COLUMNS: Column<ReturnType<typeof sumsOf>[number]>[] = [
   },
 ]
 
-function Sums({ deeds }: { deeds: readonly Deed[] }) {
+function Sums({ deeds }: { deeds: readonly Activity[] }) {
   const sums = useMemo(() => sumsOf(deeds), [deeds])
   if (sums.length === 0) return null
   return (

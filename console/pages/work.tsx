@@ -1,9 +1,9 @@
 import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAsked } from '../queries.ts'
 import { WORK_ROWS_MAX } from '../limits.ts'
 import { Agent, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
 import { membersOf, shorten, summaryOf } from '../parts/records.tsx'
 import { Steps } from '../parts/steps.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
@@ -45,7 +45,7 @@ export function WorkPage({ session, query }: { session: Session; query: URLSearc
   const { ledger, names } = session
   const isMine = query.get('for') === 'me'
   const me = ledger.key.agent
-  const asked = useAsked(
+  const asked = useQuery(
     (signal) => Promise.all(WAITS.map((wait) => readWaiting(session, wait, isMine ? me : null, signal))),
     [me, isMine],
   )

@@ -1,7 +1,7 @@
 import { Component } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
-import { type Deed, everyDeed, namesOf } from '../activities.ts'
+import { type Activity, everyActivity, namesOf } from '../activities.ts'
 import { RUN_ROWS_OPEN_MAX } from '../limits.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
@@ -11,7 +11,7 @@ import { membersOf, shorten, summaryOf, text, wordOf } from './records.tsx'
 
 /** A row of the table: a deed with its position in the tree. */
 type Row = {
-  readonly deed: Deed
+  readonly deed: Activity
   /** From 1 on. */
   readonly level: number
   /** Index of the parent row. -1: none. */
@@ -25,13 +25,13 @@ type Scale = { readonly fromMs: number; readonly lengthMs: number }
  * Shows deeds as rows, each with a bar for its time. One row is in the Tab order. Arrow keys move between rows and
  * fold them, Enter opens the content of a row (treegrid of the ARIA Authoring Practices).
  */
-export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session: Session }) {
+export function Waterfall({ deeds, session }: { deeds: readonly Activity[]; session: Session }) {
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map())
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const [active, setActive] = useState<string | null>(null)
   const grid = useRef<HTMLTableElement>(null)
   const scale = useMemo(() => scaleOf(deeds), [deeds])
-  const isFoldedFirst = useMemo(() => [...everyDeed(deeds)].length > RUN_ROWS_OPEN_MAX, [deeds])
+  const isFoldedFirst = useMemo(() => [...everyActivity(deeds)].length > RUN_ROWS_OPEN_MAX, [deeds])
   const rows = useMemo(() => rowsOf(deeds, folds, isFoldedFirst), [deeds, folds, isFoldedFirst])
   const activeRow = rows.find(({ deed }) => deed.record.id === active) ?? rows[0]
 
@@ -116,12 +116,12 @@ export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session:
 
 /** Returns the rows that are not inside a folded row. `folds`: deeds that the reader has folded or unfolded. */
 function rowsOf(
-  deeds: readonly Deed[],
+  deeds: readonly Activity[],
   folds: ReadonlyMap<string, boolean>,
   isFoldedFirst: boolean,
 ): readonly Row[] {
   const rows: Row[] = []
-  const walk = (list: readonly Deed[], level: number, parent: number) => {
+  const walk = (list: readonly Activity[], level: number, parent: number) => {
     for (const deed of list) {
       const isFolded = folds.get(deed.record.id) ?? (isFoldedFirst && level > 1)
       rows.push({ deed, level, parent, isFolded })
@@ -132,9 +132,9 @@ function rowsOf(
   return rows
 }
 
-function scaleOf(deeds: readonly Deed[]): Scale {
+function scaleOf(deeds: readonly Activity[]): Scale {
   let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const { beganMs, endedMs } of everyDeed(deeds)) {
+  for (const { beganMs, endedMs } of everyActivity(deeds)) {
     fromMs = Math.min(fromMs, beganMs)
     toMs = Math.max(toMs, endedMs ?? beganMs)
   }
@@ -142,7 +142,7 @@ function scaleOf(deeds: readonly Deed[]): Scale {
 }
 
 type DeedRowProps = {
-  readonly deed: Deed
+  readonly deed: Activity
   readonly level: number
   readonly isFolded: boolean
   readonly isOpen: boolean
@@ -257,14 +257,14 @@ class DeedRow extends Component<DeedRowProps> {
 }
 
 /** Returns the error of a deed. null: it ended well. */
-function failureOf({ ending, outcomes, record }: Deed): string | null {
+function failureOf({ ending, outcomes, record }: Activity): string | null {
   if (ending === 'ok') return null
   const given = { ...record.payload, ...outcomes.at(-1)?.payload } as Record<string, unknown>
   return shorten([text(given['errorType']), text(given['error'])].filter((one) => one !== null).join(': '))
 }
 
 /** Bar for the time of a deed within the run. A deed without a known end is a thin line at its start. */
-function Bar({ deed: { beganMs, endedMs, ending }, fromMs, lengthMs }: { deed: Deed } & Scale) {
+function Bar({ deed: { beganMs, endedMs, ending }, fromMs, lengthMs }: { deed: Activity } & Scale) {
   const percent = (ms: number) => `${Math.max(0, (100 * ms) / lengthMs)}%`
   const tone = ending === 'error' || ending === 'denied' ? 'bad' : ending === 'ok' ? 'good' : 'wait'
   return (
@@ -281,7 +281,13 @@ function Bar({ deed: { beganMs, endedMs, ending }, fromMs, lengthMs }: { deed: D
 }
 
 /** Payloads of a deed's records, with signers and times. */
-function Contents({ deed: { record, decisions, outcomes }, names }: { deed: Deed; names: Session['names'] }) {
+function Contents({
+  deed: { record, decisions, outcomes },
+  names,
+}: {
+  deed: Activity
+  names: Session['names']
+}) {
   const parts: [string, LedgerRecord][] = [
     [outcomes.length + decisions.length > 0 ? 'Action' : 'Record', record],
     ...decisions.map((one): [string, LedgerRecord] => ['Decision', one]),

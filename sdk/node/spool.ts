@@ -17,13 +17,13 @@ import { makeIdempotencyKey } from '../idempotency-key.ts'
 import { ITEM_BYTES_MAX, type Item } from '../notarizer/items.ts'
 import type { Found, Handles, Refused, Segment, Spool, SpooledBatch, SpoolOwner } from '../notarizer/spool.ts'
 import { BatchFile, type SpoolDirectory } from './batch-file.ts'
-import { keepRefused } from './dead-letters.ts'
+import { storeRefused } from './dead-letters.ts'
 import { isOwnFile, replaceFile, takeDirectory } from './files.ts'
 import { HANDLES_NAME, HandleFile } from './handle-file.ts'
-import { InTurn } from './serial-tasks.ts'
 import { INBOX, INBOX_NAME } from './inbox.ts'
 import { makeDirectory } from './make-directory.ts'
 import { Reserve, reserveFor } from './reserve.ts'
+import { SerialTasks } from './serial-tasks.ts'
 import { asSpoolError } from './spool-errors.ts'
 import { formatSegments, parseSegments } from './spool-lines.ts'
 import { SpoolLock } from './spool-lock.ts'
@@ -112,8 +112,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   readonly #lock: SpoolLock
   #handle: FileHandle | null = null
   #nextNumber = 1
-  readonly #adoptions = new InTurn()
-  readonly #refusals = new InTurn()
+  readonly #adoptions = new SerialTasks()
+  readonly #refusals = new SerialTasks()
   #found: Taken | null = { batches: [], errors: [] }
   #handles: Handles | null = null
 
@@ -139,7 +139,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   requireHeld(): void {
-    this.#lock.requireHeld()
+    this.#lock.requireLock()
   }
 
   async open(): Promise<void> {
@@ -259,7 +259,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   async #refuse(refused: readonly Refused[]): Promise<void> {
     const path = join(this.#path, REFUSED_NAME)
     try {
-      await this.reserve.lend(() => keepRefused(path, refused, this.#refusedBytesMax))
+      await this.reserve.lend(() => storeRefused(path, refused, this.#refusedBytesMax))
       await this.sync()
     } catch (error) {
       throw asSpoolError(error, path)

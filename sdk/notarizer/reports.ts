@@ -18,12 +18,12 @@ export class Reports implements DeliveryEvents {
   /** Refusals not yet written to the console. */
   #unsaid: { count: number; latest: TallystickError } | null = null
   #saidRefusedAtMs = Number.NEGATIVE_INFINITY
-  readonly #told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
+  readonly #callbacks: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
   /** Callbacks of waiting callers. Without them `flush` would wait forever for an error that only people can fix. */
   readonly #waiting = new Set<(error: TallystickError) => void>()
 
   constructor(told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>) {
-    this.#told = told
+    this.#callbacks = told
   }
 
   get counts(): Omit<NotarizerStats, 'bufferedBytes' | 'inFlight'> {
@@ -39,7 +39,7 @@ export class Reports implements DeliveryEvents {
   recorded({ items }: Segment, { batch, entry, records }: Batch): void {
     this.buffered -= items.length
     this.#recorded += items.length
-    const { onRecorded } = this.#told
+    const { onRecorded } = this.#callbacks
     if (!onRecorded) return
     const tagged = records.map((record, i) => {
       const tag = items[i]!.tag
@@ -51,7 +51,7 @@ export class Reports implements DeliveryEvents {
   refused(refused: readonly Refused[], error: TallystickError): void {
     this.buffered -= refused.length
     this.#refused += refused.length
-    const { onRefused } = this.#told
+    const { onRefused } = this.#callbacks
     if (!onRefused) {
       this.#unsaid = { count: (this.#unsaid?.count ?? 0) + refused.length, latest: error }
       if (performance.now() - this.#saidRefusedAtMs >= REFUSED_LINES_MS) this.#sayRefused()
@@ -81,13 +81,13 @@ export class Reports implements DeliveryEvents {
     const isNews = this.#lastError === null || !error.retryable
     this.#failures++
     this.#lastError = error
-    const { onError } = this.#told
+    const { onError } = this.#callbacks
     if (onError) tell(() => onError(error))
     else if (isNews) {
       this.#hasComplained = true
       console.error(`tallystick: ${error.message}`)
     }
-    if (!error.retryable) for (const tell of this.#waiting) tell(error)
+    if (!error.retryable) for (const call of this.#waiting) call(error)
   }
 
   recovered(): void {

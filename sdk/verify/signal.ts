@@ -93,9 +93,9 @@ export async function signal(
 }
 
 /** An object that any sender controls. */
-type Told = { readonly [name: string]: unknown }
+type UntrustedObject = { readonly [name: string]: unknown }
 
-function partsOf(event: unknown): { data: Told; timestamp?: unknown } {
+function partsOf(event: unknown): { data: UntrustedObject; timestamp?: unknown } {
   if (!isObject(event))
     throw new UsageError('an event is the object that webhooks.verify answers, or its data')
   if (!('data' in event)) return { data: event }
@@ -105,12 +105,12 @@ function partsOf(event: unknown): { data: Told; timestamp?: unknown } {
   return { data, timestamp }
 }
 
-function isObject(value: unknown): value is Told {
+function isObject(value: unknown): value is UntrustedObject {
   return typeof value === 'object' && value !== null
 }
 
 /** Throws if a member contradicts the envelope: programs read these members. */
-function refuseContradictions(data: Told, found: VerifiedEnvelope): void {
+function refuseContradictions(data: UntrustedObject, found: VerifiedEnvelope): void {
   const { ledger, kind, leaf, predicate, subjects, version } = found
   const record = isObject(data['record']) ? data['record'] : {}
   const entry = isObject(data['entry']) ? data['entry'] : {}

@@ -50,7 +50,7 @@ export class Appender {
   readonly #observer: AppendObserver | null
   readonly #countComing: () => number
   /** Whether `#send` is scheduled for the next iteration of the event loop. */
-  #isLooking = false
+  #isScheduled = false
   #closed = false
   #emptied: PromiseWithResolvers<void> | null = null
 
@@ -84,7 +84,7 @@ export class Appender {
     }
     if (sinceMs !== null) this.#observer?.prepared(Math.max(0, Date.now() - sinceMs))
     this.#queue.add(waiting, performance.now())
-    this.#lookSoon()
+    this.#sendSoon()
     return promise
   }
 
@@ -107,11 +107,11 @@ export class Appender {
   }
 
   /** Delays `#send` by one iteration, so that entries of this iteration join the batch. */
-  #lookSoon(): void {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  #sendSoon(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#isLooking = false
+      this.#isScheduled = false
       this.#send()
     })
   }
@@ -127,7 +127,7 @@ export class Appender {
       if (!batch) break
       void this.#commit(batch)
     }
-    if (coming > 0 && this.#queue.size.entries > 0 && this.#queue.hasFreeLane) this.#lookSoon()
+    if (coming > 0 && this.#queue.size.entries > 0 && this.#queue.hasFreeConnection) this.#sendSoon()
   }
 
   async #commit(batch: Batch<Waiting>): Promise<void> {

@@ -4,14 +4,14 @@ import {
   READS_WAIT_MS_MAX,
   REQUESTS_BURST_MAX,
   REQUESTS_BURST_PER_SECOND,
-  REQUESTS_PER_TURN_MAX,
+  REQUESTS_PER_SLICE_MAX,
   REQUESTS_UNDER_WAY_MAX,
-  TURN_BYTES_MAX,
+  SLICE_BYTES_MAX,
   UNPROVEN_BURST_MAX,
   UNPROVEN_BURST_PER_SECOND,
   UNPROVEN_UNDER_WAY_MAX,
 } from './limits.ts'
-import { Places } from './request-slots.ts'
+import { RequestSlots } from './request-slots.ts'
 import { UNPROVEN } from './unproven.ts'
 
 export type RequestKind = 'reads' | 'writes'
@@ -26,8 +26,8 @@ const LIMITS = {
     burstMax: UNPROVEN_BURST_MAX,
     burstPerSecond: UNPROVEN_BURST_PER_SECOND,
   },
-  perTurnMax: REQUESTS_PER_TURN_MAX,
-  turnBytesMax: TURN_BYTES_MAX,
+  perTurnMax: REQUESTS_PER_SLICE_MAX,
+  turnBytesMax: SLICE_BYTES_MAX,
 }
 
 /**
@@ -62,8 +62,8 @@ type Waiting = {
  * proven one.
  */
 export class Admission {
-  readonly #places: Readonly<Record<RequestKind, Places>>
-  readonly #unproven: Places
+  readonly #places: Readonly<Record<RequestKind, RequestSlots>>
+  readonly #unproven: RequestSlots
   readonly #now: () => number
   readonly #limits: typeof LIMITS
   readonly #observeWait: (ms: number) => void
@@ -78,10 +78,10 @@ export class Admission {
     this.#limits = limits
     this.#observeWait = observeWait
     this.#places = {
-      reads: new Places(now, { ...limits, fast: limits.reads }),
-      writes: new Places(now, limits),
+      reads: new RequestSlots(now, { ...limits, fast: limits.reads }),
+      writes: new RequestSlots(now, limits),
     }
-    this.#unproven = new Places(now, limits.unproven)
+    this.#unproven = new RequestSlots(now, limits.unproven)
   }
 
   /**
@@ -132,7 +132,7 @@ export class Admission {
     return this.#unproven.refused
   }
 
-  #placesOf(kind: RequestKind, owner: string): Places {
+  #placesOf(kind: RequestKind, owner: string): RequestSlots {
     return owner === UNPROVEN ? this.#unproven : this.#places[kind]
   }
 

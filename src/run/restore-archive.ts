@@ -35,7 +35,7 @@ const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or an addre
 export const main = runsToEnd(
   {
     name: 'restore-archive',
-    takes: '--archive PLACE --ledger ID --archive-key FILE [OPTIONS]',
+    argumentsUsage: '--archive PLACE --ledger ID --archive-key FILE [OPTIONS]',
     help: HELP,
     options: {
       archive: { type: 'string' },

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { checkRestored, type RestoredLedger } from '../followers/audit/check-restored.ts'
-import { KeptCheckpoints } from '../followers/checkpoints/stored-checkpoints.ts'
+import { StoredCheckpoints } from '../followers/checkpoints/stored-checkpoints.ts'
 import { formatReport } from '../verify/report.ts'
 import { openContentForCommand } from './archived-content.ts'
 import { readConfig, required } from './config.ts'
@@ -15,7 +15,7 @@ import { runsToEnd } from './run-to-end.ts'
 export const main = runsToEnd(
   {
     name: 'restore-check',
-    takes: '--checkpoints DIR',
+    argumentsUsage: '--checkpoints DIR',
     help: "  --checkpoints DIR  the worker's kept checkpoints (TALLYSTICK_DATA/checkpoints), from before the restore",
     options: { checkpoints: { type: 'string' } },
   },
@@ -32,7 +32,7 @@ async function check(dir: string): Promise<string | null> {
   const archive = await openContentForCommand(config)
   const owner = getOwnerDatabase(config, 'the restored database', archive)
   const unreadable: string[] = []
-  const kept = new KeptCheckpoints(dir)
+  const kept = new StoredCheckpoints(dir)
   await kept.load({ error: (_, message) => unreadable.push(message) })
   const ledgers: RestoredLedger[] = []
   for await (const found of checkRestored({ owner, kept, masterKey })) {

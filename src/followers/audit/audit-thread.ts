@@ -5,7 +5,7 @@ import { database } from '../../verify/database.ts'
 import { threadCpuMs } from '../../verify/thread-cpu.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
 import { AUDIT_NICENESS_MIN, AUDIT_PROGRESS_EVERY_MS, AUDIT_TIME_SHARE_MAX } from '../limits.ts'
-import { AskingContent } from './archive-messages.ts'
+import { RemoteContent } from './archive-messages.ts'
 import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 
 /*
@@ -33,7 +33,7 @@ function rest(): void {
 
 let saidAt = 0
 const report = await verifyLedger(
-  database(new Database(url, options, null, new AskingContent(parentPort!, say)), ledger),
+  database(new Database(url, options, null, new RemoteContent(parentPort!, say)), ledger),
   {
     checkpoints,
     // The newest checkpoint that was ever signed is stored outside and is among these, so nothing behind it was

@@ -8,7 +8,7 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { database } from '../../verify/database.ts'
 import type { VerifyReport } from '../../verify/report.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
-import type { KeptCheckpoints } from '../checkpoints/stored-checkpoints.ts'
+import type { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts'
 
 export type RestoredLedger = {
   readonly ledger: string
@@ -21,7 +21,7 @@ export type RestoredLedger = {
 type Options = {
   /** The owner's login. Every table is read and nothing is written. */
   readonly owner: DatabaseOrUrl
-  readonly kept: KeptCheckpoints
+  readonly kept: StoredCheckpoints
   /** null: the database's keys are not checked. */
   readonly masterKey: MasterKey | null
 }

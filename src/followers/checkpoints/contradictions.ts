@@ -7,10 +7,10 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import type { Kept, KeptCheckpoints } from './stored-checkpoints.ts'
+import type { StoredCheckpoint, StoredCheckpoints } from './stored-checkpoints.ts'
 
 /** A ledger that does not extend its stored checkpoint. Most often it is an older backup of itself. */
-export type Contradiction = Kept & {
+export type Contradiction = StoredCheckpoint & {
   /** null: the ledger is missing. */
   readonly found: ContradictionRow['found']
   /** True if its chain has a `ledger-restored` entry, signed by us, that names exactly this checkpoint. */
@@ -38,7 +38,10 @@ function describe(size: number, found: Contradiction['found']): string {
 }
 
 /** Returns those of `kept` that their ledgers contradict. */
-export async function listContradictions(db: Db, kept: readonly Kept[]): Promise<Contradiction[]> {
+export async function listContradictions(
+  db: Db,
+  kept: readonly StoredCheckpoint[],
+): Promise<Contradiction[]> {
   const rows = await listContradictionRows(
     db,
     kept.map(({ ledgerId, checkpoint: { size, chain } }) => ({ ledgerId, size, chain })),
@@ -58,7 +61,7 @@ export async function listContradictions(db: Db, kept: readonly Kept[]): Promise
  */
 export async function findBindingNote(
   db: Db,
-  kept: Pick<KeptCheckpoints, 'findNote'>,
+  kept: Pick<StoredCheckpoints, 'findNote'>,
   ledgerId: Uuid,
 ): Promise<string | null> {
   const ledger = formatId('led', ledgerId)
@@ -77,7 +80,7 @@ type SignedHead = { size: number; chain: string }
  */
 function acknowledges(
   { seq, entry, chainBefore }: NonNullable<ContradictionRow['restored']>,
-  { ledger, checkpoint }: Kept,
+  { ledger, checkpoint }: StoredCheckpoint,
   findKey: FindKey,
 ): boolean {
   try {

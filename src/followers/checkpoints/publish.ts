@@ -21,15 +21,15 @@ import { nativeProviders } from '../../signing/native.ts'
 import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
 import { CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND } from '../limits.ts'
 import { ContradictionError, listContradictions } from './contradictions.ts'
-import type { FaultyLedgers } from './faulty-ledgers.ts'
+import type { PausedLedgers } from './faulty-ledgers.ts'
 import { growTree, packFrontier, unpackFrontier } from './grow-tree.ts'
-import type { KeptCheckpoints } from './stored-checkpoints.ts'
+import type { StoredCheckpoints } from './stored-checkpoints.ts'
 
 export type PublishDeps = {
   readonly pool: pg.Pool
   readonly noteSigner: Signer
-  readonly kept: KeptCheckpoints
-  readonly faulty: FaultyLedgers
+  readonly kept: StoredCheckpoints
+  readonly faulty: PausedLedgers
   readonly observeCheckpoint?: (ledgerId: Uuid) => void
   readonly log: { error(details: object, message: string): void }
 }
@@ -98,7 +98,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
     verifyNote(note, tree, deps.noteSigner)
     await insertCheckpoint(client, ledgerId, { size, root, chain, note })
     if (goesOnAsAnother) await deps.kept.setAside(ledger)
-    await deps.kept.keep(ledger, note)
+    await deps.kept.store(ledger, note)
     published = true
     return false
   })
@@ -144,7 +144,7 @@ async function checkStoredTree(
  * the operator has acknowledged exactly that.
  */
 async function checkKept(
-  kept: KeptCheckpoints,
+  kept: StoredCheckpoints,
   db: pg.ClientBase,
   ledgerId: Uuid,
   ledger: string,

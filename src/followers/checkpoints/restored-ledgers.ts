@@ -3,11 +3,11 @@ import { closeRestoredLedgers } from '../../db/chain/closures.ts'
 import { formatId } from '../../proof/ids.ts'
 import { RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND, RESTORED_PER_QUERY } from '../limits.ts'
 import { type Contradiction, ContradictionError, listContradictions } from './contradictions.ts'
-import type { Kept, KeptCheckpoints } from './stored-checkpoints.ts'
+import type { StoredCheckpoint, StoredCheckpoints } from './stored-checkpoints.ts'
 
 type Deps = {
   readonly pool: pg.Pool
-  readonly kept: KeptCheckpoints
+  readonly kept: StoredCheckpoints
   readonly log: { error(details: object, message: string): void }
 }
 
@@ -41,7 +41,7 @@ export class RestoredLedgers {
    */
   async step(): Promise<boolean> {
     const found = await this.#check(
-      this.#deps.kept.take(RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND),
+      this.#deps.kept.nextToCheck(RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND),
     )
     if (found > 0) await this.checkAll()
     return false
@@ -56,8 +56,8 @@ export class RestoredLedgers {
   }
 
   /** Checks some ledgers and returns the number of new findings. */
-  async #check(kept: readonly Kept[]): Promise<number> {
-    const standing = await this.#listStanding(kept)
+  async #check(kept: readonly StoredCheckpoint[]): Promise<number> {
+    const standing = await this.#listUnacknowledged(kept)
     const closed = await this.#close(standing)
     const found = standing.filter(({ ledger }) => closed.has(ledger) || !this.#findings.has(ledger))
     for (const { ledger } of kept) this.#findings.delete(ledger)
@@ -73,9 +73,9 @@ export class RestoredLedgers {
    * which was acknowledged or which the ledger extends. So the file decides, not the cache; if it is unreadable, the
    * cached one does.
    */
-  async #listStanding(kept: readonly Kept[]): Promise<Contradiction[]> {
+  async #listUnacknowledged(kept: readonly StoredCheckpoint[]): Promise<Contradiction[]> {
     const { pool } = this.#deps
-    const remembered = (await listContradictions(pool, kept)).filter(isStanding)
+    const remembered = (await listContradictions(pool, kept)).filter(isUnacknowledged)
     if (remembered.length === 0) return []
     const inFiles = await Promise.all(
       remembered.map(async ({ ledger, ledgerId, checkpoint }) => {
@@ -83,7 +83,7 @@ export class RestoredLedgers {
         return { ledger, ledgerId, checkpoint: inFile ?? checkpoint }
       }),
     )
-    return (await listContradictions(pool, inFiles)).filter(isStanding)
+    return (await listContradictions(pool, inFiles)).filter(isUnacknowledged)
   }
 
   async #close(contradictions: readonly Contradiction[]): Promise<ReadonlySet<string>> {
@@ -113,6 +113,6 @@ export class RestoredLedgers {
   }
 }
 
-function isStanding({ isAcknowledged }: Contradiction): boolean {
+function isUnacknowledged({ isAcknowledged }: Contradiction): boolean {
   return !isAcknowledged
 }

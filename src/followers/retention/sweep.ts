@@ -37,7 +37,7 @@ export type RetentionDeps = Clocks & {
 
 type Rules = Keeping['rules']
 /** Record whose retention has ended. `digest`: of its payload. */
-type Due = { readonly record: KeptRecord; readonly digest: Uint8Array; readonly rule: number }
+type DueRecord = { readonly record: KeptRecord; readonly digest: Uint8Array; readonly rule: number }
 type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }
 
 /**
@@ -72,7 +72,7 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   if (!Number.isFinite(shortest)) return null
   const nowMs = agreedTime(deps)
   const before = new Date(nowMs - shortest * MS_PER_DAY)
-  const due: Due[] = []
+  const due: DueRecord[] = []
   const nextSeq = await readKeptPage(pool, ledgerId, { from, before }, (record, digest) => {
     if (!record.isGated && !record.hasPayload) return
     const kept = retentionOf(rules, record)
@@ -81,13 +81,13 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   })
   if (due.length === 0) return nextSeq
   const by = await openAuthor(deps, sweep, rules, due)
-  const portions = new Portions(deps, by)
-  let looked = 0
+  const portions = new ErasureBatches(deps, by)
+  let documentsRead = 0
   try {
     for (const { record, digest, rule } of due) {
-      if (looked >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) return record.madeSeq
+      if (documentsRead >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) return record.madeSeq
       for (const document of await documentsOf(pool, sweep, record, digest)) {
-        looked++
+        documentsRead++
         await portions.add({ recordId: record.recordId, document, rule })
       }
     }
@@ -114,7 +114,7 @@ async function documentsOf(
 }
 
 /** Makes the server the author of erasures. Throws ProofError unless the rules are the signed ones. */
-async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly Due[]) {
+async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly DueRecord[]) {
   const { pool } = deps
   const { ledgerId } = sweep
   const [findKey, [first]] = await Promise.all([readFindKey(pool), readFirstEntries(pool, [ledgerId])])
@@ -125,21 +125,21 @@ async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: 
   return { author, signer: await deps.signers.signerOf(author) }
 }
 
-type Server = Awaited<ReturnType<typeof openAuthor>>
+type ErasureAuthor = Awaited<ReturnType<typeof openAuthor>>
 
 /**
  * Commits erasures of a page in batches: while one is committed, the next is signed. Each entry has the time of its
  * signing, because the database refuses entries that are much older than its clock.
  */
-class Portions {
+class ErasureBatches {
   readonly #deps: RetentionDeps
-  readonly #by: Server
+  readonly #by: ErasureAuthor
   #slice = new Slice()
   #entries: EntryRow[] = []
   #committing: Promise<void> = Promise.resolve()
   #erased = 0
 
-  constructor(deps: RetentionDeps, by: Server) {
+  constructor(deps: RetentionDeps, by: ErasureAuthor) {
     this.#deps = deps
     this.#by = by
   }
@@ -206,7 +206,7 @@ async function verifyRules(
   pool: pg.Pool,
   { ledgerId }: Sweep,
   rules: Rules,
-  due: readonly Due[],
+  due: readonly DueRecord[],
   findKey: FindKey,
 ): Promise<void> {
   const used = [...new Set(due.map(({ rule }) => rule))]

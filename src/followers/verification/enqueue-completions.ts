@@ -24,7 +24,7 @@ export type EnqueueCompletionsDeps = {
   readonly boss: PgBoss
   readonly cursorMac: CursorMac
   /** Has the follower verify a ledger at once. */
-  readonly awaitFloor: (ledgerId: Uuid) => void
+  readonly requestVerification: (ledgerId: Uuid) => void
   /** Wakes this process' verification jobs. Other processes poll once a second. */
   readonly wakeVerification: () => void
   readonly log: { warn(details: object, message: string): void }
@@ -52,10 +52,10 @@ export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<
  * first.
  */
 export async function findReadyLedgers(
-  deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'awaitFloor'>,
+  deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'requestVerification'>,
 ): Promise<WaitingLedger[]> {
   const ledgers = await listWaitingLedgers(deps.pool, deps.cursorMac)
-  for (const ledger of ledgers) if (!isReady(ledger)) deps.awaitFloor(ledger.ledgerId)
+  for (const ledger of ledgers) if (!isReady(ledger)) deps.requestVerification(ledger.ledgerId)
   return ledgers.filter(isReady)
 }
 

@@ -13,9 +13,9 @@ import { Searches } from '../../db/records/searches.ts'
 import type { SignedCheckpoints } from '../../followers/checkpoints/signed-checkpoints.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import {
+  REPLICA_CHECKS_AT_ONCE_MAX,
   REPLICA_IDLE_MS_MAX,
   REPLICA_LIST_SHARERS_MAX,
-  REPLICA_LOOKS_AT_ONCE_MAX,
   REPLICA_SHARERS_MAX,
 } from '../limits.ts'
 
@@ -30,7 +30,7 @@ export type ReadSources = {
 export type ReplicaPool = 'read' | 'search'
 
 /** A ledger, and the number of entries that a read must show at least. */
-type Wanted = { readonly ledgerId: Uuid; readonly sizeMin: number }
+type RequiredSize = { readonly ledgerId: Uuid; readonly sizeMin: number }
 
 /**
  * A connection to the replica for one request. The request MUST call `leave`. `size`: entries of its ledger that the
@@ -57,16 +57,16 @@ export class ReplicaConnections {
   readonly #replica: Replica
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
   readonly #checkpoints: SignedCheckpoints
-  readonly #shared: Readonly<Record<ReplicaPool, Coalescer<Wanted, ReplicaRead | Error>>>
+  readonly #shared: Readonly<Record<ReplicaPool, Coalescer<RequiredSize, ReplicaRead | Error>>>
 
   constructor(replica: Replica, ends: Coalescer<LedgerState, LedgerEnd>, checkpoints: SignedCheckpoints) {
     this.#replica = replica
     this.#ends = ends
     this.#checkpoints = checkpoints
     const share = (pool: ReplicaPool, keysMax: number) =>
-      new Coalescer<Wanted, ReplicaRead | Error>((wanted) => this.#open(pool, wanted), {
+      new Coalescer<RequiredSize, ReplicaRead | Error>((wanted) => this.#open(pool, wanted), {
         keysMax,
-        queriesMax: REPLICA_LOOKS_AT_ONCE_MAX,
+        queriesMax: REPLICA_CHECKS_AT_ONCE_MAX,
       })
     this.#shared = {
       read: share('read', REPLICA_SHARERS_MAX),
@@ -78,18 +78,18 @@ export class ReplicaConnections {
    * Returns a checked connection. Throws ReplicaError, and errors of the connection. `shares`: other requests use the
    * same connection and wait for each statement, so the read MUST have short statements only.
    */
-  async take(pool: ReplicaPool, wanted: Wanted, { shares }: { shares: boolean }): Promise<ReplicaRead> {
+  async take(pool: ReplicaPool, wanted: RequiredSize, { shares }: { shares: boolean }): Promise<ReplicaRead> {
     const read = shares ? await this.#shared[pool].find(wanted) : (await this.#open(pool, [wanted]))[0]!
     if (read instanceof Error) throw read
     return read
   }
 
   /** Opens one connection for all requests. An error of one request leaves the others unaffected. */
-  async #open(pool: ReplicaPool, wanted: readonly Wanted[]): Promise<(ReplicaRead | Error)[]> {
-    const held = await this.#hold(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
+  async #open(pool: ReplicaPool, wanted: readonly RequiredSize[]): Promise<(ReplicaRead | Error)[]> {
+    const held = await this.#reserve(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
     const { ledgers } = held
     const sizes = new Map<Uuid, number>()
-    const lease = new Lease(held, wanted.length, () => this.#holdAnother(pool, sizes))
+    const lease = new Lease(held, wanted.length, () => this.#reserveAnother(pool, sizes))
     const leave = (error?: Error) => lease.leave(error)
     const { db } = lease
     const sources = {
@@ -120,8 +120,8 @@ export class ReplicaConnections {
    * Returns another connection for the same readers, perhaps to another standby. `sizes`: the newest sizes that the
    * readers saw, raised by this call.
    */
-  async #holdAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<HeldConnection> {
-    const held = await this.#hold(pool, sizes.keys())
+  async #reserveAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<HeldConnection> {
+    const held = await this.#reserve(pool, sizes.keys())
     try {
       await Promise.all(
         [...held.ledgers].map(async ([ledgerId, shown]) => {
@@ -137,7 +137,7 @@ export class ReplicaConnections {
     }
   }
 
-  #hold(pool: ReplicaPool, ledgerIds: Iterable<Uuid>): Promise<HeldConnection> {
+  #reserve(pool: ReplicaPool, ledgerIds: Iterable<Uuid>): Promise<HeldConnection> {
     const { readPool, searchPool } = this.#replica
     return this.#replica.hold(pool === 'read' ? readPool : searchPool, [...ledgerIds])
   }

@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { Slots } from '../../load/slots.ts'
 import { describeError } from '../../observe/log.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
-import { heldBy } from '../connections/reservation.ts'
+import { reservationOf } from '../connections/reservation.ts'
 import type { Deps } from '../deps.ts'
 import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../limits.ts'
 import { traceparentOf } from '../traceparent.ts'
@@ -33,7 +33,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
       refuseOtherSites(request, deps.publicUrl)
       const release = slots.take(request.caller.ledger)
       // The requests of the tool have slots of their own.
-      heldBy(request, reply).leave()
+      reservationOf(request, reply).leave()
       try {
         // Loaded with the first message, because most servers get none: loading takes 0.1 s and 15 MB.
         const { serveHttp } = await import('../../mcp/serve-http.ts')

@@ -1,5 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { askPeer, type PeerReconciliation, reconcilePeer } from '../../outside/federation/reconciliation.ts'
+import {
+  type PeerReconciliation,
+  reconcilePeer,
+  requestSummary,
+} from '../../outside/federation/reconciliation.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
@@ -42,7 +46,7 @@ export function peerReconciliationRoutes(app: FastifyInstance, deps: Deps): void
     async (request, reply) => {
       refuseIdempotencyKey(request)
       const peerId = pathId('peer', request.params.id)
-      const asked = await askPeer(deps, { ledgerId: request.caller.ledgerId, peerId })
+      const asked = await requestSummary(deps, { ledgerId: request.caller.ledgerId, peerId })
       return reply.code(202).send(render(asked))
     },
   )

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { Slots } from '../../load/slots.ts'
-import { heldBy } from '../connections/reservation.ts'
 import { kindOf, ownerOf } from '../connections/owner.ts'
+import { reservationOf } from '../connections/reservation.ts'
 import type { Deps } from '../deps.ts'
-import { isStillLetIn } from '../plugins/authenticate.ts'
+import { isStillAdmitted } from '../plugins/authenticate.ts'
 import { whenHalfClosed } from './half-closed.ts'
 
 export type WaitDeps = Pick<Deps, 'admission' | 'callers' | 'now'>
@@ -38,7 +38,7 @@ export class Waits {
     reply: FastifyReply,
     wait: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | null> {
-    const held = heldBy(request, reply)
+    const held = reservationOf(request, reply)
     if (held.isOver) return null
     const release = this.slots.take(request.caller.ledger)
     const gone = new AbortController()
@@ -54,7 +54,7 @@ export class Waits {
       )
       if (held.isOver) return null
       held.enter(this.#deps.admission)
-      if (await isStillLetIn(request, this.#deps)) return waited
+      if (await isStillAdmitted(request, this.#deps)) return waited
       throw new ApiError('unauthenticated', 'the key has ended while the request waited')
     } finally {
       reply.raw.off('close', end)

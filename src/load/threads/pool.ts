@@ -6,13 +6,13 @@ import {
 } from '../limits.ts'
 import { Counts, Shares } from '../shares.ts'
 import { ThreadError } from './error.ts'
-import type { Piece, PieceOptions } from './thread-work.ts'
 import { PoolThread } from './pool-thread.ts'
+import type { ThreadWork, WorkOptions } from './thread-work.ts'
 
 /** Functions that a thread's script provides, by name. Each takes one value and returns one. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
-type Sent = { readonly piece: Piece; readonly done: Promise<unknown> }
+type Sent = { readonly piece: ThreadWork; readonly done: Promise<unknown> }
 
 type Serving = { readonly owner: string; ahead: Sent | null }
 
@@ -39,7 +39,7 @@ export class ThreadPool<Known extends Functions> {
   readonly #options: PoolOptions
   readonly #threads = new Set<PoolThread>()
   readonly #serving = new Map<PoolThread, Serving>()
-  readonly #waiting = new FairQueue<Piece>()
+  readonly #waiting = new FairQueue<ThreadWork>()
   /** Number of busy threads, by `countedFor`. */
   readonly #atWork = new Counts()
   readonly #places = shareOf(THREAD_WORK_WAITING_MAX)
@@ -58,14 +58,14 @@ export class ThreadPool<Known extends Functions> {
   run<Name extends keyof Known & string>(
     name: Name,
     input: Parameters<Known[Name]>[0],
-    options: PieceOptions,
+    options: WorkOptions,
   ): Promise<Awaited<ReturnType<Known[Name]>>> {
     if (this.#closing) return Promise.reject(new ThreadError('closed'))
     const owner = countedFor(options)
     if (!this.#places.admits(owner) || !this.#bytes.admits(owner, options.bytes))
       return Promise.reject(new ThreadError('full'))
     return new Promise((resolve, reject) => {
-      this.#enqueue({ name, input, ...options, resolve: resolve as Piece['resolve'], reject })
+      this.#enqueue({ name, input, ...options, resolve: resolve as ThreadWork['resolve'], reject })
       this.#beginWaiting()
     })
   }
@@ -78,7 +78,7 @@ export class ThreadPool<Known extends Functions> {
     await Promise.all([...this.#threads].map((thread) => thread.end()))
   }
 
-  #enqueue(piece: Piece): void {
+  #enqueue(piece: ThreadWork): void {
     const owner = countedFor(piece)
     this.#places.take(owner)
     this.#bytes.take(owner, piece.bytes)
@@ -114,12 +114,12 @@ export class ThreadPool<Known extends Functions> {
     return thread
   }
 
-  #mayBegin(piece: Piece): boolean {
+  #mayBegin(piece: ThreadWork): boolean {
     return this.#atWork.of(countedFor(piece)) < Math.max(1, this.#options.threads - 1)
   }
 
   /** Counts that the piece waits no longer. */
-  #taken(piece: Piece): Piece {
+  #taken(piece: ThreadWork): ThreadWork {
     const owner = countedFor(piece)
     this.#places.release(owner)
     this.#bytes.release(owner, piece.bytes)
@@ -127,7 +127,7 @@ export class ThreadPool<Known extends Functions> {
   }
 
   /** Serves the piece and those that were sent ahead, until the thread has no more work of the owner. */
-  async #serve(thread: PoolThread, piece: Piece): Promise<void> {
+  async #serve(thread: PoolThread, piece: ThreadWork): Promise<void> {
     const owner = countedFor(piece)
     this.#atWork.add(owner, 1)
     const serving: Serving = { owner: piece.owner, ahead: null }
@@ -145,7 +145,7 @@ export class ThreadPool<Known extends Functions> {
     this.#settleIfDrained()
   }
 
-  #send(thread: PoolThread, piece: Piece): Sent {
+  #send(thread: PoolThread, piece: ThreadWork): Sent {
     const done = thread.do(piece)
     done.catch(() => {}) // prevents an unhandled rejection until `#settle` awaits it
     return { piece, done }
@@ -166,7 +166,7 @@ export class ThreadPool<Known extends Functions> {
 }
 
 /** Returns the owner that limits are counted for: `ofAll`, or else the owner itself. */
-function countedFor({ owner, ofAll }: PieceOptions): string {
+function countedFor({ owner, ofAll }: WorkOptions): string {
   return ofAll ?? owner
 }
 

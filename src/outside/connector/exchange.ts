@@ -79,8 +79,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#answer.promise
   }
 
-  get begun(): boolean {
-    return this.#options.connection.heard
+  get hasAnswerBegun(): boolean {
+    return this.#options.connection.hasAnswerBegun
   }
 
   onRequestStart(): void {}

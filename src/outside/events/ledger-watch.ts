@@ -11,9 +11,9 @@ export class LedgerWatch {
     log: { warn(details: object, message: string): void },
   ) {
     this.#watch = new Watch({
-      what: 'ledgers that are tailed',
+      noun: 'ledgers that are tailed',
       keyOf: (ledgerId) => ledgerId,
-      look,
+      read: look,
       pollMs: EVENTS_POLL_MS,
       timeShareMax: WATCH_TIME_SHARE_MAX,
       log,
@@ -22,15 +22,18 @@ export class LedgerWatch {
 
   /**
    * Resolves with the ledger's ends once they are beyond `than`; null after `msMax`, or when `signal` aborts.
-   * `isHeld`: only a higher verified size counts, because the next event is gated by it.
+   * `isGated`: only a higher verified size counts, because the next event is gated by it.
    */
   grown(
     ledgerId: Uuid,
     than: LedgerEnds,
-    { isHeld, ...until }: { readonly msMax: number; readonly isHeld: boolean; readonly signal: AbortSignal },
+    {
+      isGated,
+      ...until
+    }: { readonly msMax: number; readonly isGated: boolean; readonly signal: AbortSignal },
   ): Promise<LedgerEnds | null> {
     const isBeyond = ({ size, checkpoint, floor }: LedgerEnds) =>
-      isHeld ? floor > than.floor : size > than.size || checkpoint > than.checkpoint
+      isGated ? floor > than.floor : size > than.size || checkpoint > than.checkpoint
     return this.#watch.until(ledgerId, isBeyond, until)
   }
 }

@@ -8,22 +8,22 @@ import { Shares } from '../../load/shares.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
-import { Lane, type LaneDeps } from './endpoint-sender.ts'
+import { EndpointSender, type EndpointSenderDeps } from './endpoint-sender.ts'
 import {
+  WEBHOOK_ENDPOINTS_MAX,
   WEBHOOK_EVENTS_IN_MEMORY,
-  WEBHOOK_LANES_MAX,
   WEBHOOK_LEASE_MS,
   WEBHOOK_LEASE_RENEW_EVERY_MS,
-  WEBHOOK_LOOK_EVERY_MS,
   WEBHOOK_OPEN_MAX,
+  WEBHOOK_POLL_MS,
   WEBHOOK_REQUESTS_MAX,
-  WEBHOOK_SIGNERS_KEPT_MAX,
+  WEBHOOK_SIGNERS_CACHED_MAX,
   WEBHOOK_STOP_MS_MAX,
 } from './limits.ts'
 import { DeliveryLoader } from './load.ts'
 import { openWebhookSecret, type WebhookSigner } from './secrets.ts'
 
-export type LanesDeps = Omit<LaneDeps, 'requests'> & {
+export type EndpointSendersDeps = Omit<EndpointSenderDeps, 'requests'> & {
   readonly masterKey: Pick<MasterKey, 'open'>
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
@@ -32,9 +32,9 @@ export type LanesDeps = Omit<LaneDeps, 'requests'> & {
 }
 
 /** Endpoints that this process delivers to now. One query serves all of them. */
-export class WebhookLanes {
-  readonly #deps: LanesDeps
-  readonly #lanes = new Set<Lane>()
+export class EndpointSenders {
+  readonly #deps: EndpointSendersDeps
+  readonly #lanes = new Set<EndpointSender>()
   readonly #leases = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
   /**
@@ -47,7 +47,7 @@ export class WebhookLanes {
   #looking = false
   #stopping = false
 
-  constructor(deps: LanesDeps) {
+  constructor(deps: EndpointSendersDeps) {
     this.#deps = deps
   }
 
@@ -79,11 +79,11 @@ export class WebhookLanes {
     const about = {
       loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),
       signers: endpoint.secrets.map((secret) => this.#signerOf(endpoint, secret)),
-      mayLinger: () => this.#lanes.size < WEBHOOK_LANES_MAX / 2,
+      mayLinger: () => this.#lanes.size < WEBHOOK_ENDPOINTS_MAX / 2,
     }
-    const lane = new Lane({ ...this.#deps, requests: this.#requests }, lease, endpoint, about)
+    const lane = new EndpointSender({ ...this.#deps, requests: this.#requests }, lease, endpoint, about)
     this.#lanes.add(lane)
-    this.#timer ??= setInterval(() => void this.look(), WEBHOOK_LOOK_EVERY_MS)
+    this.#timer ??= setInterval(() => void this.look(), WEBHOOK_POLL_MS)
     try {
       if (this.#stopping) lane.close()
       await lane.run()
@@ -115,7 +115,7 @@ export class WebhookLanes {
       const { pool, cursorMac } = this.#deps
       const looks = await lookAtEndpoints(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
       if (isRenewal) this.#renewedAt = performance.now()
-      for (const [i, lane] of lanes.entries()) lane.look(looks[i]!)
+      for (const [i, lane] of lanes.entries()) lane.applyState(looks[i]!)
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'endpoints that are delivered to could not be looked at')
     } finally {
@@ -133,7 +133,7 @@ export class WebhookLanes {
     const known = this.#signers.get(secret.secretId)
     if (known) return known
     const signer = openWebhookSecret(this.#deps.masterKey, { ...endpoint, ...secret })
-    if (this.#signers.size >= WEBHOOK_SIGNERS_KEPT_MAX)
+    if (this.#signers.size >= WEBHOOK_SIGNERS_CACHED_MAX)
       this.#signers.delete(this.#signers.keys().next().value!)
     this.#signers.set(secret.secretId, signer)
     return signer

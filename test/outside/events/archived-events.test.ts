@@ -12,7 +12,7 @@ import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
 
-const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
+const BEGINNING = { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 const RECORDS = { ...ALL_EVENTS, events: new Set(['record.recorded']) } as WantedEvents
 
 /** Reads pages of the ledger's events, and says what each asked of the archive. */

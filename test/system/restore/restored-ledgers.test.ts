@@ -291,7 +291,7 @@ test('one that is found has all others looked at, however many are kept', async 
   const { app, worker } = await setUp(t)
   const others = await Promise.all(Array.from({ length: 5 }, () => app.newLedger()))
   for (const ledger of [app.ledger, ...others]) await keepUnknown(worker, ledger, 10)
-  worker.kept.take = () => worker.kept.all.slice(-1)
+  worker.kept.nextToCheck = () => worker.kept.all.slice(-1)
   await worker.restored.step()
   assert.equal(worker.restored.count('closed'), 6)
 })
@@ -301,7 +301,7 @@ test('those kept last are looked at in each round, and all others in turn', asyn
   const ledgers = [app.ledger, await app.newLedger(), await app.newLedger()]
   for (const ledger of ledgers) await keepUnknown(worker, ledger, 10)
   const [a, b, c] = ledgers.map(({ ledger }) => ledger.id)
-  const take = () => worker.kept.take(1, 1).map(({ ledger }) => ledger)
+  const take = () => worker.kept.nextToCheck(1, 1).map(({ ledger }) => ledger)
   assert.deepEqual([take(), take(), take(), take()], [[c, a], [c, b], [c], [c, a]])
   await keepUnknown(worker, ledgers[0]!, 11)
   assert.deepEqual(take(), [a, b])

@@ -30,6 +30,6 @@ export async function keepUnknown(
 ): Promise<string> {
   const hash = Buffer.alloc(32, size)
   const text = `${origin}\n${size}\n${hash.toString('base64')}\nchain ${hash.toString('base64')}\n`
-  await worker.kept.keep(id, `${text}\n— ${origin} ${Buffer.alloc(68, 1).toString('base64')}\n`)
+  await worker.kept.store(id, `${text}\n— ${origin} ${Buffer.alloc(68, 1).toString('base64')}\n`)
   return hash.toString('hex')
 }
