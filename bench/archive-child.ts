@@ -5,12 +5,15 @@ import { say, seconds } from './archive-records.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** Has a process say on descriptor 3 what it took. */
+/** Makes a process write its resource usage to descriptor 3. */
 const TELL_USAGE =
   'data:text/javascript,import{writeSync}from"node:fs";import{isMainThread}from"node:worker_threads";' +
   'if(isMainThread)process.on("exit",()=>writeSync(3,JSON.stringify(process.resourceUsage())))'
 
-/** Runs a program of ours to its end, and says what it said and took. Returns its milliseconds; throws if it failed. */
+/**
+ * Runs one of our programs to its end and prints its output and resource usage. Returns its milliseconds. Throws if
+ * it failed.
+ */
 export async function runChild(
   what: string,
   args: readonly string[],

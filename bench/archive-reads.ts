@@ -3,8 +3,6 @@ import type { Tallystick } from '../sdk/client.ts'
 import { formatId, type Uuid } from '../src/proof/ids.ts'
 import { describeMs, say } from './archive-records.ts'
 
-/* Times of reads of records and of their proofs, one after the other. */
-
 const READS = 500
 /** Tens of millions of records have thousands of pieces. */
 const PIECES_MAX = 300
@@ -12,7 +10,10 @@ const PIECES_MAX = 300
 const OPERATIONS = ['record', 'proof'] as const
 type Operation = (typeof OPERATIONS)[number]
 
-/** SQL: a record of each chunk, and those with an entry of their own; whether what they are proved by has left Postgres. */
+/**
+ * SQL: a record of each chunk, and the records with an entry of their own. `has_left`: their content is no longer in
+ * Postgres.
+ */
 const RECORDS = `(
   select ledger_id, seq, first_record_id as id, content is null as has_left from tallystick.batch_chunks
   union all
@@ -20,7 +21,6 @@ const RECORDS = `(
   join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
 )`
 
-/** Random records whose content is in Postgres. */
 export async function readFromPostgres(client: Tallystick, database: pg.Client): Promise<void> {
   const { rows } = await database.query<{ id: Uuid }>(
     `select id from ${RECORDS} r where not has_left order by random() limit ${READS}`,
@@ -32,7 +32,7 @@ export async function readFromPostgres(client: Tallystick, database: pg.Client):
   describe('from Postgres', tookMs)
 }
 
-/** Two random records of each of some pieces: the first finds a piece that was not read before, the second one that was. */
+/** Reads two random records from each of some pieces. The first read fetches the piece; the second finds it fetched. */
 export async function readFromArchive(client: Tallystick, database: pg.Client): Promise<void> {
   const { rows } = await database.query<{ ids: Uuid[] }>(
     `select ids from (select * from tallystick.archive_pieces order by random() limit ${PIECES_MAX}) p
@@ -47,7 +47,7 @@ export async function readFromArchive(client: Tallystick, database: pg.Client): 
   const first = { record: [] as number[], proof: [] as number[] }
   const again = { record: [] as number[], proof: [] as number[] }
   for (const [i, { ids }] of rows.entries()) {
-    // Either one first, because the second finds what the first has read.
+    // Alternates, because the second operation finds what the first has read.
     const operation = OPERATIONS[i % 2]!
     first[operation].push(await time(client, operation, ids[0]!))
     for (const repeated of OPERATIONS) again[repeated].push(await time(client, repeated, ids[1]!))

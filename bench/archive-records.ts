@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tallystick } from '../sdk/client.ts'
 
-/* Records that the benchmark of archives writes, and how it says what it found. */
-
 const CLIENTS = 8
 
 export type Writing = {
   readonly records: number
-  /** Records of a request; 1: each by itself. */
+  /** Records per request; 1: each record has its own request. */
   readonly batch: number
-  /** Records/s that fall due; null: each client sends the next request when it has the answer. */
+  /** Records due per second; null: each client sends its next request after the answer. */
   readonly rate: number | null
 }
 
-/** Returns the milliseconds of each request: from sending it or, with a rate, from when it was due, so that waiting for a client counts. */
+/**
+ * Returns the milliseconds of each request. They count from sending or, with a rate, from the time when the request
+ * was due, so that waiting for a client counts.
+ */
 export async function writeRecords(
   client: Tallystick,
   { records, batch, rate }: Writing,
@@ -39,7 +40,7 @@ function items(count: number) {
   return Array.from({ length: count }, () => ({ type: 'generic/1', payload: payload() }) as const)
 }
 
-/** 400 bytes, as other figures are of (docs/BENCHMARKS.md). */
+/** 400 bytes, as for other figures (docs/BENCHMARKS.md). */
 function payload() {
   return {
     tool: 'search',
@@ -56,7 +57,7 @@ export function seconds(ms: number): string {
   return (ms / 1000).toFixed(1)
 }
 
-/** Their median and 99th percentile, and how many they are. */
+/** Formats the median, the 99th percentile and the count. */
 export function describeMs(values: ArrayLike<number>): string {
   const sorted = Float64Array.from(values).sort()
   const at = (share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(1)

@@ -1,10 +1,15 @@
 /*
  * npm run bench -- archive [--records 100000] [--batch 1000] [--rate R] [--no-restore] [--embedded]
  *
- * A ledger with an archive in a directory, from its first record to its restore. Writes `--records` in batches of `--batch` (1: each by itself)
- * while the worker archives them, as fast as eight clients can or at `--rate` records a second. Then their content leaves Postgres; records
- * and proofs are read before and after; the archive is verified as `tallystick verify --archive` does, without and with keys; and the ledger
- * is restored into another database. `DATABASE_URL`, an owner's URL, says which Postgres; by default one on this machine's disk, made for the run.
+ * Takes a ledger with an archive in a directory from its first record to its restore:
+ *
+ * 1. Writes `--records` in batches of `--batch` (1: single records) while the worker archives them. Eight clients
+ *    write as fast as they can, or at `--rate` records a second.
+ * 2. Removes their content from Postgres. Records and proofs are read before and after.
+ * 3. Verifies the archive as `tallystick verify --archive` does, without and with keys.
+ * 4. Restores the ledger into another database.
+ *
+ * `DATABASE_URL`, an owner's URL, names the Postgres. The default is a temporary one on this machine's disk.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -103,7 +108,7 @@ async function write(worker: ProductProcess): Promise<void> {
   cpu('until then')
   const { objects, bytes } = await measureFiles(archive)
   say(`objects ${objects}, bytes ${bytes}: ${Math.round(bytes / records)} a record`)
-  // Content that the worker has not verified does not leave.
+  // Content stays in Postgres until the worker has verified it.
   await until(`select next_seq >= ${size} as done from tallystick.audit_cursors`)
 }
 
@@ -148,7 +153,7 @@ async function until(sql: string): Promise<void> {
   while (!(await database.query(sql)).rows[0]?.done) await sleep(LOOK_EVERY_MS)
 }
 
-/** Returns how to say the CPU time of the processes from here on. */
+/** Returns a function that prints the CPU time of the processes from now on. */
 function startCpu(worker: ProductProcess): (when: string) => void {
   const processes = { server: system.servers.map(({ pid }) => pid), worker: [worker.pid] }
   const take = () => takeCpuSnapshot({ processes, postmaster: postgres.postmaster }).seconds

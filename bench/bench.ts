@@ -14,15 +14,15 @@ import { type Deployment, deploy, type System, startSystem } from './system.ts'
 import { auditLedgers, lookBefore } from './watch/audit.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './watch/cpu.ts'
 
-/** Share of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
+/** Share of the highest closed-loop rate. A system runs below its ceiling, so its latency is measured there. */
 const ARRIVAL_SHARE = 0.8
 const BACKLOG_SECONDS = 5
-/** So many that no request waits for one: each is sent when it is due. */
+/** Enough connections that no request waits for one: each is sent when it is due. */
 const OVERLOAD_CONNECTIONS = 1_024
 const LATENCY_SHARES = [0.1, 0.2, 0.5, 0.8, 0.9, 0.95]
 const OVERLOAD_SHARES = [1.5, 2, 4, 10]
 const SHARE_WARM_UP_MS = 2_000
-/** Straight after an overload: within a second everything is taken again. */
+/** Straight after an overload. Within a second the server accepts everything again. */
 const RECOVERY = { share: 0.5, warmUpMs: 1_000 }
 
 const log = (line: string) => console.log(line)
@@ -59,7 +59,7 @@ async function main(options: Options): Promise<boolean> {
   return rounds.every(({ audit, lifecycles }) => audit.ok && lifecycles?.ok !== false)
 }
 
-/** Fresh processes and a fresh ledger: the phases of the scenario, then the audit of everything they wrote. */
+/** Starts fresh processes and a ledger, runs the phases of the scenario, and audits everything that they wrote. */
 async function runRound(
   database: Database,
   deployment: Deployment,
@@ -105,7 +105,6 @@ async function runPhases(database: Database, system: System, options: Options): 
   return phases
 }
 
-/** Measures latency at shares of the ceiling, and its steps. */
 async function runLatencyPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   const shares = options.shares ?? LATENCY_SHARES
   const phases: Phase[] = []
@@ -114,7 +113,6 @@ async function runLatencyPhases(database: Database, system: System, options: Opt
   return phases
 }
 
-/** Measures throughput beyond the ceiling, and how soon that is over. */
 async function runOverloadPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   const phases: Phase[] = []
   const { run, ceiling } = await runCeiling(phases, database, system, options)
@@ -131,7 +129,9 @@ function arrivalAt(share: number, ceiling: number, connections: number): PhasePl
   return { name: `${share} × the ceiling`, connections, pace }
 }
 
-/** The first phase, whose rate the further ones are shares of, unless a rate is given: two runs can then be asked the same. */
+/**
+ * Runs the first phase. Later phases are shares of its rate, unless a rate is given, which makes two runs comparable.
+ */
 async function runCeiling(phases: Phase[], database: Database, system: System, options: Options) {
   const run = async (plan: PhasePlan, warmUpMs: number) => {
     announce(plan.name, system)
@@ -176,7 +176,7 @@ function announce(name: string, { servers }: System): void {
   log(`… ${name}, ${servers.length} API process${servers.length === 1 ? '' : 'es'}`)
 }
 
-/** Seed of each phase: on one ledger no idempotency key comes twice. */
+/** Seed of each phase, so that no idempotency key repeats on one ledger. */
 function seedOf(phases: readonly Phase[], options: Options): number {
   return options.seed * 1000 + phases.length
 }

@@ -3,10 +3,10 @@ import { runLoad } from './load/load.ts'
 import type { Options } from './options.ts'
 import { printTable } from './table.ts'
 
-/** CPU of the generator for a request; beyond that it takes the CPU from the server that it measures. */
+/** CPU of the generator per request. Above this, the generator takes CPU from the server that it measures. */
 const MICROS_PER_REQUEST_MAX = 16
 
-/** The load generator against a server that does nothing. False: it costs too much to be trusted. */
+/** Runs the load generator against a server that does nothing. Returns false if the generator costs too much. */
 export async function calibrate(options: Options): Promise<boolean> {
   const server = await startCannedServer()
   const rows: string[][] = []

@@ -12,8 +12,8 @@ const ANSWER = Buffer.from(
 )
 
 /**
- * A server that does nothing: it answers every request with the same bytes. Against it a load generator
- * shows what itself costs. Requests must fit into one read.
+ * Starts a server that answers every request with the same bytes. It shows what a load generator itself costs. Each
+ * request must fit into one read.
  */
 export async function startCannedServer(): Promise<{ port: number; close(): void }> {
   const child = fork(new URL(import.meta.url), ['canned-child'], { execArgv: [] })

@@ -13,21 +13,20 @@ export type Database = {
   readonly postgres: string
   /** null: not on this machine, or not visible from here. */
   readonly postmaster: number | null
-  /** Where Postgres keeps its WAL; where this process can't write there, a folder for temporary files. */
+  /** Directory of Postgres' WAL, or a folder for temporary files if this process cannot write there. */
   readonly walDirectory: string
-  /** How many more connections a reference run may open. */
   readonly connectionsFree: number
-  /** Another one beside it, that goes with it; its owner's URL. */
+  /** Creates another database that is dropped with this one. Returns its owner's URL. */
   makeAnother(): Promise<string>
   close(): Promise<void>
 }
 
-/** The reference opens as many connections as the load has. */
+/** The reference opens as many connections as the load. */
 const OWN_MAX_CONNECTIONS = 400
 
 /**
- * A database for this run only: on `DATABASE_URL`'s Postgres, or on one of our own that goes with the run, of
- * the system's binaries where it has some (they are built for its processor), else of the embedded ones.
+ * Opens a database for this run: on the Postgres of `DATABASE_URL`, or on a temporary Postgres of our own. The latter
+ * uses the system's binaries, which are built for its processor, or else the embedded ones.
  */
 export async function openDatabase(
   options: { databaseUrl: string | undefined; embedded: boolean },
@@ -54,7 +53,7 @@ export async function openDatabase(
   }
 }
 
-/** Database on the same Postgres, owned by the user of `ownerUrl`. Returns that user's URL of it. */
+/** Creates a database on the same Postgres, owned by the user of `ownerUrl`. Returns that user's URL for it. */
 async function createDatabase(superuserUrl: string, ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl)
   const name = makeName()
@@ -84,7 +83,7 @@ async function openGiven(databaseUrl: string): Promise<Database> {
     async close() {
       for (const url of made)
         await execute(databaseUrl, `drop database ${new URL(url).pathname.slice(1)} with (force)`)
-      // Logins belong to the whole cluster: those that this run made go with it.
+      // Logins belong to the whole cluster. Those that this run created are dropped with it.
       if (logins === 0)
         await execute(databaseUrl, `drop role if exists ${DEFAULT_LOGINS.api}, ${DEFAULT_LOGINS.worker}`)
     },
@@ -119,7 +118,7 @@ function writable(directory: string | null): string | null {
   }
 }
 
-/** Answers how many rows came back. */
+/** Returns the number of rows. */
 async function execute(databaseUrl: string, statement: string): Promise<number> {
   return withClient(databaseUrl, async (client) => (await client.query(statement)).rowCount ?? 0)
 }

@@ -2,15 +2,18 @@ import { withClient } from '../src/db/connect/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import type { Side } from './pair.ts'
 
-/** A ledger, in a database that its owner may read. */
+/** A ledger in a database that its owner may read. */
 export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
-/* Reads of the two chains by their owners: they cost no server anything. */
+/* Reads both chains as their owners, so that they cost no server anything. */
 
-/** An entry that came: its place in the sender's chain, and how much later than there it was recorded. */
+/** A received entry: its position in the sender's chain, and the lag between the two `recordedAt`. */
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
 
-/** Entries that the receiver has received, from its seq `from` on. Throws if the sender's chain does not have one. */
+/**
+ * Lists the entries that the receiver has received, from its seq `from` on. Throws if the sender's chain lacks one of
+ * them.
+ */
 export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 0): Promise<Received[]> {
   const received = await query<{ remoteSeq: number; leaf: string; ms: number }>(
     receiver,
@@ -34,7 +37,7 @@ export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 
   })
 }
 
-/** Entries of the home about shared records, without those of the guest's offers. */
+/** Counts the home's entries about shared records, without the entries of the guest's offers. */
 export async function countShared(home: LedgerIn): Promise<number> {
   const [row] = await query<{ entries: number }>(
     home,

@@ -5,19 +5,18 @@ import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/
 
 export type FsyncLatencies = {
   readonly directory: string
-  /** fdatasync after each 8 KiB append, which is the cost of a growing file. */
+  /** fdatasync after each 8 KiB append: the cost of a growing file. */
   readonly append: LatencySummary
-  /** The same within a file of its final size, as Postgres writes a recycled segment of its log. */
+  /** fdatasync within a file of its final size, as Postgres writes a recycled WAL file. */
   readonly overwrite: LatencySummary
 }
 
 const PAGE_BYTES = 8192
-/** Pages appended, and pages overwritten. A slow disk gets fewer, and at least so many. */
+/** Pages appended, and pages overwritten. A slow disk gets fewer, but at least `PAGES_MIN`. */
 const PAGES = 300
 const PAGES_MIN = 20
 const PASS_MS_MAX = 2_000
 
-/** Writes a file into `directory`, and removes it. */
 export function measureFsync(directory: string): FsyncLatencies {
   const path = join(directory, `tallystick-fsync-${process.pid}`)
   const page = Buffer.alloc(PAGE_BYTES, 0x5a)

@@ -4,20 +4,21 @@ import type { Phase } from './phase.ts'
 import type { System } from './system.ts'
 
 export type LifecycleAudit = {
-  /** Records that a client saw accepted, and given up: each of those may stand anywhere. */
+  /** Records that a client saw accepted, and records that it gave up. The latter may have any state. */
   readonly complete: number
   readonly abandoned: number
   readonly states: Readonly<Record<string, number>>
-  /** Judged records that do not have exactly one completion, one verification and one verdict. */
   readonly notOnce: number
-  /** By the ledger's own clocks: from the completion's `recordedAt` to the verification's. Milliseconds. */
+  /** Milliseconds from the completion's `recordedAt` to the verification's. */
   readonly verificationMs: { readonly p50: number; readonly p99: number; readonly max: number }
-  /** Jobs of pg-boss that failed at least once. */
   readonly jobsRetried: number
   readonly ok: boolean
 }
 
-/** Audits lifecycles: one that clients saw accepted is accepted, by one entry of each kind; every other was given up. */
+/**
+ * Audits lifecycles. A record that clients saw accepted must be accepted, by one entry of each kind. Every other one
+ * was given up.
+ */
 export async function auditLifecycles(
   ownerUrl: string,
   { ledger }: System,

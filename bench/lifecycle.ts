@@ -8,15 +8,14 @@ import { DRAIN_MS_MAX, type Phase } from './phase.ts'
 import type { System } from './system.ts'
 import { watchWindow } from './watch/window.ts'
 
-/** Parties that the clients of all phases of a round share. */
 type Parties = Pick<LifecycleShape, 'type' | 'principalBearer' | 'performerBearer' | 'performer' | 'deadline'>
 
 const SAMPLE_EVERY = 64
 const DEADLINE_MS = 86_400_000
 
-/** Registers the type, and a performer with a key of its own; the ledger's first key is the principal's. */
+/** Registers the type, and a performer with its own key. The ledger's first key belongs to the principal. */
 export async function makeParties({ targets, bearer }: System): Promise<Parties> {
-  // The payload and evidence of `makeLifecycleRequests` fit it.
+  // The payload and evidence of `makeLifecycleRequests` match this type.
   await post(targets[0]!, bearer, '/v1/types', ORDER_TYPE)
   const key = await post(targets[0]!, bearer, '/v1/keys', {
     name: 'performer',
@@ -70,7 +69,10 @@ export async function runLifecyclePhase(
 
 const isFailure = ({ status }: Sample) => status !== 200 && status !== 201
 
-/** Checks sampled answers: the record with its terms and, once accepted, the signal to settle. Throws otherwise. */
+/**
+ * Checks sampled answers: each contains the record with its terms and, once accepted, the settlement signal. Throws
+ * otherwise.
+ */
 function checkAnswers(samples: readonly Sample[]): number {
   const answers = samples.filter((sample) => !isFailure(sample))
   for (const { body } of answers) {

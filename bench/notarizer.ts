@@ -7,7 +7,7 @@ import { watchWindow } from './watch/window.ts'
 
 type Kind = Pick<NotarizerPlan, 'spool' | 'inFlightMax'> & { readonly name: string }
 
-/** Beside the bare load of the same session, which is the first phase. */
+/** Compared with the bare load of the same session, which is the first phase. */
 export const NOTARIZERS: readonly Kind[] = [
   { name: 'notarizer', spool: false, inFlightMax: 1 },
   { name: 'notarizer, spool', spool: true, inFlightMax: 1 },
@@ -49,7 +49,7 @@ export async function runNotarizerPhase(
   }
 }
 
-/** Shares that notarizers reach of what a load generator that only sends reaches. */
+/** Prints the rate of each notarizer as a share of the rate of a load generator that only sends. */
 export function printShares([bare, ...phases]: readonly Phase[]): void {
   printTable([
     ['', 'records/s', '% of bare'],

@@ -16,24 +16,25 @@ type Scenario = (typeof SCENARIOS)[number]
 
 export type Options = {
   readonly scenario: Scenario
-  /** One round of the scenario for each number of API processes. */
+  /** Numbers of API processes: one round of the scenario for each. */
   readonly servers: readonly number[]
   readonly connections: readonly number[]
-  /** Shares of the ceiling; null: those of the scenario. */
   readonly shares: readonly number[] | null
   readonly durationMs: number
   readonly warmUpMs: number
-  /** Requests/s of the arrival-rate phase, and the ceiling of latency and overload; null: 80 % of the highest closed-loop rate of the round, and the whole. */
+  /**
+   * Requests/s of the arrival-rate phase, and the ceiling of latency and overload. null: 80 % of the highest
+   * closed-loop rate of the round, and that rate itself.
+   */
   readonly perSecond: number | null
   readonly arrival: boolean
   readonly batchItems: number
-  /** Party that judges gated records. */
   readonly gate: Gate
   readonly payloadBytes: number
   readonly idempotencyKeys: boolean
   readonly seed: number
   readonly worker: boolean
-  /** A witness cosigns, and a monitor reads the tiles meanwhile. */
+  /** Runs a witness that cosigns, and a monitor that reads the tiles. */
   readonly watched: boolean
   readonly reference: boolean
   readonly embedded: boolean
@@ -45,7 +46,6 @@ export type Options = {
 
 const numbers = (text: string) => text.split(',').map(Number)
 
-/** Throws, with the fault, on anything that is not in the help (tools/bench.ts). */
 export function parseOptions(args: readonly string[]): Options {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -105,7 +105,7 @@ export function parseOptions(args: readonly string[]): Options {
   return options
 }
 
-/** Option for the connections of a scenario; by default `--connections`. */
+/** Option for the connections of a scenario; default: `--connections`. */
 const CONNECTIONS_OPTION: { readonly [S in Scenario]?: 'producers' | 'clients' } = {
   batch: 'producers',
   notarizer: 'producers',

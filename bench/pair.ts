@@ -1,7 +1,7 @@
 import type { Database } from './database.ts'
 import { type Deployment, deploy, type System, startSystem } from './system.ts'
 
-/** An organisation: an API process and a worker with a database and keys of their own, and a ledger there. */
+/** An organisation: an API process and a worker with their own database and keys, and a ledger. */
 export type Side = {
   readonly name: 'home' | 'guest'
   readonly ownerUrl: string
@@ -12,7 +12,6 @@ export type Side = {
 
 type StartOptions = { readonly inspect: boolean; readonly metrics?: boolean }
 
-/** The other organisation, beside one that runs. */
 export async function startGuest(database: Database, home: Deployment, options: StartOptions): Promise<Side> {
   const ownerUrl = await database.makeAnother()
   const deployment = await deploy(ownerUrl, home)

@@ -10,21 +10,18 @@ import type { CpuUse } from './watch/cpu.ts'
 import { type RequestSteps, readSteps, stepsBetween } from './watch/steps.ts'
 import { watchWindow } from './watch/window.ts'
 
-/** One load on one system: what was measured in its window. */
+/** One load on one system, with everything measured in its window. */
 export type Phase = {
   readonly name: string
   readonly servers: number
   readonly connections: number
   readonly load: Omit<LoadResult, 'samples'>
-  /** Average cores in use within the window. */
   readonly cpu: CpuUse
   readonly samplesChecked: number
-  /** The body of an unexpected answer, if there was one. */
   readonly firstFailure: string | null
   readonly profiles: readonly ProfileSummary[]
-  /** Where the time of a request went, as its server counts it: mean ms, warm-up included. */
+  /** Where the time of a request went, by the server's metrics: mean ms, warm-up included. */
   readonly steps?: RequestSteps
-  /** Steps of gated records. */
   readonly lifecycle?: LifecycleFigures
 }
 
@@ -33,7 +30,6 @@ export type PhasePlan = Pick<LoadPlan, 'connections' | 'pace'> & { readonly name
 export const DRAIN_MS_MAX = 10_000
 const SAMPLE_EVERY = { record: 64, batch: 8 }
 
-/** Whether its requests are batches. */
 export function hasBatches({ scenario }: Pick<Options, 'scenario'>): boolean {
   return scenario === 'batch' || scenario === 'notarizer'
 }

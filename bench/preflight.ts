@@ -6,7 +6,7 @@ import { withClient } from '../src/db/connect/client.ts'
 import type { Database } from './database.ts'
 import { type FsyncLatencies, measureFsync } from './fsync.ts'
 
-/** Latencies in nanoseconds; those of commits as `tallystick preflight` measures them (docs/operate/settings.md#preflight). */
+/** Latencies in nanoseconds. Commits are measured as in `tallystick preflight` (docs/operate/settings.md#preflight). */
 export type Preflight = {
   readonly machine: {
     readonly cpu: string
@@ -32,7 +32,7 @@ export async function inspectDatabase({ ownerUrl, walDirectory, postgres }: Data
   })
 }
 
-/** `directory`: where Postgres keeps its WAL. */
+/** `directory`: where Postgres writes its WAL. */
 async function measurePreflight(client: pg.ClientBase, directory: string): Promise<Preflight> {
   return {
     machine: {
@@ -49,8 +49,8 @@ async function measurePreflight(client: pg.ClientBase, directory: string): Promi
 }
 
 /**
- * Throws where a throughput would say more about the disk than about the program. The flush is that of Postgres' own commits:
- * also where its disk is on another machine, and in the way that it opens its log.
+ * Throws if a throughput would say more about the disk than about the program. The flush is that of Postgres' own
+ * commits, so it counts even if Postgres' disk is on another machine.
  */
 export function checkGate({ flush }: Pick<Preflight, 'flush'>, gateMs: number, force: boolean): void {
   if (flush.p50 / 1e6 <= gateMs || force) return

@@ -12,7 +12,6 @@ const STEP_NAMES = {
   judge: 'POST …/verdict',
 }
 
-/** Each step of the records of a phase. */
 export function printLifecycle({ name, lifecycle }: Phase): void {
   if (lifecycle === undefined) return
   const { gate, steps, wait, looksPerRecord, requestsPerSecond } = lifecycle

@@ -78,7 +78,7 @@ function printRefusals(phases: readonly Phase[]): void {
       ...[refusals.p50, refusals.p90, refusals.p99, refusals.p999, refusals.max].map(inMs),
     ]),
   ])
-  // Without the time for which the generator had no free connection.
+  // Leaves out the time for which the generator had no free connection.
   printTable([
     ['ms from sending', 'accepted: p50', 'p99', 'refused: p50', 'p99', 'max'],
     ...refusing.map(({ name, load: { service, refusalsService } }) => [
@@ -89,7 +89,6 @@ function printRefusals(phases: readonly Phase[]): void {
   ])
 }
 
-/** Where a request's time went. */
 function printSteps(phases: readonly Phase[]): void {
   const rows = phases.flatMap(({ name, steps }) => {
     if (!steps) return []
@@ -105,7 +104,7 @@ function printSteps(phases: readonly Phase[]): void {
 
 const ACCOUNTS = ['server', 'postgres', 'worker', 'load', 'interrupts', 'others']
 
-/** Average cores in use, and the same as µs for each record. */
+/** Prints average cores in use, and the same as µs per record. */
 function printCpu(phases: readonly Phase[]): void {
   const perRecord = (phase: Phase, name: string) => {
     const cores = phase.cpu[name] ?? 0

@@ -22,7 +22,7 @@ const SAMPLING_INTERVAL_US = 500
 const FUNCTIONS_MAX = 40
 
 /**
- * Profiles a process through its inspector, for exactly the measured window: a profile of its whole life would be half
+ * Profiles a process through its inspector during the measured window only. A profile of its whole life would be half
  * start-up.
  */
 export async function profileWindow(child: ProductProcess, outDir: string): Promise<ProfiledWindow> {
@@ -47,7 +47,7 @@ export async function profileWindow(child: ProductProcess, outDir: string): Prom
   }
 }
 
-/** Evaluates expressions in a process through its inspector, and returns their values. */
+/** Returns a function that evaluates expressions in a process through its inspector. */
 export async function evaluate(child: ProductProcess): Promise<(expression: string) => Promise<unknown>> {
   const inspector = await connect(await child.inspector)
   return async (expression) => {
@@ -60,7 +60,7 @@ export async function evaluate(child: ProductProcess): Promise<(expression: stri
 
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number }
 
-/** The part of the V8 format that is needed: one sample a time delta (µs), each the id of a node. */
+/** The needed members of V8's format: one sample per time delta (µs), each the id of a node. */
 type CpuProfile = {
   readonly nodes: readonly {
     readonly id: number
@@ -94,7 +94,7 @@ export function summarizeProfile(
   return { groups: lines(groups), functions: lines(functions).slice(0, FUNCTIONS_MAX) }
 }
 
-/** Code in C++ has no address: it is counted to the JavaScript function that called it. */
+/** C++ code has no URL: it counts for the JavaScript function that called it. */
 function findOwners(profile: CpuProfile): Map<number, { frame: CallFrame; owner: CallFrame }> {
   const parents = new Map<number, number>()
   for (const node of profile.nodes) for (const child of node.children ?? []) parents.set(child, node.id)

@@ -13,7 +13,6 @@ type ReferencePlan = Times & {
   readonly payloadBytes: number
 }
 
-/** Latency in nanoseconds, closed loop. */
 export type ReferenceResult = {
   readonly connections: number
   readonly rowsPerSecond: number
@@ -71,7 +70,8 @@ async function connectAll(plan: ReferencePlan): Promise<pg.Client[]> {
 }
 
 /**
- * Measures the same Postgres without us: unsigned one-row inserts of the same payload, each its own transaction, from as many
- * connections, sent by the same driver with binary parameters. No HTTP, no chain.
+ * Measures the same Postgres without Tallystick: unsigned one-row inserts of the same payload, each its own
+ * transaction. They use as many connections, and the same driver with binary parameters. There is no HTTP and no
+ * chain.
  */
 export const runReference = makeJob(import.meta.url, insertRows)

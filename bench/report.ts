@@ -17,7 +17,7 @@ export type Round = {
   readonly lifecycles: LifecycleAudit | null
 }
 
-/** Everything that a figure needs beside it, as it goes into bench/results. */
+/** Report for bench/results, with everything that is needed to judge its figures. */
 export type Report = {
   readonly scenario: string
   readonly startedAt: string
@@ -31,7 +31,7 @@ export type Report = {
   readonly rounds: readonly Round[]
 }
 
-/** The commit, marked if the tree holds anything that it does not. */
+/** Returns the commit, marked if the product's source differs from it. */
 export function describeCommit(): string {
   const git = (...args: string[]) =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
@@ -45,7 +45,7 @@ export function describeCommit(): string {
   }
 }
 
-/** Returns the path of the file, whose name begins with `name`. */
+/** Returns the path of the file, whose name starts with `name`. */
 export function writeReport(
   name: string,
   report: Pick<Report, 'startedAt' | 'commit'>,
@@ -58,7 +58,7 @@ export function writeReport(
   return file
 }
 
-/** Ratio to the reference with the number of connections nearest to the phase's. */
+/** Returns the ratio to the reference whose number of connections is nearest to the phase's. */
 export function ratioOf(phase: Phase, references: readonly Reference[]): number | null {
   const distance = (reference: Reference) => Math.abs(reference.connections - phase.connections)
   const nearest = [...references].sort((a, b) => distance(a) - distance(b))[0]

@@ -1,11 +1,11 @@
 const closers: (() => Promise<void>)[] = []
 
-/** Adds something to close when the benchmark ends, however it does: the last first. */
+/** Adds a function that is called when the benchmark ends, for whatever reason. The last one added runs first. */
 export function onClose(close: () => Promise<void>): void {
   closers.push(close)
 }
 
-/** A benchmark as a process: exit code 0 if `main` says that all is well; 2 for arguments that are none. */
+/** Runs a benchmark as a process. Exit code 0 if `main` returns true, 2 for invalid arguments. */
 export async function runBench<Options>(
   parseOptions: (args: string[]) => Options,
   main: (options: Options) => Promise<boolean>,

@@ -4,8 +4,8 @@ const ID = /^(rec|bat)_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 const HASH = /^[0-9a-f]{64}$/
 
 /**
- * A 201 is fast when it says nothing: the sampled ones must say what a record or a batch says. Returns how many
- * were looked at; throws on the first that is wrong.
+ * Checks sampled 201 answers: each must describe the record or the batch, because an empty 201 would be fast. Returns
+ * how many were checked. Throws on the first fault.
  */
 export function checkSamples(samples: readonly Sample[], kind: 'record' | 'batch', items: number): number {
   const acknowledged = samples.filter((sample) => sample.status === 201)

@@ -20,17 +20,16 @@ export type System = {
   readonly ledger: string
   readonly bearer: string
   readonly env: NodeJS.ProcessEnv
-  /** The URL of each API process' metrics, where they were asked for. */
+  /** URL of each API process' metrics, if they were requested. */
   readonly metrics: readonly string[]
   stop(): Promise<void>
 }
 
-/** Parts that the processes of every round share: the deployment's secrets and logins. */
 export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
 
 /**
- * Migrates the database and makes the secrets. Logins that exist already keep their passwords, which must be given: in the
- * environment, or as those of a deployment `beside` on the same Postgres.
+ * Migrates the database and makes the secrets. Existing logins keep their passwords, which must be given: in the
+ * environment, or in a deployment `beside` on the same Postgres.
  */
 export async function deploy(
   ownerUrl: string,
@@ -63,7 +62,7 @@ export async function deploy(
     ...environmentOf(
       { ...logins, dataDir, masterKey, operatorKey },
       {
-        // Nobody balances load over these.
+        // There is no load balancer to wait for.
         TALLYSTICK_DRAIN_SECONDS: '0',
         TALLYSTICK_LOG_LEVEL: process.env['TALLYSTICK_LOG_LEVEL'] ?? 'info',
       },
@@ -74,13 +73,16 @@ export async function deploy(
   return { env, operatorKey, close: () => rmSync(dataDir, { recursive: true, force: true }) }
 }
 
-/** Login that the environment names, on the database of `ownerUrl`. */
+/** Returns the login in the environment, with the database of `ownerUrl`. */
 function givenLogin(url: string | undefined, ownerUrl: string): string | null {
   if (url === undefined) return null
   return Object.assign(new URL(url), { pathname: new URL(ownerUrl).pathname }).href
 }
 
-/** Logins belong to the whole cluster: a new password would lock out the deployment that uses them. */
+/**
+ * Throws if the logins exist. They belong to the whole cluster, so a new password would lock out the deployment that
+ * uses them.
+ */
 async function refuseForeignLogins(ownerUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: ownerUrl })
   await client.connect()
@@ -98,7 +100,6 @@ async function refuseForeignLogins(ownerUrl: string): Promise<void> {
   )
 }
 
-/** Starts the processes, waits until each is ready, and makes a ledger. */
 export async function startSystem(
   deployment: Deployment,
   options: { servers: number; worker: boolean; inspect: boolean; metrics?: boolean; watched?: boolean },
@@ -141,7 +142,7 @@ export async function startSystem(
   }
 }
 
-/** Without its log, which nobody reads here; `inspect`: it can be profiled. */
+/** Starts a process without its log. `inspect`: the process can be profiled. */
 export function startMeasured(
   script: 'server' | 'worker',
   env: NodeJS.ProcessEnv,

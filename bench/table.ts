@@ -1,4 +1,3 @@
-/** The first column to the left, the others to the right. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   for (const row of rows) {

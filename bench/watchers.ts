@@ -11,12 +11,12 @@ import { nativeProviders } from '../src/signing/native.ts'
 import type { Target } from './load/connection.ts'
 import { get } from './load/post.ts'
 
-/* Those who watch a ledger while it is written to: a witness that cosigns each checkpoint, and a monitor that reads each new tile. */
+/* Watches a ledger while it is written to: a witness cosigns each checkpoint, and a monitor reads each new tile. */
 
 export type Watchers = {
   /** TALLYSTICK_WITNESSES of the worker. */
   readonly witnesses: string
-  /** Tiles, bundles and checkpoints that the monitor has read. */
+  /** Number of tiles, bundles and checkpoints that the monitor has read. */
   readonly reads: () => number
   stop(): Promise<void>
 }
@@ -25,7 +25,7 @@ const NAME = 'witness.example/bench'
 const MONITOR_EVERY_MS = 1_000
 const TILE_HASHES = 256
 
-/** In this process, which does nothing else meanwhile. */
+/** Runs in this process, which does nothing else meanwhile. */
 export async function startWatchers(target: Target, bearer: string, ledger: string): Promise<Watchers> {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-bench-witness-'))
   const { noteVerifierKey } = await get(target, bearer, '/v1/ledger')
@@ -82,7 +82,7 @@ function startMonitor({ host, port }: Target, bearer: string, ledger: string) {
   }
 }
 
-/** C2SP tlog-tiles: three digits at a time, all but the last with an x. */
+/** Formats an index as in C2SP tlog-tiles: groups of three digits, each with an x except the last. */
 export function tileName(index: number): string {
   const groups: string[] = []
   for (let rest = index; groups.length === 0 || rest > 0; rest = Math.floor(rest / 1_000))

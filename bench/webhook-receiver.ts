@@ -4,57 +4,56 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
 
-/** Endpoint n is at `/n`. */
+/** Endpoint n has the path `/n`. */
 type ReceiverEndpoint = {
-  /** `whsec_…` */
   readonly secret: string
-  /** How long it thinks before it answers. */
   readonly answerMs: number
 }
 
-/** Figures of arrivals since the start, or in the window. */
 export type Received = {
   readonly requests: number
-  /** Events, each counted once for each endpoint. */
+  /** Each event counts once per endpoint. */
   readonly events: number
   readonly signaturesChecked: number
   readonly signaturesBad: number
-  /** By endpoint: since the receiver was told to begin a window. */
+  /** By endpoint, since the window started. */
   readonly windows: readonly ReceivedWindow[]
 }
 
 type ReceivedWindow = {
   readonly requests: number
-  /** Time of the wall clock; null: none came. */
+  /** Wall clock time; null: no arrival. */
   readonly firstAtMs: number | null
   readonly lastAtMs: number | null
-  /** From the event's timestamp (when its entry was recorded) to its arrival. Nanoseconds, measured in milliseconds. */
+  /**
+   * From the event's timestamp (when its entry was recorded) to its arrival. In nanoseconds, measured in
+   * milliseconds.
+   */
   readonly lag: LatencySummary
 }
 
-/** `lags`: each delivery's of the window, in milliseconds, as it came. */
+/** `lags`: milliseconds of each delivery in the window, in order of arrival. */
 type Command =
   | { readonly kind: 'add'; readonly endpoints: readonly ReceiverEndpoint[] }
   | { readonly kind: 'begin' }
   | { readonly kind: 'read'; readonly windows: readonly (readonly number[])[] }
   | { readonly kind: 'lags' }
 
-/** One delivery in so many has its v1 signature checked. */
+/** One delivery in this many has its v1 signature checked. */
 const CHECKED_EVERY = 32
 
 export type WebhookReceiver = {
   readonly pid: number
   readonly port: number
-  /** Answers the number of the first of them. */
+  /** Returns the number of the first added endpoint. */
   add(endpoints: readonly ReceiverEndpoint[]): Promise<number>
-  /** A window begins, of all endpoints. */
   begin(): Promise<void>
-  /** `windows`: which endpoints to count as one. */
+  /** `windows`: groups of endpoints that count as one. */
   read(windows: readonly (readonly number[])[]): Promise<Received>
   stop(): void
 }
 
-/** A receiver in a process of its own, on raw sockets, because its CPU is taken from the worker. */
+/** Starts a receiver in a separate process. It uses raw sockets, to leave CPU to the worker. */
 export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const child = fork(new URL(import.meta.url), ['webhook-receiver'], { execArgv: [] })
   const [port] = (await once(child, 'message')) as [number]
@@ -95,7 +94,7 @@ class Receiver {
     return true
   }
 
-  /** Answers how long to think. `body`: with `entry.seq`, of one type of event. */
+  /** Returns the delay before the answer. `body`: has `entry.seq`; all events are of one type. */
   receive(path: string, head: string, body: Buffer): number {
     const atMs = Date.now()
     const number = Number(path.slice(1))
@@ -132,7 +131,7 @@ class Receiver {
   }
 }
 
-/** Standard Webhooks, as any receiver does it. */
+/** Checks a Standard Webhooks signature, as any receiver does. */
 function isSigned(secret: string, head: string, body: Buffer): boolean {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
   const signed = Buffer.concat([
@@ -150,7 +149,7 @@ function headerOf(head: string, name: string): string {
 const ANSWER = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** One request at a time, as the connector sends them: no pipelining. */
+/** Serves one request at a time, without pipelining, as the connector sends them. */
 function serve(receiver: Receiver, socket: net.Socket): void {
   let waiting: Buffer[] = []
   socket.on('error', () => socket.destroy())
@@ -172,7 +171,7 @@ function serve(receiver: Receiver, socket: net.Socket): void {
   })
 }
 
-/** A load script has no channel to this process: its commands come as PUTs. */
+/** Handles a command that came as a PUT: a load script has no channel to this process. */
 function obey(receiver: Receiver, body: Buffer): string {
   const result = JSON.stringify(receiver.handle(JSON.parse(body.toString())))
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${result.length}\r\n\r\n${result}`

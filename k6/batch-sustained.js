@@ -1,6 +1,7 @@
 /*
- * Batches of 1,000 records for ten minutes, then of 2,000 for ten more, by two producers that send the next batch when the last one
- * was answered (a closed loop). Whether the rate stays what it is, the runner says from k6's own series of five seconds.
+ * Sends batches of 1,000 records for ten minutes, then batches of 2,000 for ten more. Two producers each send the
+ * next batch after the answer to the last one (a closed loop). The runner checks from k6's five-second series whether
+ * the rate stays constant.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'
@@ -13,9 +14,9 @@ import { makeSummary, measured } from './lib/summary.js'
 const seconds = Number(__ENV.SECONDS ?? profileOf('batch-sustained').seconds)
 const producers = 2
 const sizes = [1_000, 2_000]
-/** Time for the last batches of one size to be answered, before the next size begins. */
+/** Time for the last batches of one size to be answered before the next size begins. */
 const PAUSE_SECONDS = 2
-/** Every n-th answer is read: one of 1,000 records is 150 KB. */
+/** Only every n-th answer is parsed: an answer for 1,000 records is 150 KB. */
 const READ_EVERY = 64
 
 const nameOf = (/** @type {number} */ items) => `batches_of_${items}`
@@ -47,7 +48,7 @@ export const options = makeOptions({
 })
 
 /**
- * Bodies of this producer, by size.
+ * Body generators of this producer, by batch size.
  *
  * @type {Map<number, () => string>}
  */

@@ -1,6 +1,7 @@
 /*
- * 64 producers of batches of 100 records on one ledger, and after them one producer of batches of 1,000 on another: how much of the
- * one's rate is left to the many. Closed loops, each with a warm-up that does not count.
+ * Compares 64 producers of 100-record batches on one ledger with one producer of 1,000-record batches on another. The
+ * figure is the ratio of the two rates. The sides run one after the other, as closed loops. Each has a warm-up that
+ * does not count.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'
@@ -13,7 +14,7 @@ import { makeSummary, measured } from './lib/summary.js'
 const { seconds: secondsDefault, warmUpSeconds } = profileOf('dense-producers')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const PAUSE_SECONDS = 2
-/** Every n-th answer is read. */
+/** Only every n-th answer is parsed. */
 const READ_EVERY = 64
 
 const SIDES = [
@@ -21,7 +22,7 @@ const SIDES = [
   { name: 'one', vus: 1, items: 1_000 },
 ]
 
-/** Each side twice: the warm-up, and what counts. */
+/** Makes two scenarios for each side: the warm-up and the measurement. */
 function makeScenarios() {
   const sideSeconds = warmUpSeconds + seconds + 2 * PAUSE_SECONDS
   return SIDES.flatMap(({ name, vus, items }, side) => {
@@ -48,7 +49,7 @@ export const options = makeOptions({
 })
 
 /**
- * Bodies of this producer, by size.
+ * Body generators of this producer, by batch size.
  *
  * @type {Map<number, () => string>}
  */

@@ -1,8 +1,12 @@
 /*
- * Records that two organisations share. A backlog is created while the home has suspended the peering; it is resumed, and the rate
- * is counted in the guest's chain, until it has received all of them. Then records come at a constant rate. Each entry of the
- * home's is received by an entry of the guest's, signed; the runner counts them again by both chains, and of each the lag, from
- * the home's `recordedAt` to the guest's.
+ * Measures how fast the records that two organisations share reach the guest.
+ *
+ * 1. The home suspends the peering, a backlog is created, and the peering is resumed. The rate is counted in the
+ *    guest's chain until the guest has received the whole backlog.
+ * 2. Records come at a constant rate.
+ *
+ * For each shared entry of the home, the guest appends a signed receipt. The runner counts the entries again in both
+ * chains and computes each lag, from the home's `recordedAt` to the guest's.
  */
 import { check, sleep } from 'k6'
 import { Counter, Gauge } from 'k6/metrics'
@@ -16,13 +20,13 @@ import { makeSummary, measured } from './lib/summary.js'
 const { backlog, perSecond, followers, seconds: secondsDefault } = profileOf('federation-drain')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const FILL_IN_FLIGHT = 32
-/** The other followers of a backlog's entries are done with them before it is drained. */
+/** Time for the other followers to finish the backlog's entries before the backlog is drained. */
 const CALM_SECONDS = 4
 const LOOK_EVERY_SECONDS = 0.05
 const DRAIN_SECONDS_MAX = 240
 const ARRIVE_SECONDS_MAX = 60
 
-/** Records acknowledged, less entries of the guest's that received one. */
+/** Acknowledged records minus the guest's entries that received one. */
 const unreceived = new Counter('unreceived_records')
 const drainRate = new Gauge('drained_per_second')
 const followRate = new Gauge('followed_per_second')
@@ -47,13 +51,20 @@ export const options = makeOptions({
 
 const nextBody = makeRecordBodies()
 
-/** @param {import('./lib/guest.js').Peering} peering the members that share a record, before those of a single one */
+/**
+ * Returns the body of a shared record: the sharing members are spliced in front of the members of a single record.
+ *
+ * @param {import('./lib/guest.js').Peering} peering
+ */
 function nextShared({ id, performer }) {
   const members = { performer: performer.name, share: [{ peer: id, documents: 'whole' }] }
   return `${JSON.stringify(members).slice(0, -1)},${nextBody().replace('"generic/1"', '"task/1"').slice(1)}`
 }
 
-/** The backlog is drained here: a scenario begins at a time fixed beforehand, and how long a backlog takes is the question. */
+/**
+ * The backlog is drained in `setup`: k6 fixes the start times of scenarios beforehand, but how long the drain takes
+ * is what is measured.
+ */
 export async function setup() {
   const peering = makePeering('federation-drain')
   const sizeBefore = sizeOf(peering.guest)
@@ -69,7 +80,10 @@ export async function setup() {
   return { peering, sizeBefore, filled }
 }
 
-/** @param {import('./lib/guest.js').Peering} peering @returns {Promise<number>} how many were acknowledged */
+/**
+ * @param {import('./lib/guest.js').Peering} peering
+ * @returns {Promise<number>} number of acknowledged records
+ */
 async function fill(peering) {
   let begun = 0
   let filled = 0
@@ -95,7 +109,7 @@ export function teardown({ peering, sizeBefore, filled }) {
   const all = sizeOf(home) - readOf(home, `/v1/peers/${id}`).addedSeq - ENTRIES_OF_NO_RECORD
   check(null, {
     'all that was shared is received': () => awaitSize(guest, sizeBefore + all, ARRIVE_SECONDS_MAX),
-    // A sender hears of its last entry after the receiver has appended it.
+    // The sender learns of its last entry after the receiver has appended it.
     'nothing is behind, dead or forked, on either side': () =>
       [home, guest].every((ledger) =>
         awaitThat(() => {
@@ -110,7 +124,8 @@ export function teardown({ peering, sizeBefore, filled }) {
 }
 
 /**
- * Entries of the home after its peer-added, which counts itself: the guest's half of the handshake, a suspension, a resumption.
+ * Entries of the home that share no record: `peer-added` itself, the guest's half of the handshake, a suspension and
+ * a resumption.
  */
 const ENTRIES_OF_NO_RECORD = 4
 

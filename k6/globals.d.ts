@@ -1,4 +1,3 @@
-/** Globals of k6 that its types leave out. */
 declare const console: {
   log(...values: unknown[]): void
   warn(...values: unknown[]): void

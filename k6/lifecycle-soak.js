@@ -1,9 +1,10 @@
 /*
- * Eight clients, each with one gated record under way after another, from its creation to its verdict, for five minutes. The
- * figure that counts is that nothing goes wrong: no error, no record given up, no restart, no dead letter, memory that stays
- * flat (the last three are the runner's to see). CLIENTS takes another number of clients. Beside them one more client shares
- * its records with a second organisation, whose agent performs them; they are no part of the figures but must be as clean, and
- * the runner holds both chains to each other.
+ * Eight clients each run one gated record after another, from creation to verdict, for five minutes. CLIENTS sets
+ * another number. The goal is a run without faults: no error, no record given up, no restart, no dead letter, and
+ * constant memory. The runner checks the last three.
+ *
+ * One more client shares its records with a second organisation, whose agent performs them. They do not count in the
+ * figures but must be free of faults too. The runner compares both chains.
  */
 import exec from 'k6/execution'
 import { Counter } from 'k6/metrics'
@@ -16,13 +17,13 @@ import { makeSummary, measured } from './lib/summary.js'
 
 const seconds = Number(__ENV.SECONDS ?? profileOf('lifecycle-soak').seconds)
 const CLIENTS_DEFAULT = 8
-/** Complete before the duration was over: later ones are no part of the rate. */
+/** Records complete within the duration. Later ones do not count in the rate. */
 const inTime = new Counter('lifecycles_in_time')
 const clients = Number(__ENV.CLIENTS ?? CLIENTS_DEFAULT)
 
 export const options = makeOptions({
   scenarios: {
-    // Records under way at the end are still brought to their end: waiting for a verification takes a minute at most.
+    // Records in progress at the end are completed. A verification takes at most a minute.
     soak: { executor: 'constant-vus', vus: clients, duration: `${seconds}s`, gracefulStop: '90s' },
     shared: { executor: 'constant-vus', exec: 'share', vus: 1, duration: `${seconds}s`, gracefulStop: '90s' },
   },
@@ -61,9 +62,9 @@ export const handleSummary = makeSummary('lifecycle-soak', (data) => {
   return {
     figures: {
       records: measured(data, 'lifecycles_complete', 'count') ?? 0,
-      // The goal is a rate of many clients: eight that wait for the worker can't reach it.
+      // The goal is a rate of many clients: eight clients that wait for the worker cannot reach it.
       [clients === CLIENTS_DEFAULT ? 'rate' : 'rateOfMany']: rate,
-      // A Rate's `passes` are the requests for which `failed` was true.
+      // `passes` of a Rate counts the requests for which `failed` was true.
       errors: measured(data, 'failed', 'passes'),
       p50: measured(data, 'lifecycle', 'p(50)'),
       p99: measured(data, 'lifecycle', 'p(99)'),

@@ -1,7 +1,7 @@
 /*
- * Users who send their next request as soon as they are answered: 70 % of the requests get a record, 20 % notarize one,
- * 10 % list the newest. Their number rises in steps; each step is a figure of its own. A user that is refused waits as
- * long as it is told to.
+ * Users who send the next request as soon as the last one is answered. 70 % of the requests get a record, 20 %
+ * notarize one, 10 % list the newest. The number of users rises in steps, and each step has its own figures. A
+ * refused user waits for the time of `Retry-After`.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'
@@ -13,23 +13,22 @@ import { makeSteps } from './lib/steps.js'
 import { makeSummary, measured } from './lib/summary.js'
 
 const { users, seconds } = profileOf('mixed-users')
-/** STEPS asks for others. */
+/** STEPS sets other numbers of users. */
 const USERS = __ENV.STEPS?.split(',').map(Number) ?? users
 const HOLD_SECONDS = Number(__ENV.SECONDS ?? seconds)
-/** More at once would fill the server's queue of new connections, and wait a second for the next try. */
+/** More new connections at once would fill the server's accept queue, and the next try would come a second later. */
 const USERS_PER_SECOND = 400
 const SEEDED = 10_000
 const SEEDED_PER_BATCH = 1_000
 /**
- * Users know every tenth of the seeded records, and the last that they wrote themselves: k6 hands each user a copy of what
- * `setup` answers, and 10,000 copies of all the ids would be 3 GB.
+ * Each user knows every tenth of the seeded records and the last record that it wrote. k6 hands each user a copy of
+ * the result of `setup`, and 10,000 copies of all the ids would be 3 GB.
  */
 const KNOWN_EVERY = 10
 const ID_CHARS = 'rec_'.length + 26
 const PAGE = 'limit=20'
-/** Every n-th answer is read: parsing all of them would be most of what k6 does. */
+/** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
 const READ_EVERY = 16
-/** A user would call a slower answer broken. */
 const P99_MS_MAX = 1_000
 
 const steps = makeSteps(
@@ -67,7 +66,7 @@ const random = rng(SEED, __VU)
 /** @type {string | null} */
 let ownRecord = null
 
-/** @typedef {{ ledger: import('./lib/deployment.js').Ledger, ids: string }} Seeded `ids`: one after another, in one string */
+/** @typedef {{ ledger: import('./lib/deployment.js').Ledger, ids: string }} Seeded `ids`: concatenated */
 
 /** @returns {Seeded} */
 export function setup() {
@@ -96,7 +95,7 @@ export default function ({ ledger: { key }, ids }) {
 /** @param {string} key @param {string} ids @param {boolean} keepBody */
 function getOne(key, ids, keepBody) {
   const known = ids.length / ID_CHARS
-  // The one past the last stands for the record that the user wrote.
+  // An index past the last one stands for the record that the user wrote.
   const at = random.integer(0, known)
   const id =
     at < known ? ids.slice(at * ID_CHARS, (at + 1) * ID_CHARS) : (ownRecord ?? ids.slice(0, ID_CHARS))
@@ -126,7 +125,7 @@ function listNewest(key, keepBody) {
 
 export const handleSummary = makeSummary('mixed-users', (data) => {
   const reached = USERS.map((users) => measureStep(data, users))
-  // The published figure is of 6,000 users; where there were fewer, of as many as there were.
+  // The published figure is for 6,000 users. If that step did not run, the largest step is compared.
   const compared = reached.find(({ users }) => users === 6000) ?? reached[reached.length - 1]
   return {
     figures: {

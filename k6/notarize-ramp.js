@@ -1,6 +1,6 @@
 /*
- * Single records at a rate that rises from 1 to 100 requests a second in 30 s, whatever the server does (an open model). PEAK
- * takes it to another height; RATE holds one from beginning to end instead, which is how the runner finds the ceiling.
+ * Single records at a rate that rises from 1 to 100 requests a second within 30 s, however the server behaves (an
+ * open model). PEAK sets another maximum. RATE sets a constant rate instead, with which the runner finds the ceiling.
  */
 import { check } from 'k6'
 import { makeRecordBodies } from './lib/data.js'
@@ -14,9 +14,9 @@ const FROM = 1
 const peak = Number(__ENV.PEAK ?? peakDefault)
 const held = __ENV.RATE === undefined ? null : Number(__ENV.RATE)
 const runSeconds = Number(__ENV.SECONDS ?? seconds)
-/** Each request holds one for as long as it takes: at 1 s a request, as many as requests a second. */
+/** Each request occupies one user until it is answered: at 1 s a request, as many users as requests a second. */
 const users = Math.min(usersMax, Math.max(64, Math.ceil(held ?? peak)))
-/** Every n-th answer is read: parsing all of them would be most of what k6 does. */
+/** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
 const READ_EVERY = 16
 
 export const options = makeOptions({
@@ -30,8 +30,9 @@ export const options = makeOptions({
       gracefulStop: '30s',
     },
   },
-  // Past the ceiling refusals, failures and dropped iterations are what is looked for, and the runner judges them; a ramp below it
-  // has none. In short nothing is said of a machine that lets k6 start late.
+  // Above the ceiling, refusals, failures and dropped iterations are expected, and the runner judges them. A ramp
+  // below the ceiling has none of them. The short profile allows dropped iterations, because a slow machine may start
+  // k6 late.
   thresholds: __ENV.SEARCHING
     ? { failed: [], ...watchCount('http_reqs', ['status:503']) }
     : {

@@ -1,8 +1,12 @@
 /*
- * Twice what the server can do, and what becomes of it: first a fifth of the ceiling, for the latency of a server that has time; then
- * twice the ceiling; then half of it, and how long until that much is accepted again. Clients obey no Retry-After here. The
- * ceiling is CEILING, in records a second, which the runner finds on the same machine before; without it this script only looks for it,
- * with clients in a closed loop.
+ * Loads the server with twice what it can do. There are three phases:
+ *
+ * 1. A fifth of the ceiling, for the latency of an unloaded server.
+ * 2. Twice the ceiling.
+ * 3. Half the ceiling: how long does it take until that much is accepted again?
+ *
+ * Clients ignore Retry-After. CEILING is in records a second. The runner measures it before, on the same machine.
+ * Without CEILING, this script only searches for it, with clients in a closed loop.
  */
 import { check } from 'k6'
 import exec from 'k6/execution'
@@ -22,20 +26,21 @@ const PHASES = {
   recovery: { share: 0.5, seconds: profile.recoverySeconds },
 }
 const SEARCH_SECONDS = profile.searchSeconds
-/** A process that has just begun runs code that is not compiled yet. */
+/** A process that has just started runs code that is not compiled yet. */
 const SEARCH_WARM_UP_SECONDS = profile.searchWarmUpSeconds
-/** Fewer than the server lets in at once, so that it refuses none of them. */
+/** Fewer than the server admits at once, so that it refuses none of them. */
 const SEARCH_USERS = 128
 /**
- * A request holds one while it is under way: as many as the server lets in (256, and once a burst of 2,048), and those that it is
- * about to refuse. With fewer k6 could not offer what it should; `short` only shows that all works.
+ * Each request in progress occupies a user. There must be enough for those that the server admits (256, and once a
+ * burst of 2,048) and those that it is about to refuse. With fewer, k6 could not offer the load. `short` only shows
+ * that the script works.
  */
 const USERS_MAX = profile.usersMax
-/** Also where the ceiling is low: fewer than 256 would never be refused. */
+/** For a low ceiling too: fewer than 256 users would never be refused. */
 const USERS_MIN = 320
-/** Share of the offered load that must be accepted each second: then the throughput is back. */
+/** Share of the offered load that must be accepted each second for the throughput to count as recovered. */
 const BACK_SHARE = 0.95
-/** Every n-th answer is read: parsing all of them would be most of what k6 does. */
+/** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
 const READ_EVERY = 16
 
 const search = makeSteps([
@@ -71,7 +76,8 @@ function optionsOfOverload(ceiling) {
       duration: `${seconds}s`,
       startTime: `${startsAt}s`,
       preAllocatedVUs: Math.min(USERS_MAX, Math.max(USERS_MIN, rate)),
-      // Requests under way when a phase ends are answered beside the next one: cut off, nobody would know their outcome.
+      // Requests in progress at the end of a phase are answered during the next one. If they were cut off, their
+      // outcome would be unknown.
       gracefulStop: '60s',
     }
     startsAt += seconds
@@ -87,8 +93,8 @@ function optionsOfOverload(ceiling) {
       ...watchRate('failed', tags),
       ...watchCount('http_reqs', tags),
       ...watchCount('dropped_iterations', tags),
-      // Answers other than a 2xx and a 503. How quickly a 503 comes is measured; in `short`, beside whatever else the machine
-      // does.
+      // Answers other than a 2xx and a 503. The time of a 503 is measured. `short` ignores it, because the machine
+      // may be busy.
       http_req_failed: ['rate==0'],
       ...(PROFILE === 'short' ? { failed: [] } : {}),
     },
@@ -155,7 +161,7 @@ function measurePhase(data, phase, ceiling) {
   return {
     phase,
     duePerSecond: ceiling * share,
-    /** Less than what was due where k6 could send no more. */
+    /** Less than the rate due if k6 could not send more. */
     offeredPerSecond: (value('http_reqs', 'count') ?? 0) / seconds,
     dropped: value('dropped_iterations', 'count') ?? 0,
     acceptedPerSecond: (value('accepted', 'count') ?? 0) / seconds,

@@ -1,7 +1,9 @@
 /*
- * Thirty users, each with five messages in flight. A user numbers its messages, and holds the server to them: each answer is its own
- * message's; no message comes before one that was answered when it was sent; and at the end the user's list has every number
- * that was acknowledged exactly once, under the id of its answer.
+ * Thirty users, each with five messages in flight. Each user numbers its messages and checks three things:
+ *
+ * - Each answer belongs to its message.
+ * - A message gets a higher position than every message that was answered before it was sent.
+ * - At the end, the user's list contains every acknowledged number exactly once, with the id of its answer.
  */
 import { check, sleep } from 'k6'
 import { Counter, Trend } from 'k6/metrics'
@@ -16,11 +18,13 @@ import { makeSummary, measured } from './lib/summary.js'
 const seconds = Number(__ENV.SECONDS ?? profileOf('pipelined-messages').seconds)
 const users = 30
 const inFlight = 5
-/** Answered within the duration: later ones are no part of the rate. */
+/** Messages answered within the duration. Later ones do not count in the rate. */
 const inTime = new Counter('messages_in_time')
-/** From the end of a user's sending until it has read all of its messages back. */
+/** Time that a user takes to read all of its messages back. */
 const readBackMs = new Trend('read_back', true)
-/** Reading back is no part of the load. A server has four searches at a time: users begin one after another. */
+/**
+ * Reading back is not part of the load. A server runs four searches at a time, so the users start one after another.
+ */
 const READ_BACK_EVERY_SECONDS = 0.2
 const READ_BACK_SECONDS_MAX = 600
 
@@ -36,7 +40,7 @@ export const options = makeOptions({
   thresholds: {
     messages_in_time: ['count>0'],
     unanswered_records: ['count==0'],
-    // Each user came to the end of its only iteration.
+    // Each user finished its only iteration.
     iterations: [`count==${users}`],
     ...watch('accepted', ['name:POST /v1/records']),
   },
@@ -53,13 +57,14 @@ const RETRIES_MAX = 10
 const PAGE_RECORDS = 200
 
 /**
- * Messages of a user.
+ * State of one user.
+ *
  * @typedef {object} User
  * @property {string} key
  * @property {string} agent
  * @property {number} endsAt
- * @property {number} sent as many numbers were given
- * @property {(string | null)[]} ids by number, of the answer; null: it was refused to the last, or never answered
+ * @property {number} sent count of numbers used so far
+ * @property {(string | null)[]} ids of the answers, by number; null: refused each time, or never answered
  * @property {number} seqHighest of the answers so far
  */
 
@@ -82,7 +87,11 @@ export default async function ({ keys }) {
   readBackMs.add(Date.now() - readAt)
 }
 
-/** One after another: as many of these as the user has messages in flight. @param {User} user */
+/**
+ * Sends one message after another. Runs once for each message that the user has in flight.
+ *
+ * @param {User} user
+ */
 async function sendMessages(user) {
   while (Date.now() < user.endsAt) {
     const number = user.sent++
@@ -105,8 +114,9 @@ async function sendMessages(user) {
 }
 
 /**
- * Cut out of the text, as the server writes it: parsing the whole answer takes k6 ten times as long (85 µs and 8), at 7,500 a
- * second on the cores that the server works on.
+ * Cuts the values out of the text, in the order in which the server writes it. Parsing the whole answer takes k6 ten
+ * times as long (85 µs against 8), at 7,500 answers a second on the server's own cores.
+ *
  * @param {string} body
  * @param {User} user
  * @param {number} number
@@ -123,7 +133,12 @@ function readAnswer(body, { agent }, number) {
   }
 }
 
-/** Waits and sends it again where the server asks for that. @param {User} user @param {string} body */
+/**
+ * Sends a message, and sends it again after each `overloaded` answer.
+ *
+ * @param {User} user
+ * @param {string} body
+ */
 async function sendMessage({ key }, body) {
   let answer = await notarizeLater(key, body, { keepBody: true })
   for (let retry = 0; retry < RETRIES_MAX && isOverloaded(answer); retry++) {
@@ -136,14 +151,20 @@ async function sendMessage({ key }, body) {
 }
 
 /**
- * Refused, and not written; another 503 (`outcome_unknown`) may have been, and is not sent again.
+ * True if the record was refused and not written. After another 503 (`outcome_unknown`) it may have been written, so
+ * it is not sent again.
+ *
  * @param {import('./lib/requests.js').Answer} answer
  */
 function isOverloaded({ status, body }) {
   return status === 503 && /"code":"overloaded"/.test(body ?? '')
 }
 
-/** Every page of what this user has in the ledger, oldest first. @param {User} user */
+/**
+ * Reads every page of this user's records, oldest first.
+ *
+ * @param {User} user
+ */
 function readBack({ key, agent, ids, sent }) {
   /** @type {Map<number, string>} */
   const found = new Map()
@@ -173,7 +194,10 @@ function readBack({ key, agent, ids, sent }) {
   })
 }
 
-/** @param {{ callId: string }} payload @returns {number} NaN: it is none of this user's messages */
+/**
+ * @param {{ callId: string }} payload
+ * @returns {number} NaN: not a message of this user
+ */
 function numberOf({ callId }) {
   const [, user, number] = NUMBER.exec(callId) ?? []
   return Number(user) === __VU ? Number(number) : Number.NaN

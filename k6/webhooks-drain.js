@@ -1,8 +1,11 @@
 /*
- * Deliveries. A backlog is recorded while the webhooks of some ledgers are paused; they are resumed, and the rate is counted
- * at the receiver from the first arrival to the last. Then one ledger's records come at a constant rate, and of each the lag is
- * counted, from its entry's `recordedAt` to its arrival. The receiver is a process of the runner's (RECEIVER_URL), and
- * counts the arrivals.
+ * Measures webhook deliveries.
+ *
+ * 1. The webhooks of some ledgers are paused, a backlog is recorded, and they are resumed. The rate is counted at the
+ *    receiver, from the first arrival to the last.
+ * 2. One ledger's records come at a constant rate. Each lag is counted from the entry's `recordedAt` to its arrival.
+ *
+ * The receiver is a process that the runner starts (RECEIVER_URL). It counts the arrivals.
  */
 import { check, sleep } from 'k6'
 import { Counter, Gauge, Trend } from 'k6/metrics'
@@ -16,23 +19,23 @@ import { makeSummary, measured } from './lib/summary.js'
 const { ledgers, backlog, perSecond, followers, seconds: secondsDefault } = profileOf('webhooks-drain')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const FILL_IN_FLIGHT = 32
-/** The other followers of a backlog's entries are done with them before it is drained. */
+/** Time for the other followers to finish the backlog's entries before the backlog is drained. */
 const CALM_SECONDS = 4
 const LOOK_EVERY_SECONDS = 0.1
-/** An arrival is written a moment later: a minute, on a machine that is busy with other things. */
+/** The server stores an arrival a moment later: up to a minute on a busy machine. */
 const STANDING_LOOKS_MAX = 120
 const STANDING_LOOK_EVERY_SECONDS = 0.5
-/** For the whole backlog, and for what is on its way when the constant rate ends. */
+/** For the whole backlog, and for deliveries on their way when the constant rate ends. */
 const DRAIN_SECONDS_MAX = 180
 const ARRIVE_SECONDS_MAX = 60
 
-/** Records acknowledged, less their arrivals at the receiver: each is to arrive at one endpoint. */
+/** Acknowledged records minus their arrivals at the receiver. Each record must arrive at one endpoint. */
 const undelivered = new Counter('undelivered_records')
 const drainRate = new Gauge('drained_per_second')
 const followRate = new Gauge('followed_per_second')
-/** Whole milliseconds: of the entry's `recordedAt`. */
+/** Whole milliseconds since the entry's `recordedAt`. */
 const lagMs = new Trend('delivery_lag', true)
-/** Deliveries of an event that had come before: at least once is what is promised. */
+/** Deliveries of an event that had arrived before. Delivery is at least once. */
 const repeated = new Gauge('repeated_deliveries')
 
 export const options = makeOptions({
@@ -54,7 +57,7 @@ export const options = makeOptions({
 })
 
 /**
- * @typedef {object} Endpoint a ledger, its one webhook, and the number that the receiver has for it
+ * @typedef {object} Endpoint a ledger, its only webhook, and the webhook's number at the receiver
  * @property {string} ledger
  * @property {string} key
  * @property {string} webhook
@@ -64,7 +67,10 @@ export const options = makeOptions({
 
 const nextBody = makeRecordBodies()
 
-/** The backlog is drained here: a scenario begins at a time fixed beforehand, and how long a backlog takes is the question. */
+/**
+ * The backlog is drained in `setup`: k6 fixes the start times of scenarios beforehand, but how long the drain takes
+ * is what is measured.
+ */
 export async function setup() {
   const first = countEndpoints()
   const arrivedBefore = arrivals().events
@@ -77,7 +83,11 @@ export async function setup() {
   return { drained, followed, arrivedBefore }
 }
 
-/** Records of all ledgers in turn. @param {readonly Endpoint[]} endpoints */
+/**
+ * Records the backlog, round-robin over the ledgers.
+ *
+ * @param {readonly Endpoint[]} endpoints
+ */
 async function fill(endpoints) {
   let begun = 0
   const send = async () => {
@@ -128,9 +138,10 @@ function makeEndpoint({ id, key }, number) {
 }
 
 /**
- * Whether each record of these ledgers comes.
+ * Returns whether each record of these ledgers arrives in time.
+ *
  * @param {readonly Endpoint[]} endpoints
- * @param {number} arrivedBefore these ledgers were there
+ * @param {number} arrivedBefore events that had arrived before these ledgers existed
  * @param {number} secondsMax
  */
 function awaitArrivals(endpoints, arrivedBefore, secondsMax) {
@@ -142,7 +153,11 @@ function awaitArrivals(endpoints, arrivedBefore, secondsMax) {
   return false
 }
 
-/** Whether a webhook has come to the end of its ledger. @param {Endpoint} endpoint */
+/**
+ * Returns whether a webhook reaches the end of its ledger.
+ *
+ * @param {Endpoint} endpoint
+ */
 function isDone({ key, webhook }) {
   for (let look = 0; look < STANDING_LOOKS_MAX; look++) {
     const { behind, pending, held, dead } = read(key, `/v1/webhooks/${webhook}`).standing

@@ -1,7 +1,8 @@
 /*
- * Key-value work as YCSB drives it, on an append-only ledger: 70 % of the operations read, 25 % write, 5 % erase, Zipfian 0.99 over
- * ledgers and over the places within each. A place is what a key is elsewhere: a write notarizes a record and puts it there, an
- * erasure destroys the document of the one that is there, and a read of that must then say so.
+ * A key-value workload like YCSB's on an append-only ledger: 70 % reads, 25 % writes, 5 % erasures. Ledgers, and the
+ * slots within each, are drawn in a Zipf distribution with 0.99. A slot corresponds to a key: a write notarizes a
+ * record into the slot, and an erasure destroys the document of the slot's record. A read of that record must then
+ * show the erasure.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'
@@ -17,9 +18,12 @@ const profile = profileOf('zipfian')
 const { ledgers: LEDGERS, places: PLACES, warmUpSeconds: WARM_UP_SECONDS } = profile
 const USERS = Number(__ENV.USERS ?? profile.users)
 const STEADY_SECONDS = Number(__ENV.SECONDS ?? profile.seconds)
-/** Every n-th read is looked at, and each read of an erased record. */
+/** Every n-th read is checked, and each read of an erased record. */
 const CHECK_EVERY = 16
-/** A user may erase what it wrote and its share of what was seeded, so that none erases twice; found within so many draws. */
+/**
+ * A user may erase its own records and its share of the seeded ones, so that no record is erased twice. It draws at
+ * most this often to find one.
+ */
 const DRAWS_MAX = 64
 const ERASURE = JSON.stringify({ code: 'measurement' })
 const OPERATIONS = ['read', 'write', 'erase']
@@ -39,14 +43,16 @@ export const options = makeOptions({
 const nextBody = makeRecordBodies()
 const random = rng(SEED, __VU)
 /**
- * Records that this user put into places, by ledger and place, erased or not. Users do not know each other's.
+ * Records that this user wrote into slots, by ledger and slot, with those that it erased. Users do not share this
+ * map.
+ *
  * @type {Map<number, { id: string, isErased: boolean }>}
  */
 const written = new Map()
 
 /**
  * @typedef {object} Seeded
- * @property {{ id: string, key: string, ids: string }[]} ledgers `ids`: of a record in each place, one after another
+ * @property {{ id: string, key: string, ids: string }[]} ledgers `ids`: of the record in each slot, concatenated
  * @property {import('./lib/zipf.js').Zipf} overLedgers
  * @property {import('./lib/zipf.js').Zipf} overPlaces
  */
@@ -95,13 +101,17 @@ function write(seeded) {
   return answer
 }
 
-/** Where nothing is found that it may erase, it writes: the next time there is something. @param {Seeded} seeded */
+/**
+ * Erases a record. Writes one instead if no draw finds a record that this user may erase.
+ *
+ * @param {Seeded} seeded
+ */
 function erase(seeded) {
   for (let draws = 0; draws < DRAWS_MAX; draws++) {
     const { key, id, at, isErased, isOwn } = draw(seeded)
     if (isErased || !isOwn) continue
     const answer = erasePayload(key, id, ERASURE, { tags: { op: 'erase' } })
-    // After a request that was not answered nobody knows: the place is left out from then on.
+    // After a request without an answer the state is unknown: the slot stays unchanged in the map.
     if (answer.outcome === 'done') written.set(at, { id, isErased: true })
     return answer
   }
@@ -109,7 +119,8 @@ function erase(seeded) {
 }
 
 /**
- * A place, and the record that this user sees there. `isOwn`: none but this user erases it.
+ * Draws a slot, and the record that this user sees there. `isOwn`: only this user may erase the record.
+ *
  * @param {Seeded} seeded
  */
 function draw({ ledgers, overLedgers, overPlaces }) {

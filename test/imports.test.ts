@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** The rooms, lowest first: a file imports from its own room and from those before it (docs/ARCHITECTURE.md draws them). */
+/** The rooms, lowest first. A file imports only from its own room and from lower ones (see docs/ARCHITECTURE.md). */
 const ROOMS = [
   'src/errors.ts',
   'src/hangup.ts',
@@ -54,7 +54,7 @@ test('a server loads what serves MCP when it is asked for it first, and not at i
   )
 })
 
-/** Modules that are loaded with the one that names them. */
+/** Imports at runtime, without type imports. */
 const LOADED = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'/gm
 
 const ALL = ['sdk', 'src', 'worker', 'cli', 'bench', 'examples', 'tools']
@@ -64,7 +64,7 @@ test('no file imports itself through others, not even for a type', () => {
 })
 
 test('no folder imports itself through others: parts of a room have an order too', () => {
-  // A folder and one inside it are one part.
+  // Nested folders count as one.
   const isInside = (inner: string, outer: string) => `${inner}/`.startsWith(`${outer}/`)
   const folders = importsOf(ALL)
     .map(([file, imported]): [string, string] => [dirname(file), dirname(imported)])
@@ -72,7 +72,7 @@ test('no folder imports itself through others: parts of a room have an order too
   assert.deepEqual(circlesIn(folders), [])
 })
 
-/** It shows what two servers of this project have signed, and is not for copying. */
+/** It shows what two servers of this project have signed, and is not an example to copy. */
 const SHOWN = 'examples/federation/'
 
 test('the examples import the SDK by its name, and nothing else of this project', () => {
@@ -129,7 +129,7 @@ test('SQL is in src/db only, and the environment is read where processes begin',
   assert.deepEqual(faults, [])
 })
 
-/** `readConfig` reads the environment. These read it for a library, and for children. */
+/** Only `readConfig` reads the environment. Exceptions: these read it for a library or for children. */
 const PROCESSES = new Set([
   // Hides it from a library that reads it.
   'src/observe/tracing/span-sender.ts',
@@ -156,7 +156,7 @@ function circlesIn(edges: readonly (readonly [from: string, to: string])[]): str
   return circles
 }
 
-/** A file in no room stands above all of them, so anybody who imports it fails. */
+/** A file outside of all rooms counts as the highest, so no room may import it. */
 function roomOf(file: string): number {
   const room = ROOMS.findIndex((prefix) => file.startsWith(prefix))
   return room === -1 ? ROOMS.length : room

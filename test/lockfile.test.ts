@@ -20,7 +20,7 @@ const installed = Object.entries<Package>(JSON.parse(read('package-lock.json')).
   ([path, { link }]) => path.startsWith('node_modules/') && !link,
 )
 
-/** The linter's binaries for machines that CI has none of: the registry that the lockfile was made with does not hold them. */
+/** The linter's binaries for platforms without CI. The registry that made the lockfile lacks them. */
 const LINTER =
   /^node_modules\/@biomejs\/cli-(android-(arm64|x64)|darwin-(arm64|x64)|linux-(arm64|x64)-musl|win32-(arm64|x64))$/
 
@@ -54,7 +54,7 @@ test('no package gets to run a script when it is installed, and what the server 
   assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   const { scripts, allowScripts } = JSON.parse(read('package.json'))
   assert.equal(allowScripts, undefined)
-  // npm runs none of these either, so nothing of our own may count on them.
+  // npm skips these too, so our own scripts must not rely on them.
   assert.deepEqual(
     Object.keys(scripts).filter((name) => /^(pre|post)|^install$/.test(name)),
     [],

@@ -6,7 +6,10 @@ import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** Niceness after `raiseNiceness(() => target)` in a process of that niceness, whose user may not lower one. */
+/**
+ * Returns the niceness after `raiseNiceness(() => target)` in a process that starts at `niceness` and may not lower
+ * it.
+ */
 function raisedFrom(niceness: number, target: number): number {
   const script = `
     import { getPriority, setPriority } from 'node:os'

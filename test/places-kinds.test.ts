@@ -6,17 +6,17 @@ import { test } from 'node:test'
 import { ENTRY_KINDS } from '../src/proof/statement/kinds.ts'
 
 /*
- * How many hand-written files list kinds of entries, so that a further one has to be added there, beside what is written by hand for good.
+ * Limits the number of handwritten files that list kinds of entries, where a further kind must be added. Files that
+ * stay handwritten do not count.
  */
 
 const ROOT = resolve(import.meta.dirname, '..')
 const KINDS = Object.keys(ENTRY_KINDS)
-/** A file that names so many kinds is a list of all of them; one that names fewer is of those that have rows, or of one family. */
+/** A file that names this many kinds lists all of them. A file with fewer lists those with rows, or one family. */
 const LIST = KINDS.length / 2
 const FAMILY = 10
 const MOST = 3
 
-/** Made of others. */
 const MADE =
   /^(sdk\/generated|python\/src\/tallystick\/(_sync|types|raw)|migrations\/(schema|0001-rules-and-keys)\.sql|.*\.json$)/
 const PROMISE = 'python/src/tallystick/verify/'
@@ -28,7 +28,7 @@ test(`a kind of entry stands in at most ${MOST} tables`, (t) => {
   )
   const tables = files.filter((file) => file !== '' && !MADE.test(file) && !file.startsWith(PROMISE))
   const outside = tables.filter((file) => !file.startsWith('src/proof/statement/kinds/'))
-  // A kind has its row in one of these.
+  // Each kind has its row in one of these.
   const places = ['src/proof/statement/kinds/*.ts', ...outside.filter((file) => kindsIn(file) >= LIST)]
   const families = outside.filter((file) => kindsIn(file) >= FAMILY && !places.includes(file))
   t.diagnostic(`a kind of entry: ${places.length} places\n${places.join('\n')}`)
@@ -36,7 +36,6 @@ test(`a kind of entry stands in at most ${MOST} tables`, (t) => {
   assert.ok(places.length <= MOST, places.join('\n'))
 })
 
-/** How many kinds a file names. */
 function kindsIn(file: string): number {
   const text = readFileSync(join(ROOT, file), 'utf8')
   return KINDS.filter((kind) => text.includes(`'${kind}'`)).length

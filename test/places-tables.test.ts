@@ -6,13 +6,16 @@ import { EVIDENCE } from '../src/db/evidence/tables.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** Files beside migrations that may know a table's part in verification, audit and restore: its own, and the list. */
+/**
+ * Number of files, besides migrations, that may know a table's role in verification, audit and restore: its own file
+ * and the list.
+ */
 const PLACES_MAX = 2
 
-/** Modules by which a ledger is verified, audited and restored. */
+/** Modules that verify, audit and restore a ledger. */
 const EVIDENCE_ROOMS = ['src/db/evidence', 'src/db/audit', 'src/verify', 'src/run/restore', 'src/db/ledgers']
 
-/** Files besides, for tables whose rows a restore needs before they are written. */
+/** Additional files, for tables whose rows a restore needs before they are written. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   CLOSURES: ['src/run/restore/entry-of-line.ts'],
   ERASURES: ['src/run/restore/restore-ledger.ts'],

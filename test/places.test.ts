@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { type Family, listPlaces } from './helpers/places.ts'
 
 /*
- * How many hand-written files a further fact of a family has to be added to, beside what is written by hand for good. A family has a
- * section here: its facts, the table that has them all, and the most places that it may have.
+ * Limits the number of handwritten files to which a further fact of a family must be added. Files that stay
+ * handwritten do not count. Each family has a section here: its facts, the table of all of them, and the maximum of
+ * files.
  */
 
 const MEMBERS: Family = {
@@ -16,10 +17,10 @@ const MEMBERS: Family = {
     /\breferences?\b|reference_?list\b/i,
   ],
   atLeast: 4,
-  // A file that takes the other members, or the table itself, has all further ones.
+  // A file that uses the other members, or the table itself, takes further members from it.
   table: /record-members\.ts|\botherMembers\b|\bother_members\b|\bSIGNED_MEMBERS\b/,
   promises: {
-    // They make records of built-in types, which have the members that these need.
+    // These make records of built-in types, with only the members that those need.
     'sdk/actions/actions.ts': 'actions',
     'python/src/tallystick/actions/actions.py': 'actions',
     'python/src/tallystick/verify/line.py': 'the second verifier',

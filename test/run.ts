@@ -1,15 +1,17 @@
 /*
- * npm test [files and folders…]: one Postgres for the suite, then `node --test`. A file that is named has a process of its own;
- * of a folder and of the whole suite, files that can share one do (helpers/groups.ts).
+ * npm test [files and folders…]: starts one Postgres for the suite, then `node --test`. A named file has its own
+ * process. In a named folder and in the whole suite, files that can share a process do (helpers/groups.ts).
  *
- *   --changed[=BRANCH] only the tests that files concern which differ from the branch (main), and those that read the whole tree
+ *   --changed[=BRANCH] only tests affected by files that differ from the branch (main), and tests that read the whole tree
  *
- * npm run test:all     also test/system, which starts whole deployments, clusters and tools; all but its faults and soak, which
- *                      `npm run drill -- faults` runs alone, because they take all CPU cores for minutes. CI runs test:all.
+ * npm run test:all: also runs test/system, which starts whole deployments, clusters and tools. Its faults and soak
+ * are left out, because they take all CPU cores for minutes: `npm run drill -- faults` runs them alone. CI runs
+ * test:all.
+ *
  *   --rest             only what `npm test` leaves out
- *   --costs            writes what each file cost into test/costs.json; a later run tells if a file costs much more
+ *   --costs            writes the cost of each file into test/costs.json; a later run reports files that cost much more
  *
- * The server is this process's and temporary: its folder is gone afterwards, also after Ctrl-C or a kill.
+ * The server is temporary and belongs to this process: its folder is removed at the end, even after Ctrl-C or a kill.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -31,13 +33,13 @@ import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers
 const ROOT = resolve(import.meta.dirname, '..')
 const TEST_DIR = join(ROOT, 'test')
 const COSTS_FILE = join(TEST_DIR, 'costs.json')
-/** Two cores are what a small machine has, and half of its time a file waits: for Postgres, a child, a clock. */
+/** Small machines have two cores, and a file waits half of its time: for Postgres, a child, a clock. */
 const CONCURRENCY = 4
-/** Larger than a part: whole deployments, clusters, tools, pages of documentation. */
+/** Whole deployments, clusters, tools, pages of documentation. */
 const SYSTEM = 'system/'
 /** Soaks take all CPU cores for minutes: `npm run drill -- faults`. */
 const FAULTS = ['system/faults/', 'system/soak/']
-/** A file that does not end is a failure, and not a suite that never ends. */
+/** A file that does not end is a failure instead of a suite that hangs. */
 const FILE_MS_MAX = 900_000
 const SHOWN_MAX = 12
 
@@ -64,7 +66,7 @@ await postgres.stop('fast')
 const faultCode = report()
 process.exitCode = code || faultCode
 
-/** A file that is named is alone, as a reader of its figures expects. */
+/** A named file runs alone, as readers of its figures expect. */
 function listGroups(): Group[] {
   const isFile = new Set(named.filter((path) => path.endsWith('.ts')).map(fromTest))
   const files = changedOnly(
@@ -116,7 +118,7 @@ function fromTest(file: string): string {
   return relative(TEST_DIR, resolve(ROOT, file))
 }
 
-/** Returns the path of the group's script. `node --test` begins with the first by name. */
+/** Returns the path of the group's script. `node --test` starts scripts in order of their names. */
 function writeGroup(group: Group, i: number): string {
   if (group.files.length === 1) {
     const only = relative(ROOT, group.files[0]!)
@@ -147,7 +149,8 @@ async function runTests(files: readonly string[]): Promise<number> {
         ...process.env,
         TALLYSTICK_TEST_DATABASE_URL: postgres.superuserUrl,
         [CLUSTER_VARIABLE]: preparedCluster(),
-        // Each file and each child is a process: stripping and compiling the same modules anew took most of a short one.
+        // Each file and each child is a process. Stripping and compiling the same modules again took most of a short
+        // one's time.
         NODE_COMPILE_CACHE: join(postgres.dataDir, 'compile-cache'),
         NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require=${join(TEST_DIR, 'helpers', 'note-cpu.cjs')}`,
         TALLYSTICK_TEST_CPU: noteFile,
@@ -166,9 +169,9 @@ async function runTests(files: readonly string[]): Promise<number> {
 }
 
 /**
- * Says what the run cost. A file without a line in the table fails the run; one that costs more than its line is told, and fails
- * nothing: the same test takes three times the CPU on a core whose neighbour is busy. Silent in CI, which reads the last lines of the
- * tests.
+ * Reports the cost of the run. A file without a line in the table fails the run. A file that exceeds its line is only
+ * reported, because the same test takes three times the CPU on a core with a busy neighbour. Silent in CI, which
+ * reads the last lines of the tests.
  */
 function report(): number {
   const total = costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
@@ -210,7 +213,7 @@ function writeTable(costs: CostTable): void {
   writeFileSync(COSTS_FILE, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 
-/** CPU time of a process and of its children that have ended, from Linux; 0 elsewhere. */
+/** CPU time of a process and of its finished children, from Linux; 0 elsewhere. */
 function cpuMsOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')

@@ -1,8 +1,8 @@
 import type { DrivenRound, Findings, K6Options, K6Run, Running, Scenario } from './types.ts'
 
-/** A rate is held while its slowest requests take no longer than this. */
+/** A rate counts as sustained if its p99 is at most this. */
 const P99_MS_MAX = 250
-/** Share of the offered rate: arrivals at the edges of a step are counted on one side only. */
+/** Share of the offered rate. Arrivals at the edges of a step are counted on one side only. */
 const ACHIEVED_SHARE_MIN = 0.97
 const FIRST_RATE = { short: 100, full: 1_000 }
 const RATE_MAX = { short: 400, full: 100_000 }
@@ -10,7 +10,9 @@ const STEP_SECONDS = { short: 3, full: 10 }
 const COARSE_STEP = 1.5
 const FINE_STEP = 1.1
 
-/** One ramp; with `--peak max` the ceiling by steps of a constant rate, and then twice that. */
+/**
+ * Runs one ramp. With `--peak max` it finds the ceiling by steps of constant rate, and then offers twice the ceiling.
+ */
 export const notarizeRamp = {
   secondsMax: { short: 120, full: 600 },
   rounds: ({ peak, servers }: K6Options) => [
@@ -21,7 +23,7 @@ export const notarizeRamp = {
   combine: describeRamp,
 } satisfies Scenario
 
-/** The ceiling first, by clients that wait for their answers; then twice it. */
+/** Finds the ceiling with clients that wait for their answers, and then offers twice the ceiling. */
 export const overload = {
   secondsMax: { short: 120, full: 1_200 },
   rounds: ({ servers }: K6Options) => [{ name: '', servers: servers ?? 1, drive: driveOverload }],
@@ -36,7 +38,7 @@ async function driveOverload(running: Running): Promise<K6Run[]> {
 }
 
 async function driveToCeiling(running: Running): Promise<K6Run[]> {
-  // A process that has just started still compiles its code, so it shows no ceiling.
+  // A process that has just started still compiles its code and would show too low a ceiling.
   const warmUp = await offer(running, FIRST_RATE[running.options.profile], 'warm-up')
   const steps = await findCeiling(running)
   const ceiling = highestHeld(steps)
@@ -45,7 +47,7 @@ async function driveToCeiling(running: Running): Promise<K6Run[]> {
   return [warmUp, ...steps, above]
 }
 
-/** Steps of a constant rate, coarse ones first and then finer ones between the last two, until one is not held. */
+/** Raises a constant rate in coarse steps, then in finer steps between the last two, until a rate is not sustained. */
 async function findCeiling(running: Running): Promise<K6Run[]> {
   const { profile } = running.options
   const steps: K6Run[] = []
@@ -116,7 +118,7 @@ function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Find
   }
 }
 
-/** A ramp that was taken to its end held its peak, at least. */
+/** Returns the rate of a ramp that reached its end without refusals: a lower bound of the ceiling. */
 function heldPeak(run: K6Run): number | null {
   const { dropped, refused } = run.summary.extras
   return dropped === 0 && refused === 0 ? rateOf(run) : null

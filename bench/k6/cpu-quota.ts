@@ -1,20 +1,22 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A process that may use one CPU, however many there are. */
 export type CpuQuota = {
-  /** Since it was set: in how many of the periods the process ran into it. */
+  /** Number of periods since the limit was set, and of periods in which the process reached it. */
   read(): Throttling
   release(): void
 }
 
 type Throttling = { readonly periods: number; readonly throttledPeriods: number }
 
-/** The controller `cpu` of cgroup v1, where it is mounted. */
+/** Mount point of the cgroup v1 controller `cpu`. */
 const MOUNT = '/sys/fs/cgroup/cpu'
 const PERIOD_MICROS = 100_000
 
-/** All threads of the process together, as a container with a limit of one CPU. null: this system does not let us. */
+/**
+ * Limits all threads of a process together to one CPU, as a container limit does. null: this system does not allow
+ * it.
+ */
 export function limitToOneCpu(pid: number): CpuQuota | null {
   const parent = findGroup(pid)
   if (parent === null) return null
@@ -57,7 +59,7 @@ function write(group: string, file: string, value: number): void {
   writeFileSync(join(group, file), String(value))
 }
 
-/** A group goes when nothing is in it; a process that has ended is in none. */
+/** Moves the process back: a group can only be removed when it is empty. A process that has ended is in no group. */
 function moveBack(parent: string, pid: number): void {
   try {
     write(parent, 'cgroup.procs', pid)

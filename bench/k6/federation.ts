@@ -3,7 +3,7 @@ import { countFaults, countOffers, countShared, type LedgerIn, listReceived } fr
 import { runVerify } from '../watch/audit.ts'
 import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
-/** Agreement of both chains, and the time of an entry from one to the other. */
+/** Whether both chains agree, and the lag of entries between them. */
 export type Exchanged = {
   readonly shared: number
   readonly received: number
@@ -35,7 +35,7 @@ function findDifferences(rounds: readonly DrivenRound[]): Findings {
 }
 
 /**
- * Compares the two ledgers that the script has peered; `afterEntries`: the lag is that of entries after so many of the home's.
+ * Compares the two ledgers that the script peered. `afterEntries`: the lag leaves out this many entries of the home.
  */
 export async function compareChains(
   { database, guest }: Pick<Running, 'database' | 'guest'>,
@@ -54,7 +54,7 @@ export async function compareChains(
     if (found !== wanted) faults.push(`${what}: ${found}, and not ${wanted}`)
   }
   expect('entries of the home that the guest has received', atGuest.length, shared)
-  // One is the guest's half of the handshake.
+  // One of them is the guest's half of the handshake.
   expect('offers that the home has received', atHome.length - 1, offers)
   expect('open offers', open, 0)
   for (const received of [atGuest, atHome])

@@ -6,12 +6,12 @@ export function formatValue(value: number): string {
 }
 
 /**
- * `not tried`: the run did not ask for it, so what it measured says nothing of it. A goal that is not met is said; it makes no run
- * fail. null: there is no goal.
+ * `not tried`: the run did not offer enough load to judge the goal. null: there is no goal. An unmet goal is reported
+ * and fails no run.
  */
 export type GoalVerdict = 'met' | 'not met' | 'not tried' | null
 
-/** `tried`: the most that the run asked for, if it is less than it could be. */
+/** `tried`: the highest value that the run could reach, if it is limited. */
 export function judgeGoal(
   goal: Goal | undefined,
   value: number | null | undefined,
@@ -22,7 +22,8 @@ export function judgeGoal(
 ): GoalVerdict {
   if (goal === undefined) return null
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = goal
-  // A few seconds at a low rate say of rates and latencies nothing; of errors, that there must be none, they do.
+  // A few seconds at a low rate say nothing about rates and latencies. They do count for errors, of which there must
+  // be none.
   const isTried = tried >= atLeast && (profile === 'full' || atMost === 0)
   if (!isTried || value === null || value === undefined) return 'not tried'
   return value >= atLeast && value <= atMost ? 'met' : 'not met'

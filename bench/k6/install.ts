@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { installGoTool } from '../../tools/go-tool.ts'
 
-/** The path of k6: the one that `K6` names, else the cached one, else it is built (tools/go-tool.ts). */
+/** Returns the path of k6: the one in `K6`, or the cached one. Otherwise it builds k6 (tools/go-tool.ts). */
 export async function installK6(log: (line: string) => void): Promise<string> {
   const path = await installGoTool('k6', log)
   try {
-    // Looked at before minutes of work, not after them.
     describeK6(path)
     return path
   } catch (error) {

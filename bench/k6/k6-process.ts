@@ -6,7 +6,7 @@ import { readRecording } from './series.ts'
 import type { K6Result } from './types.ts'
 
 const SCRIPTS_DIR = resolve(import.meta.dirname, '..', '..', 'k6')
-/** k6's own exit code where thresholds were crossed: the run itself is whole. */
+/** Exit code of k6 when thresholds were crossed. The run itself is complete. */
 const THRESHOLDS_CROSSED = 99
 const ERROR_LINES_MAX = 20
 
@@ -16,12 +16,12 @@ type K6Plan = {
   readonly env: Readonly<Record<string, string>>
   readonly everySeconds: number
   readonly secondsMax: number
-  /** Folder that k6's output is copied to; null: it goes. */
+  /** Folder for a copy of k6's output; null: the output is deleted. */
   readonly keepDir: string | null
   readonly onStart: (pid: number) => void
 }
 
-/** Runs a script once. Throws where k6 says no more than that it failed: a setup that threw, a script that does not parse. */
+/** Runs a script once. Throws if k6 leaves no result: `setup` threw, or the script does not parse. */
 export async function runK6(plan: K6Plan): Promise<K6Result> {
   const dir = plan.keepDir ?? mkdtempSync(join(tmpdir(), 'tallystick-k6-'))
   const summaryPath = join(dir, `${plan.script}-summary.json`)
@@ -31,7 +31,6 @@ export async function runK6(plan: K6Plan): Promise<K6Result> {
     const { code, stderr } = await execute(plan, {
       SUMMARY: summaryPath,
       K6_WEB_DASHBOARD: 'true',
-      // No port: only the recording is wanted.
       K6_WEB_DASHBOARD_PORT: '-1',
       K6_WEB_DASHBOARD_PERIOD: `${plan.everySeconds}s`,
       K6_WEB_DASHBOARD_RECORD: recordingPath,

@@ -4,8 +4,8 @@ import { compareChains, type Exchanged } from './federation.ts'
 import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
 /**
- * Beside what is audited of every script: where each record stands, that each was delivered, verified and judged once, and that
- * the chains of the two organisations that share records say the same.
+ * Audits more than for other scripts. Each record has the expected state, was delivered, verified and judged once,
+ * and the chains of the two organisations agree.
  */
 export const lifecycleSoak = {
   rounds: ({ servers }) => [{ name: '', servers: servers ?? 1, drive: driveAndAudit }],
@@ -34,7 +34,7 @@ function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
   return { figures: summary.figures, extras: summary.extras, faults: [...faults, ...exchanged.faults] }
 }
 
-/** Compares states: a lifecycle that clients saw complete is accepted or rejected; any other was given up. */
+/** Compares states. A lifecycle that clients saw complete is accepted or rejected; every other one was given up. */
 export function compareLifecycles({ states, notOnce }: Found, complete: number, abandoned: number): string[] {
   const { ACCEPTED: accepted = 0, REJECTED: rejected = 0, ...others } = states
   const unfinished = Object.values(others).reduce((sum, count) => sum + count, 0)

@@ -1,18 +1,16 @@
 import type { CpuUse } from '../watch/cpu.ts'
 import type { K6Run } from './types.ts'
 
-/** Use of the parts of a deployment while a script's load was on. */
 type LoadWindow = {
-  /** Average cores. */
   readonly cores: CpuUse
-  /** The same as CPU for each record of the script's `rate`. */
+  /** CPU microseconds per record, at the script's `rate`. */
   readonly microsPerRecord: Readonly<Record<string, number>>
 }
 
-/** k6 needs about that long to read a script and to run its setup. */
+/** k6 needs about this long to read a script and run its setup. */
 const START_MS = 1_500
 
-/** By what the script says of itself: `warmUpSeconds` before it counts, and `seconds` that it counts. */
+/** Uses the script's own figures: `warmUpSeconds` are left out, `seconds` count. */
 export function measureWindow({
   samples,
   cpu,
@@ -20,7 +18,7 @@ export function measureWindow({
 }: Pick<K6Run, 'samples' | 'cpu' | 'summary'>): LoadWindow {
   const { warmUpSeconds = 0, seconds = 0 } = summary.extras as Record<string, number>
   const fromMs = START_MS + warmUpSeconds * 1000
-  // A sample says what was used since the one before it, a second earlier.
+  // A sample covers the second before it.
   const inside = samples.filter(({ atMs }) => atMs >= fromMs + 1_000 && atMs <= fromMs + seconds * 1000 - 500)
   const cores = inside.length === 0 ? cpu : mean(inside.map((sample) => sample.cores))
   const rate = summary.figures['rate'] ?? 0
@@ -31,7 +29,7 @@ export function measureWindow({
   return { cores, microsPerRecord: Object.fromEntries(perRecord) }
 }
 
-/** `API`, or `API 2` of several: as round.ts names them. */
+/** `API`, or `API 2` of several, as round.ts names them. */
 export function isServer(name: string): boolean {
   return /^API( \d+)?$/.test(name)
 }

@@ -2,7 +2,6 @@ import { parseArgs } from 'node:util'
 import { isScript, SCRIPTS } from './scenarios.ts'
 import type { K6Options, Profile, ScriptName } from './types.ts'
 
-/** Throws, with the fault, on anything that is not in the help (tools/bench.ts). */
 export function parseOptions(args: readonly string[]): K6Options {
   const { values, positionals } = parseArgs({
     args: [...args],

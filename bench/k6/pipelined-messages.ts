@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { isServer, measureWindow } from './load-window.ts'
 import type { DrivenRound, Findings, Scenario } from './types.ts'
 
-/** Beside the rate, what was published with it: the CPU and the memory of the server. */
+/** Adds the CPU and the memory of the server, which were published with the rate. */
 export const pipelinedMessages = {
   secondsMax: { short: 180, full: 900 },
   combine: addServer,

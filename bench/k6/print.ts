@@ -27,7 +27,7 @@ export function printReport(report: K6Report): void {
   for (const fault of report.faults) console.log(`FAULT ${fault}`)
 }
 
-/** Published elsewhere, here, by our generator, goal: the table of the console and of docs. */
+/** Returns the rows for console and docs: published elsewhere, measured here, by our generator, and the goal. */
 export function rowsOf({ published, figures, extras, rounds, options }: Tabled): string[][] {
   const rows = published.figures.filter(({ id, goal }) => figures[id] !== undefined || goal !== undefined)
   const tried = (extras['tried'] ?? {}) as Readonly<Record<string, number>>
@@ -51,7 +51,10 @@ type Tabled = Pick<K6Report, 'published' | 'figures' | 'extras'> & {
   readonly rounds: readonly { readonly runs: readonly Pick<K6Run, 'cpu' | 'wallMs'>[] }[]
 }
 
-/** Cores that k6 took of those that were in use, over all runs: what the server did not have on this machine. */
+/**
+ * Describes the cores that k6 used, and all cores in use, over all runs. The server lacked k6's share on this
+ * machine.
+ */
 function describeK6Cores(rounds: Tabled['rounds']): string {
   const runs = rounds.flatMap((round) => round.runs)
   const wallMs = runs.reduce((sum, run) => sum + run.wallMs, 0)
@@ -62,7 +65,6 @@ function describeK6Cores(rounds: Tabled['rounds']): string {
   return `${mean((cpu) => cpu['k6'] ?? 0)} of ${all} cores`
 }
 
-/** One line for each script, at the end of `all`. */
 export function printOutcomes(reports: readonly (K6Report | Failed)[]): void {
   console.log('')
   printTable([

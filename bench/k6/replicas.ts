@@ -5,8 +5,8 @@ import { isServer, measureWindow } from './load-window.ts'
 import type { DrivenRound, Findings, K6Run, Round, Running, Scenario } from './types.ts'
 
 /**
- * 1, 2 and 3 API processes on one database, each held to one CPU by a quota, as a container would be. A quota makes no cores: where
- * the machine has fewer than all parts together could use, it is the machine that ends first, and the figures say so.
+ * Runs 1, 2 and 3 API processes on one database, each limited to one CPU by a quota, as a container would be. Where
+ * the machine has fewer cores than all parts could use, the machine is the limit, and the figures say so.
  */
 export const replicas = {
   rounds: ({ servers }) => (servers === null ? [1, 2, 3] : [servers]).map(makeRound),
@@ -45,13 +45,14 @@ function throttledShare(quota: CpuQuota): number {
   return periods === 0 ? 0 : (100 * throttledPeriods) / periods
 }
 
-/** As good as all of it: the rest is what a scheduler leaves. */
+/** Counts as fully used: the scheduler leaves the rest. */
 const OF_A_PROCESS = 0.9
 const OF_THE_MACHINE = 0.93
 
 /**
- * Which resources have nothing left. The API: every process uses its CPU. The machine: all of its cores are in use, by whomever.
- * Neither: requests wait for something else, which is the one writer of a ledger, its commits and the disk.
+ * Returns which resources are exhausted. The API: every process uses its CPU. The machine: all of its cores are in
+ * use, by any process. If neither, requests wait for something else: the one writer of a ledger, its commits and the
+ * disk.
  */
 export function findEnds(cores: CpuUse, isLimited: boolean, machineCores = availableParallelism()): string[] {
   const ends: string[] = []

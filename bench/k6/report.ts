@@ -13,9 +13,9 @@ import type {
   ScriptName,
 } from './types.ts'
 
-/** A process whose memory grows by more of its mean, over the second half of a run, is not flat. */
+/** Memory of a process that grows by more of its mean, over the second half of a run, is not constant. */
 const GROWTH_PERCENT_MAX = 10
-/** In less, a heap that fills for the first time looks like one that grows. */
+/** In a shorter run, a heap that fills for the first time looks like a growing one. */
 const GROWTH_JUDGED_FROM_MS = 120_000
 const OURS = /^(API|worker)/
 
@@ -62,7 +62,7 @@ function describeRun(run: K6Run, { profile }: K6Options): ReportedRun {
 
 const SCENARIO = /^acknowledged_records\{scenario:(.+)\}$/
 
-/** Whole periods only: in its first and its last one a scenario was at work for a part of the time. */
+/** Uses whole periods only: in the first and the last period, a scenario ran for only some of the time. */
 function findFlatness({ points }: K6Run): Record<string, Flatness> {
   const scenarios = new Set(
     points.flatMap(({ metrics }) => Object.keys(metrics).flatMap((name) => SCENARIO.exec(name)?.[1] ?? [])),
@@ -106,7 +106,6 @@ function findGrowth({ memory, wallMs }: ReportedRun): string[] {
     .map(([name, { percent }]) => `memory of ${name} grew by ${percent.toFixed(1)} % in the second half`)
 }
 
-/** Beginning of the name of a report's file. */
 export function reportName({ script, options }: Pick<K6Report, 'script' | 'options'>): string {
   return `k6-${script}-${options.profile}`
 }

@@ -10,7 +10,6 @@ import type { K6Run, Round, RoundDeps, RoundResult, Running, Scenario, ScriptNam
 
 const POINT_EVERY_SECONDS = { short: 1, full: 5 }
 
-/** Fresh processes, the runs of k6, the audit of all that they wrote. */
 export async function runRound(
   deps: RoundDeps,
   script: ScriptName,
@@ -39,7 +38,7 @@ export async function runRound(
       before,
       receiver,
       acknowledged: countOf(runs, 'acknowledged_records'),
-      // With records of requests that were still under way when k6 ended their iteration.
+      // Includes records of requests that were in progress when k6 ended their iteration.
       unanswered:
         countOf(runs, 'unanswered_records') +
         countOf(runs, 'sent_records') -

@@ -1,6 +1,7 @@
 /*
- * npm run bench -- k6 NAME|all: starts a deployment, runs a script of k6/ against it, looks at all processes meanwhile, audits every
- * ledger that the script made, and leaves a report. Exit code 0 only if every threshold and every audit holds.
+ * npm run bench -- k6 NAME|all: starts a deployment, runs a script of k6/ against it, samples all processes
+ * meanwhile, audits every ledger that the script made, and writes a report. The exit code is 0 only if every
+ * threshold and every audit holds.
  */
 
 import { statfsSync } from 'node:fs'
@@ -30,7 +31,7 @@ async function main(options: K6Options): Promise<boolean> {
       log(`  ${writeReport(reportName(report), report, options.outDir)}`)
       reports.push(report)
     } catch (error) {
-      // The other scripts still say what they have to say.
+      // The other scripts still run.
       if (options.scripts.length === 1) throw error
       console.error(`${script}: ${(error as Error).message}`)
       reports.push({ script, error: (error as Error).message })
@@ -71,11 +72,10 @@ type Testbed = {
   readonly about: Awaited<ReturnType<typeof inspectDatabase>>
 }
 
-/** Testbeds to close when the process is asked to stop. */
 const testbeds = new Set<Testbed>()
 let sharedTestbed: Testbed | null = null
 
-/** In full each round has a database of its own; in short, where rates say nothing, all share one. */
+/** Opens a database. In `full` each round has its own. In `short`, where rates do not count, all rounds share one. */
 async function openTestbed(options: K6Options): Promise<Testbed> {
   if (sharedTestbed !== null) return sharedTestbed
   const { embedded } = options
@@ -85,7 +85,7 @@ async function openTestbed(options: K6Options): Promise<Testbed> {
   testbeds.add(testbed)
   if (testbeds.size === 1 && !isInspected) printPreflight(about.preflight)
   isInspected = true
-  // Short says nothing of rates, so a slow disk spoils none.
+  // `short` does not judge rates, so a slow disk is allowed.
   if (options.profile === 'full') checkGate(about.preflight, options.fsyncGateMs, options.force)
   if (options.profile === 'short') sharedTestbed = testbed
   return testbed
@@ -99,7 +99,7 @@ async function close(testbed: Testbed | null): Promise<void> {
   await testbed.database.close()
 }
 
-/** A disk that fills up in the ninth minute spoils more than the run. */
+/** Throws before the run if its data would fill the disk. */
 function requireDisk({ walDirectory }: Database, bytes: number): void {
   const { bavail, bsize } = statfsSync(walDirectory)
   const free = bavail * bsize

@@ -35,7 +35,7 @@ export function roundsOf(scenario: Scenario, options: K6Options): readonly Round
   return scenario.rounds?.(options) ?? [{ name: '', servers: options.servers ?? 1 }]
 }
 
-/** Combines several rounds by the figures of the last run of each, unless the scenario says otherwise. */
+/** Combines several rounds. Without a function of the scenario, the figures of the last run count. */
 export function combineRounds(
   scenario: Scenario,
   rounds: readonly DrivenRound[],
@@ -46,7 +46,7 @@ export function combineRounds(
   return { figures: summary.figures, extras: summary.extras }
 }
 
-/** 60,000 records a second are the goal; of each the database and its WAL keep about so much. */
+/** The goal is 60,000 records a second. The database and its WAL need about this many bytes for each. */
 const BATCH_RECORDS_PER_SECOND = 60_000
 const BYTES_PER_RECORD = 900
 const BATCH_SECONDS = { short: 8, full: 600 }
@@ -56,7 +56,7 @@ function batchBytes({ seconds, profile }: K6Options): number {
   return (seconds ?? BATCH_SECONDS[profile]) * BATCH_SIZES * BATCH_RECORDS_PER_SECOND * BYTES_PER_RECORD
 }
 
-/** A setting of one script's own, from the caller's environment (docs/BENCHMARKS.md#with-k6). */
+/** Passes on a setting of one script from the caller's environment (docs/BENCHMARKS.md#with-k6). */
 function passOn(name: string): () => Readonly<Record<string, string>> {
   const value = process.env[name]
   return () => (value === undefined ? {} : { [name]: value })
@@ -66,10 +66,13 @@ function repeat(times: number, { servers }: K6Options): Round[] {
   return Array.from({ length: times }, (_, i) => ({ name: `run ${i + 1}`, servers: servers ?? 1 }))
 }
 
-/** More than this between the runs of a script is noise: the median says little. */
+/** With a larger spread between the runs of a script, the median says little. */
 const SPREAD_PERCENT_MAX = 10
 
-/** Median of each figure over the rounds, and its spread: (max - min) / median. `spreadPercent` is that of the rate. */
+/**
+ * Computes the median of each figure over the rounds, and its spread: (max - min) / median. `spreadPercent` is the
+ * spread of the rate.
+ */
 export function medianAndSpread(rounds: readonly DrivenRound[]): Findings {
   const all = rounds.map(({ runs }) => runs.at(-1)!.summary)
   const figures: Record<string, number | null> = {}

@@ -1,4 +1,4 @@
-/** Statistics of each metric in one period. A trend's percentiles are of this period alone. */
+/** Statistics of each metric in one period. The percentiles of a trend cover this period alone. */
 export type Point = {
   readonly atMs: number
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>
@@ -11,13 +11,13 @@ type Event =
   | { readonly event: 'start' | 'snapshot' | 'cumulative'; readonly data: (number[] | null)[] }
   | { readonly event: 'stop' | 'threshold' }
 
-/** Those that a report shows; k6 has a dozen more for each request. */
+/** Metrics that a report shows. k6 has a dozen more per request. */
 const METRICS: ReadonlySet<string> = new Set(['accepted', 'rejected', 'acknowledged_records', 'http_reqs'])
 
 /**
- * The recording of k6's web dashboard: a line for each period, with an array of values for each metric that was seen so far, in
- * the order of their names. It is the cheap one of k6's outputs: it aggregates in the process, where `--out json` writes a dozen
- * lines a request.
+ * Parses the recording of k6's web dashboard. Each period is one line, with an array of values for each metric seen
+ * so far, sorted by name. This output is cheap because k6 aggregates in its process; `--out json` writes a dozen
+ * lines per request.
  */
 export function readRecording(text: string): Point[] {
   const points: Point[] = []

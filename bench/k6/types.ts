@@ -11,25 +11,21 @@ import type { Point } from './series.ts'
 export type Profile = 'short' | 'full'
 
 export type K6Options = {
-  /** In the order in which they run. */
   readonly scripts: readonly ScriptName[]
   readonly profile: Profile
-  /** Requests/s at the top of notarize-ramp; `max`: the runner finds the ceiling. null: the script's own. */
+  /** Requests/s at the end of notarize-ramp; `max`: the runner finds the ceiling; null: the script's default. */
   readonly peak: number | 'max' | null
-  /** API processes; null: as many as the script is about. */
   readonly servers: number | null
-  /** Replaces the script's seconds of load; null: the profile's. */
   readonly seconds: number | null
   readonly seed: number
   readonly outDir: string
   readonly embedded: boolean
   readonly fsyncGateMs: number
   readonly force: boolean
-  /** Whether k6's summary and recording stay beside the report. */
+  /** Stores k6's summary and recording beside the report. */
   readonly keep: boolean
 }
 
-/** Summary of a script at its end: k6/lib/summary.js. */
 export type Summary = {
   readonly script: string
   readonly profile: string
@@ -47,18 +43,16 @@ export type Summary = {
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number | string>>>>
 }
 
-/** One run of k6, and what was seen of all processes meanwhile. */
+/** One run of k6, with the samples of all processes during it. */
 export type K6Run = K6Result & { readonly title: string } & Sampled
 
 export type K6Result = {
   readonly summary: Summary
-  /** By k6's own clock, in its own aggregation: what it saw in each second, or each five. */
+  /** k6's own aggregates, by its own clock: one point per second, or per five. */
   readonly points: readonly Point[]
-  /** The last lines that k6 and the script wrote to stderr. */
   readonly warnings: readonly string[]
 }
 
-/** Parts that the rounds of a script stand on. */
 export type RoundDeps = {
   readonly database: Database
   readonly deployment: Deployment
@@ -67,15 +61,15 @@ export type RoundDeps = {
   readonly log: (line: string) => void
 }
 
-/** A deployment that runs, on which a round drives k6. */
+/** A running deployment on which a round runs k6. */
 export type Running = RoundDeps & {
   readonly script: ScriptName
   readonly round: Round
   readonly system: System
   readonly receiver: WebhookReceiver | null
-  /** The other organisation; null: the scenario has none. */
+  /** The second organisation; null: the scenario has none. */
   readonly guest: Side | null
-  /** Runs the script once; `env` is added to what it gets. */
+  /** Runs the script once. `env` is added to its environment. */
   runScript(title?: string, env?: Readonly<Record<string, string>>): Promise<K6Run>
 }
 
@@ -85,51 +79,44 @@ export type RoundResult = {
   readonly audit: Audit
 }
 
-/** Figures by their ids in k6/published.json. */
 type Figures = Readonly<Record<string, number | null>>
 
-/** Fresh processes, and in the profile `full` a fresh database: what runs on them, and is audited together. */
+/** Runs on fresh processes, and in `full` on a fresh database. All its runs are audited together. */
 export type Round = {
   readonly name: string
   readonly servers: number
-  /**
-   * Called before k6 starts, for anything else that the processes need. The function that it returns undoes this at the
-   * end.
-   */
+  /** Called before k6 starts, to prepare the processes. The returned function undoes this at the end. */
   readonly prepare?: (running: Running) => Promise<() => void>
-  /** The runs of k6; without it one, as the profile says. */
+  /** Runs k6; default: one run, as the profile says. */
   readonly drive?: (running: Running) => Promise<K6Run[]>
 }
 
-/** Findings of the runner about a script, besides the script's own. */
 export type Findings = {
   readonly figures: Figures
   readonly extras?: Readonly<Record<string, unknown>>
-  /** Faults besides thresholds and audit, each named. */
+  /** Faults other than thresholds and audit, as text. */
   readonly faults?: readonly string[]
 }
 
 export type DrivenRound = { readonly round: Round; readonly runs: readonly K6Run[] }
 
-/** How the runner runs a script. */
 export type Scenario = {
-  /** One, of one API process, where nothing else is said. */
+  /** Default: one round with one API process. */
   readonly rounds?: (options: K6Options) => readonly Round[]
-  /** k6 is killed after so many seconds, each run. */
+  /** Limit for each run; then k6 is killed. */
   readonly secondsMax: Readonly<Record<Profile, number>>
-  /** Deliveries go to a receiver in a process of its own: RECEIVER_URL. */
+  /** Starts a receiver of deliveries as a separate process: RECEIVER_URL. */
   readonly receiver?: boolean
-  /** A second server, with a database and keys of its own: GUEST_URL, GUEST_OPERATOR_KEY. */
+  /** Starts a second server with its own database and keys: GUEST_URL, GUEST_OPERATOR_KEY. */
   readonly guest?: boolean
-  /** The script's environment, besides what all have. */
+  /** Environment of this script, in addition to the common one. */
   readonly env?: (options: K6Options) => Readonly<Record<string, string>>
-  /** Disk that a round may need, if that is much. */
+  /** Disk space that a round may need, if it is much. */
   readonly diskBytes?: (options: K6Options) => number
-  /** Combines the figures of several rounds or runs; without it those of the last run count. */
+  /** Combines the figures of several rounds or runs; default: those of the last run. */
   readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
 }
 
-/** Scripts of k6/, in the order in which `all` runs them. */
 export type ScriptName =
   | 'notarize-ramp'
   | 'lifecycle-soak'
@@ -145,10 +132,8 @@ export type ScriptName =
 
 export type Goal = { readonly atLeast?: number; readonly atMost?: number }
 
-/** A script in k6/published.json. */
 export type Published = {
   readonly what: string
-  /** Its figures elsewhere in words, as they were published; and on what. */
   readonly elsewhere: string
   readonly hardware: string
   readonly figures: readonly {
@@ -156,16 +141,16 @@ export type Published = {
     readonly name: string
     readonly unit: string
     readonly published?: number
-    /** The same by `npm run bench`, whose generator costs less (docs/BENCHMARKS.md has its machine and its day). */
+    /** The same figure by `npm run bench`, whose generator costs less (docs/BENCHMARKS.md names machine and day). */
     readonly generator?: number
     readonly goal?: Goal
   }[]
 }
 
 export type ReportedRun = K6Run & {
-  /** µs of k6's own CPU for each request that it sent. */
+  /** CPU of k6 itself, in µs for each request that it sent. */
   readonly k6MicrosPerRequest: number
-  /** Flatness of the rate of acknowledged records, by k6's scenarios. */
+  /** Variation of the rate of acknowledged records, by k6 scenario. */
   readonly flatness: Readonly<Record<string, Flatness>>
 }
 
@@ -176,7 +161,7 @@ export type ReportedRound = {
   readonly audit: Audit
 }
 
-/** Everything that a figure needs beside it, as it goes into bench/results. */
+/** Report of a script for bench/results, with everything that is needed to judge its figures. */
 export type K6Report = {
   readonly script: ScriptName
   readonly published: Published
@@ -192,7 +177,6 @@ export type K6Report = {
   readonly figures: Figures
   readonly extras: Readonly<Record<string, unknown>>
   readonly rounds: readonly ReportedRound[]
-  /** Faults: thresholds, audits, memory that grows. */
   readonly faults: readonly string[]
   readonly ok: boolean
 }

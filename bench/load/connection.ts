@@ -3,29 +3,29 @@ import type { Requests } from './requests.ts'
 
 export type Target = { readonly host: string; readonly port: number }
 
-/** `body`: only of a sampled or an unexpected answer. */
+/** `body` is null except for a sampled or an unexpected answer. */
 export type Answer = { readonly status: number; readonly body: string | null }
 
 type Handlers = {
   onAnswer(answer: Answer): void
-  /** The connection is gone; `code` says how. `wasInFlight`: its request's outcome is unknown. */
+  /** Called when the connection is lost; `code` is the reason. `wasInFlight`: the outcome of its request is unknown. */
   onLost(wasInFlight: boolean, code: string): void
 }
 
-/** Larger than any head that a server of ours sends. */
+/** Larger than any response head of our server. */
 const HEAD_BYTES_MAX = 16_384
 const CONNECT_MS_MAX = 5_000
 
 /**
- * Where every connection reads into: libuv fills it and calls back before it reads for the next one, so one
- * buffer serves all, and reading allocates nothing.
+ * Read buffer of all connections. libuv fills it and calls back before it reads for the next connection, so one
+ * buffer is enough and reading allocates nothing.
  */
 const READ_BUFFER = Buffer.allocUnsafe(65_536)
 
 /**
- * One keep-alive HTTP/1.1 connection with one request in flight, on a raw socket: an HTTP client would cost more
- * CPU per request than the server under test. It reads what such a server sends and no more: a status line, a
- * `content-length`, a body (none of a 304); anything else closes the connection with a code.
+ * One keep-alive HTTP/1.1 connection with one request in flight, on a raw socket. An HTTP client would cost more CPU
+ * per request than the server under test. It reads only what such a server sends: a status line, a `content-length`
+ * and a body (no body after 304). Anything else closes the connection with a code.
  */
 export class LoadConnection {
   inFlight = false
@@ -75,7 +75,7 @@ export class LoadConnection {
     })
   }
 
-  /** The caller sends only on a connection that is free. */
+  /** The caller must only send on a free connection. */
   send(dueAt: number, sentAt: number, keepBody: boolean): void {
     this.inFlight = true
     this.dueAt = dueAt
@@ -108,7 +108,7 @@ export class LoadConnection {
     return true
   }
 
-  /** Why the connection can't be read any further, or null. */
+  /** Returns why the connection cannot be read any further, or null. */
   #readHead(received: Buffer): string | null {
     const chunk = this.#head === null ? received : Buffer.concat([this.#head, received])
     const end = chunk.indexOf(HEAD_END)
@@ -134,7 +134,8 @@ export class LoadConnection {
     this.inFlight = false
     const body = this.#keepBody ? Buffer.concat(this.#body).toString() : null
     this.#body = []
-    // Answered before it was read to its end: its buffer is still being sent, so it must not be filled again.
+    // The server answered before it had read the whole request. The buffer is still being sent, so it must not be
+    // refilled.
     if (this.#socket!.writableLength > 0) return `answered_${this.#status}_before_it_was_read`
     this.#handlers.onAnswer({ status: this.#status, body })
     return null
@@ -147,7 +148,7 @@ const LENGTH_LINE = /\r\ncontent-length: *(\d+)\r\n/i
 const DIGIT_0 = 48
 const DIGIT_9 = 57
 
-/** −1: it has none. */
+/** −1: the header is missing. */
 function contentLength(head: Buffer, end: number): number {
   let at = head.indexOf(LENGTH_NAME)
   if (at < 0 || at > end) {

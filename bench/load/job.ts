@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process'
 
-/** Messages of a job to its parent: the edges of the measured window. */
+/** Messages from a job to its parent: start and end of the measured window. */
 export type WindowEdge = 'measure' | 'measured'
 export type WindowEvents = { onEdge?: (edge: WindowEdge, pid: number) => void }
 
 export type Times = {
-  /** Answers of the warm-up are counted as acknowledged, but not measured. */
+  /** Answers of the warm-up count as acknowledged but are not measured. */
   readonly warmUpMs: number
   readonly durationMs: number
-  /** How long to wait, after the window, for what is still unanswered. */
+  /** Maximum wait, after the window, for requests without an answer. */
   readonly drainMsMax: number
 }
 
@@ -19,12 +19,13 @@ type FromChild<Result> =
   | { readonly kind: 'result'; readonly result: Result }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** A process that runs for longer than its plan allows hangs, and is killed. */
+/** A process that runs this much longer than planned hangs, and is killed. */
 const GRACE_MS = 15_000
 
 /**
- * Returns a function that runs `work` in a process of its own: a generator that shares the server's event loop measures itself.
- * `url` is the calling module's `import.meta.url`, which the process imports. The function throws what `work` threw.
+ * Returns a function that runs `work` in a separate process: a generator that shared the server's event loop would
+ * measure itself. `url` is the calling module's `import.meta.url`, which the process imports. The function throws
+ * what `work` threw.
  */
 export function makeJob<Plan extends Times, Result>(
   url: string,

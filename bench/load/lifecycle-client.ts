@@ -3,12 +3,12 @@ import { type Answer, LoadConnection, type Target } from './connection.ts'
 import type { Gate, LifecycleRequests, LifecycleStep } from './requests.ts'
 
 export type LifecycleEvents = {
-  /** `body`: of a creation, a look, a sampled or an unexpected answer. */
+  /** `body` is null except for a creation, a poll, a sampled answer or an unexpected one. */
   onAnswer(step: LifecycleStep, ms: number, answer: Answer, expected: boolean): void
   onBegin(): void
-  /** `deliveredAt`, `verifiedAt`: when the completion was answered, and when the client saw that it was verified. */
+  /** `deliveredAt`: time of the completion's answer. `verifiedAt`: time when the client saw its verification. */
   onComplete(record: CompleteRecord): void
-  /** It was begun, and its client gave it up: it stays as it is. */
+  /** The client gave up a record that it had started. The record stays as it is. */
   onAbandoned(): void
   onLost(wasInFlight: boolean, code: string): void
 }
@@ -20,14 +20,15 @@ export type CompleteRecord = {
   readonly looks: number
 }
 
-/** After a refusal, or before a connection is opened again. */
+/** Pause after a refusal, and before a reconnect. */
 const PAUSE_MS = 50
 const RECORD_ID = /^\{"id":"(rec_[0-9a-z]{26})"/
 const STATE = /"state":"([A-Z]+)"/
 
 /**
- * One record at a time, from its creation to its verdict, on one keep-alive connection: both parties of it, each with its own API
- * key. It sends the next step when the last one was answered; for the worker it waits with one request, which the server holds back.
+ * Runs one record at a time, from creation to verdict, on one keep-alive connection. It plays both parties, each with
+ * its own API key. Each step is sent after the last one is answered. To wait for the worker, it sends one request
+ * that the server answers after the verification.
  */
 export class LifecycleClient {
   readonly #gate: Gate
@@ -61,7 +62,6 @@ export class LifecycleClient {
     return this.#connection.open()
   }
 
-  /** A record is under way. */
   get isBusy(): boolean {
     return this.#isBusy
   }
@@ -70,7 +70,6 @@ export class LifecycleClient {
     return this.#connection.inFlight
   }
 
-  /** Begins one record after another until it is stopped. */
   begin(): void {
     if (this.#isStopped) return
     this.#requests.turn()
@@ -81,7 +80,7 @@ export class LifecycleClient {
     this.#send('create')
   }
 
-  /** Stops new lifecycles; those under way are still brought to their end. */
+  /** Starts no new lifecycles; those in progress are completed. */
   stop(): void {
     this.#isStopped = true
   }
@@ -104,7 +103,7 @@ export class LifecycleClient {
     if (!expected || !this.#goOn(step, answer.body)) this.#abandon()
   }
 
-  /** False where the answer is none that this step has. */
+  /** Returns false if the answer does not match the step. */
   #goOn(step: LifecycleStep, body: string | null): boolean {
     if (step === 'create') {
       const record = RECORD_ID.exec(body!)?.[1]

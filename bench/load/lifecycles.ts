@@ -15,29 +15,31 @@ import { type LoadResult, measure, Tally, untilIdle } from './tally.ts'
 export type LifecyclePlan = Times & {
   readonly targets: readonly Target[]
   readonly request: LifecycleShape
-  /** Each has a connection of its own, and one record under way. */
+  /** Each client has its own connection, and one record in progress. */
   readonly clients: number
   readonly sampleEvery: number
 }
 
-/** `load`: of whole records. Nanoseconds; of records that began, and requests that were answered, within the window. */
+/**
+ * `load` is of whole records, in nanoseconds. Counted are records that started, and requests that were answered,
+ * within the window.
+ */
 type LifecycleResult = {
   readonly load: LoadResult
   readonly requestsPerSecond: number
   readonly steps: Readonly<Record<LifecycleStep, LatencySummary>>
-  /** From the completion's answer to the end of the look that saw it verified. */
+  /** From the completion's answer to the end of the poll that saw it verified. */
   readonly wait: LatencySummary
   readonly looksPerRecord: number
   readonly complete: number
   readonly abandoned: number
 }
 
-/** Figures of a phase of gated records, beyond those of every phase. */
 export type LifecycleFigures = Omit<LifecycleResult, 'load'> & { readonly gate: Gate }
 
 /**
- * A closed loop: a client begins its next record when the last one is complete, so a slow server is asked less. Never throws for
- * what a server does.
+ * Closed loop: a client starts its next record after the last one is complete, so a slow server gets less load.
+ * Server errors never throw.
  */
 export async function generateLifecycles(
   plan: LifecyclePlan,
@@ -127,7 +129,7 @@ class LifecycleRun implements LifecycleEvents {
 
   result(): LifecycleResult {
     const { seconds, measured, sent, unanswered } = this.#tally
-    // Counted when they were answered.
+    // They count as sent when they are answered.
     this.#tally.sent = sent + unanswered
     return {
       load: this.#tally.result('closed loop'),
@@ -143,5 +145,4 @@ class LifecycleRun implements LifecycleEvents {
   }
 }
 
-/** `generateLifecycles` in a process of its own. */
 export const runLifecycles = makeJob(import.meta.url, generateLifecycles)

@@ -6,21 +6,23 @@ import { expectedStatus, makeRequests, type RequestShape } from './requests.ts'
 import { type LoadResult, measure, Tally, untilIdle } from './tally.ts'
 
 export type LoadPlan = Times & {
-  /** Connections are spread over them in turn. */
+  /** Connections are spread over the targets, round-robin. */
   readonly targets: readonly Target[]
   readonly request: RequestShape
-  /** Keep-alive connections, one request in flight on each. */
   readonly connections: number
   readonly pace: Pace
-  /** Every n-th answer is kept whole; 0: none. */
+  /** Every n-th answer is stored whole; 0: none. */
   readonly sampleEvery: number
 }
 
 /**
- * `closed`: a connection sends as soon as it was answered, so a slow server is asked less, and the percentiles
- * leave out who would have waited. `arrival`: requests are due at a constant rate whatever the server does, and
- * latency counts from when a request was *due* (corrected for coordinated omission). A request that is due while every
- * connection is busy waits in a backlog; past `backlogMax` it is dropped and counted.
+ * How requests are timed.
+ *
+ * - `closed`: a connection sends as soon as it is answered. A slow server therefore gets less load, and the
+ *   percentiles leave out requests that would have waited.
+ * - `arrival`: requests are due at a constant rate, however the server behaves. Latency counts from the time when a
+ *   request was *due* (corrected for coordinated omission). A request that is due while every connection is busy
+ *   waits in a backlog. Above `backlogMax` it is dropped and counted.
  */
 export type Pace =
   | { readonly kind: 'closed' }
@@ -28,10 +30,10 @@ export type Pace =
 
 const REFUSED = 503
 const RECONNECT_DELAY_MS = 50
-/** A server that refuses connections must not turn the generator into a busy loop. */
+/** Prevents a busy loop when a server refuses connections. */
 const RECONNECTS_MAX = 10_000
 
-/** Runs one plan to its end. Never throws for what a server does. */
+/** Runs one plan to its end. Server errors never throw. */
 export async function generateLoad(
   plan: LoadPlan,
   onEdge: (edge: WindowEdge) => void = () => {},
@@ -83,7 +85,7 @@ class LoadRun {
     const isBusy = () => this.#pacer.backlog > 0 || this.#connections.some(({ inFlight }) => inFlight)
     await untilIdle(isBusy, msMax)
     for (const connection of this.#connections) {
-      // A lower bound of its latency: leaving it out would be the omission that this generator avoids.
+      // A lower bound of its latency. Leaving it out would be the omission that this generator avoids.
       if (connection.inFlight) this.#record(connection, performance.now())
       if (connection.inFlight) this.#tally.unanswered++
       connection.close()
@@ -139,5 +141,4 @@ class LoadRun {
   }
 }
 
-/** `generateLoad` in a process of its own. */
 export const runLoad = makeJob(import.meta.url, generateLoad)

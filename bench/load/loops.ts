@@ -1,16 +1,18 @@
-/** A closed loop of clients that a test of faults starts, and ends in its own time. */
+/** Clients in a closed loop, started and stopped by a test of faults. */
 export type Loops = {
-  /** All clients have ended; rejects when one has failed. */
+  /** Resolves when all clients have ended. Rejects when one has failed. */
   ended(): Promise<void>
-  /** Nothing new is begun; what is under way is taken to its end. Rejects when a client has failed. */
+  /** Starts nothing new and completes the work in progress. Rejects when a client has failed. */
   finish(): Promise<void>
-  /** Stops the clients where they are. */
   abandon(): Promise<void>
 }
 
 export type LoopState = { readonly stopping: boolean; readonly abandoned: boolean }
 
-/** Starts clients, each of which repeats its work until `stopping`, and gives up what is under way once it is `abandoned`. */
+/**
+ * Starts clients that repeat their work until `stopping`. They give up their work in progress once `abandoned` is
+ * true.
+ */
 export function startLoops(
   clients: number,
   run: (client: number, state: LoopState) => Promise<void>,

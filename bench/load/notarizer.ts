@@ -20,9 +20,9 @@ export type NotarizerPlan = Times & {
 }
 
 const TEMPLATES = 64
-/** One record in so many tells how long it took from `record` to the ledger. */
+/** One record in this many measures the time from `record` to the ledger. */
 const TAG_EVERY = 500
-/** A spool takes what the server can't keep up with, and the producer would take the machine from it. */
+/** Limits the spool. It accepts what the server cannot keep up with, so the producer would use up the machine. */
 const SPOOL_BYTES_MAX = 16 * 1024 * 1024
 
 async function loadByNotarizer(plan: NotarizerPlan, onEdge: (edge: WindowEdge) => void): Promise<LoadResult> {
@@ -74,7 +74,7 @@ type Notarizer = ReturnType<Tallystick['notarizer']>
 
 type Producer = { readonly taken: Promise<number>; stop(): void }
 
-/** The hot loop that the README shows. */
+/** The loop that the README shows. */
 function startProducer(notarizer: Notarizer, { payloadBytes, seed }: NotarizerPlan): Producer {
   const random = randomFrom(seed)
   const orders = Array.from({ length: TEMPLATES }, () => makeOrder(payloadBytes, random))
@@ -97,5 +97,5 @@ function startProducer(notarizer: Notarizer, { payloadBytes, seed }: NotarizerPl
   }
 }
 
-/** An agent that records as fast as it may, in a process of its own. */
+/** Runs an agent that records as fast as it can, in a separate process. */
 export const runNotarizer = makeJob(import.meta.url, loadByNotarizer)

@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks'
 import type { LoadConnection } from './connection.ts'
 
-/** When the next request goes out, and on which connection. Times are milliseconds of `performance.now()`. */
+/** Decides when the next request is sent, and on which connection. Times are milliseconds of `performance.now()`. */
 export type Pacer = {
   start(send: Send, connections: readonly LoadConnection[]): void
-  /** The connection was answered, or came back after it was lost. */
+  /** Called when the connection was answered, or is open again after a loss. */
   onFree(connection: LoadConnection): void
   onLost(connection: LoadConnection): void
   resetCounts(): void
-  /** Nothing more becomes due; requests that are due already are still sent. */
+  /** No more requests become due. Requests that are due already are still sent. */
   stop(): void
   readonly stopped: boolean
   readonly offered: number
@@ -19,7 +19,7 @@ export type Pacer = {
 
 type Send = (connection: LoadConnection, dueAt: number) => void
 
-/** Node's timers are no finer; under load every answer looks at the clock as well. */
+/** Node's timers are no finer. Under load, every answer checks the clock too. */
 const TICK_MS = 1
 
 export function makeClosedLoop(): Pacer {
@@ -56,7 +56,7 @@ export function makeClosedLoop(): Pacer {
   }
 }
 
-/** Request n is due at n / rate, whatever the server does. */
+/** Request n is due at n / rate, however the server behaves. */
 export function makeArrivals(options: { perSecond: number; backlogMax: number }): Pacer {
   const intervalMs = 1000 / options.perSecond
   const backlog = new DueTimes(options.backlogMax)
@@ -123,7 +123,7 @@ export function makeArrivals(options: { perSecond: number; backlogMax: number })
   }
 }
 
-/** A bounded first-in-first-out ring. */
+/** A bounded first-in-first-out ring buffer. */
 class DueTimes {
   readonly #times: Float64Array
   #first = 0

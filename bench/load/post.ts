@@ -3,8 +3,8 @@ import type { Target } from './connection.ts'
 const REFUSED_PAUSE_MS = 200
 
 /**
- * Sends a body as JSON, and returns the answer. A request that is refused because the server cannot write so much is
- * sent again; any other answer that is no 2xx is thrown.
+ * Sends a JSON body and returns the answer. Sends again after a refusal for overload. Throws any other answer that is
+ * no 2xx.
  */
 export async function post(
   target: Target,

@@ -1,37 +1,35 @@
 import { type Random, randomFrom } from './random.ts'
 
-/** Request that a connection sends again and again, each time with other contents. */
+/** A request that a connection sends again and again, each time with other contents. */
 export type RequestShape = {
-  /** Keys of the ledgers that are written to, in turn. */
   readonly bearers: readonly string[]
   readonly kind: 'record' | 'batch' | 'get'
-  /** Paths that `get` asks for in turn. */
+  /** Paths for `get`, round-robin. */
   readonly paths?: readonly string[]
-  /** Members of each record beside its payload; absent: a record of no type. */
+  /** Members of each record beside its payload; default: a record without a type. */
   readonly members?: { readonly type: string; readonly [name: string]: unknown }
   /** Records in a request: 1, or the batch's size. */
   readonly items: number
-  /** About how many bytes of JSON a payload has; at least 300. */
+  /** Approximate bytes of a payload's JSON; at least 300. */
   readonly payloadBytes: number
-  /** An Idempotency-Key, never used twice, on every request. */
+  /** Sends a unique Idempotency-Key with every request. */
   readonly idempotencyKeys: boolean
-  /** The same seed sends the same bytes; call ids must differ between runs on one ledger only if keys are on. */
+  /** The same seed sends the same bytes. With idempotency keys, two runs on one ledger need different seeds. */
   readonly seed: number
 }
 
-/** `next()` is valid until the next call: one buffer is filled in place, one request in flight. */
+/** `next()` is valid until the next call: one buffer is filled in place, for one request in flight. */
 export type Requests = { next(): Buffer }
 
 const TEMPLATES_PER_CONNECTION = 16
 /** A batch varies within itself, and is large. */
 const TEMPLATES_PER_BATCH_CONNECTION = 2
 const COUNTER_DIGITS = 12
-/** Where a counter is written, so that no two requests are the same. */
 const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
 
 /**
- * Requests of one connection. Bodies are made beforehand, from the seed. For each request the client then writes only a
- * counter over the marks (call ids, idempotency key), so that no two requests carry the same payload.
+ * Makes the requests of one connection. Bodies are made beforehand, from the seed. For each request only a counter is
+ * written over the marks (call ids, idempotency key), so that no two requests have the same payload.
  */
 export function makeRequests(shape: RequestShape, connection: number): Requests {
   if (shape.kind === 'get') return makeReads(shape, connection)
@@ -52,14 +50,14 @@ export function makeRequests(shape: RequestShape, connection: number): Requests 
   }
 }
 
-/** Status of an answer that did what was asked for. */
+/** Status of a successful answer. */
 export function expectedStatus({ kind }: Pick<RequestShape, 'kind'>): number {
   return kind === 'get' ? 200 : 201
 }
 
 function makeReads({ bearers, paths }: RequestShape, connection: number): Requests {
   const requests = paths!.map((path) => formatRequest(`GET ${path}`, bearers[0]!))
-  // Connections begin apart, so that no two ask the same at a time.
+  // Connections start at different offsets, so that no two request the same path at once.
   let turn = connection * 7
   return { next: () => requests[turn++ % requests.length]! }
 }
@@ -83,12 +81,11 @@ function keyOf({ seed }: Pick<RequestShape, 'seed'>): string {
 type Contents = {
   readonly body?: string
   readonly key?: string
-  /** Further lines of the head. */
   readonly headers?: Readonly<Record<string, string>>
   readonly host?: string
 }
 
-/** Bytes of an HTTP/1.1 request, whose first line begins with `line`: a method and a path. */
+/** Formats an HTTP/1.1 request whose first line starts with `line`: a method and a path. */
 export function formatRequest(
   line: string,
   bearer: string,
@@ -117,7 +114,7 @@ export function makePayload(bytes: number, random: Random): string {
   return JSON.stringify(makeOrder(bytes, random))
 }
 
-/** One tool call of a purchasing agent: nested members, integers, decimals, a little text beyond ASCII. */
+/** Returns one tool call of a purchasing agent: nested members, integers, decimals, a little text beyond ASCII. */
 export function makeOrder(bytes: number, random: Random) {
   const order = {
     action: random.pick(['tool_call', 'handover', 'approval', 'lookup']),
@@ -154,37 +151,34 @@ function writeDigits(bytes: Buffer, at: number, value: number): void {
   }
 }
 
-/** The requests of a record's life, in order. `look`: waits until the worker has verified the completion. */
+/** Requests of a record's life, in order. `look` waits until the worker has verified the completion. */
 export const LIFECYCLE_STEPS = ['create', 'activate', 'complete', 'look', 'judge'] as const
 export type LifecycleStep = (typeof LIFECYCLE_STEPS)[number]
 
 export type Gate = 'principal' | 'auto'
 
-/** Requests of the clients: orders of one principal, carried out by one performer. */
+/** Requests of the clients: orders of one principal, performed by one performer. */
 export type LifecycleShape = {
   readonly type: string
-  /** API keys of the two parties. */
   readonly principalBearer: string
   readonly performerBearer: string
-  /** The performer's agent, which the record names. */
   readonly performer: string
   readonly gate: Gate
   readonly deadline: string
   readonly payloadBytes: number
-  /** An Idempotency-Key, never used twice, on every write. */
+  /** Sends a unique Idempotency-Key with every write. */
   readonly idempotencyKeys: boolean
   readonly seed: number
 }
 
-/** Buffers are filled in place and are valid until the next call: a client has one request in flight. */
+/** Buffers are filled in place and valid until the next call: a client has one request in flight. */
 export type LifecycleRequests = {
-  /** The next record's contents. */
+  /** Moves on to the contents of the next record. */
   turn(): void
   of(step: LifecycleStep, record: string): Buffer
 }
 
 const ORDERS_PER_CLIENT = 16
-/** The server's own limit. */
 const WAIT_SECONDS = 20
 const RECORD_MARK = `rec_${'@'.repeat(26)}`
 
@@ -192,8 +186,8 @@ type StepTemplate = Template & { readonly records: readonly number[] }
 type Order = Readonly<Record<LifecycleStep, StepTemplate>>
 
 /**
- * Requests of one client, made beforehand from the seed. For each the client then writes only the record's id and a
- * counter over the marks, so that no two records carry the same payload or evidence.
+ * Makes the requests of one client beforehand, from the seed. For each request only the record's id and a counter are
+ * written over the marks, so that no two records have the same payload or evidence.
  */
 export function makeLifecycleRequests(shape: LifecycleShape, client: number): LifecycleRequests {
   const random = randomFrom(shape.seed * 100_003 + client)

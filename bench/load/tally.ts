@@ -6,25 +6,27 @@ import type { Times, WindowEdge } from './job.ts'
 export type LoadResult = {
   readonly pace: 'closed loop' | 'arrival rate, corrected for coordinated omission'
   readonly measuredMs: number
-  /** Units of load that were due within the measured window (closed loop: sent). A unit is a request, or a gated record's life. */
+  /**
+   * Units of load due within the measured window (closed loop: sent). A unit is a request, or a gated record's life.
+   */
   readonly offered: number
-  /** Units that ended as expected within the measured window. */
   readonly achieved: number
   readonly achievedPerSecond: number
   readonly itemsPerSecond: number
-  /** Nanoseconds; from when it was due (arrival rate) or sent (closed loop). Only answers with the expected status, and what was never answered. */
+  /**
+   * Nanoseconds since the unit was due (arrival rate) or sent (closed loop). Counts answers with the expected status,
+   * and requests without an answer.
+   */
   readonly latency: LatencySummary
-  /** Nanoseconds from the moment of sending: what a generator that omits waiting would report. */
+  /** Nanoseconds since the request was sent, as a generator that omits waiting would report. */
   readonly service: LatencySummary
-  /** The same as `latency`, of answers that refused: 503. */
   readonly refusals: LatencySummary
-  /** The same as `service`, of answers that refused. */
   readonly refusalsService: LatencySummary
-  /** Whole run, warm-up and drain included: what an audit must find. */
+  /** Whole run, with warm-up and drain: an audit must find all of these. */
   readonly acknowledged: number
   readonly acknowledgedItems: number
   readonly sent: number
-  /** Sent but never answered: committed or not, nobody here knows. */
+  /** Sent but never answered: whether they were committed is unknown here. */
   readonly unanswered: number
   readonly dropped: number
   readonly backlogHighest: number
@@ -36,14 +38,11 @@ export type LoadResult = {
 
 export type Sample = { readonly status: number; readonly body: string }
 
-/** A generator of load, driven by `measure`. */
 type Generator = {
   start(): void | Promise<void>
-  /** Called when the window begins. */
   onMeasure?(): void
-  /** Nothing more is begun. */
   stop(): void
-  /** Waits for what is under way, at most so long. */
+  /** Waits at most `msMax` for requests in progress. */
   drain(msMax: number): Promise<void>
 }
 
@@ -75,7 +74,7 @@ export async function untilIdle(isBusy: () => boolean, msMax: number): Promise<v
   while (isBusy() && performance.now() < deadline) await sleep(IDLE_POLL_MS)
 }
 
-/** Counts of one run, whatever generates its load. Times are milliseconds of `performance.now()`. */
+/** Counts of one run, for any generator. Times are milliseconds of `performance.now()`. */
 export class Tally {
   readonly latency = makeLatencies()
   readonly service = makeLatencies()
@@ -87,7 +86,6 @@ export class Tally {
   acknowledged = 0
   acknowledgedItems = 0
   unanswered = 0
-  /** Within the window. */
   readonly measured = { offered: 0, answered: 0, achieved: 0, items: 0 }
   readonly #samples: Sample[] = []
   #failedSamples = 0
@@ -113,7 +111,7 @@ export class Tally {
     return (this.#endedAt - this.#beganAt) / 1000
   }
 
-  /** True for what was due within the window, however late it ends. */
+  /** True for units due within the window, however late they end. */
   isMeasured(dueAt: number): boolean {
     return dueAt >= this.#beganAt && dueAt < this.#endedAt
   }
@@ -139,7 +137,6 @@ export class Tally {
     if (wasInFlight) this.unanswered++
   }
 
-  /** Stores a few bodies for the report. */
   keep(status: number, body: string, expected: boolean): void {
     if (!expected && this.#failedSamples++ >= FAILED_SAMPLES_MAX) return
     if (this.#samples.length < SAMPLES_MAX) this.#samples.push({ status, body })

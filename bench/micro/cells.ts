@@ -1,9 +1,11 @@
 /*
- * npm run bench -- cells: records a second through HAProxy (examples/haproxy) of one deployment and of three, each with a Postgres, a server
- * and a worker of its own, on this machine; and of the first one without HAProxy. All three are there in each phase, so that only the ledgers
- * that are written to differ. The CPU by part says what machines of their own would do: a deployment's is its own, and only HAProxy is shared.
+ * npm run bench -- cells: measures records per second through HAProxy (examples/haproxy) with one deployment and with
+ * three. Each deployment has its own Postgres, server and worker on this machine. The first one is also measured
+ * without HAProxy. All three run in each phase, so that only the ledgers that are written to differ. The CPU by part
+ * shows what separate machines would do: each deployment's CPU is its own, and only HAProxy is shared.
  *
- * --seconds 6: of each phase; --rounds 2: the phases in turn. It needs HAProxy, and better the system's Postgres.
+ * --seconds 6: of each phase; --rounds 2: the phases alternate. It needs HAProxy, and preferably the system's
+ * Postgres.
  */
 import { parseArgs } from 'node:util'
 import { spawnHaproxy } from '../../test/system/cells/haproxy-process.ts'
@@ -21,7 +23,6 @@ type Cell = { readonly database: Database; readonly deployment: Deployment; read
 type Way = 'one, directly' | 'one' | 'three'
 type Kind = 'single' | 'batch'
 
-/** Connections, and records of a request. */
 const LOADS: Readonly<Record<Kind, { readonly connections: number; readonly items: number }>> = {
   single: { connections: 64, items: 1 },
   batch: { connections: 4, items: 1_000 },
@@ -138,7 +139,6 @@ function textsOf({ itemsPerSecond, requestsPerSecond, p50Ms, p99Ms, cells, hapro
   ]
 }
 
-/** The round with the median rate. */
 function medianOf(figures: readonly Figures[]): Figures {
   const sorted = figures.toSorted((one, two) => one.itemsPerSecond - two.itemsPerSecond)
   return sorted[Math.floor(sorted.length / 2)]!

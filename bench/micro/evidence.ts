@@ -16,9 +16,9 @@ import { tileName } from '../watchers.ts'
 /*
  * npm run bench -- evidence [--rounds 3] [--requests 3000] [--embedded]
  *
- * Measures what evidence costs a server, by 64 connections: records that the server signs and records that their agent has signed, in
- * turns; then tiles, entry bundles, tiles that the reader has already, and receipts. The agent signs before the time begins, as it would
- * on another machine.
+ * Measures what evidence costs a server, with 64 connections. Records that the server signs alternate with records
+ * that their agent signed. Then come tiles, entry bundles, tiles that the reader has already, and receipts. The agent
+ * signs before the measurement, as it would on another machine.
  */
 const { values } = parseArgs({
   options: {
@@ -29,12 +29,11 @@ const { values } = parseArgs({
 })
 
 const CONNECTIONS = 64
-/** Bundles of entries are made so many at a time. */
+/** Entry bundles that a ledger may build at once. */
 const BUNDLE_CONNECTIONS = ENTRY_BUNDLES_PER_LEDGER_MAX
-/** A bundle is larger than other answers: so many times fewer are asked for. */
+/** A bundle is larger than other answers: requests for it are divided by this. */
 const BUNDLE_SHARE = 20
 const PAYLOAD_BYTES = 400
-/** Hashes of a tile, and entries of a bundle. */
 const TILE = 256
 const CHECKPOINT_MS_MAX = 20_000
 
@@ -60,7 +59,6 @@ try {
   await database.close()
 }
 
-/** Records a second. */
 async function measureRecords(system: System, rounds: number, count: number): Promise<void> {
   const write = (body: object) =>
     formatRequest('POST /v1/records', system.bearer, { body: JSON.stringify(body) })
@@ -81,7 +79,7 @@ async function measureRecords(system: System, rounds: number, count: number): Pr
   printTable(rows)
 }
 
-/** Signs a body as the SDK does. */
+/** Returns a function that signs a body as the SDK does. */
 async function makeSigner({ targets: [target], bearer, ledger }: System) {
   const signer = await agentSigner({ seed: new Uint8Array(32).fill(7) })
   const { key, issuer } = await get(target!, bearer, '/v1/ledger')
@@ -141,7 +139,6 @@ async function measureReads(system: System, rounds: number, count: number): Prom
   }
 }
 
-/** Size of a checkpoint that covers all entries. */
 async function untilCovered({ targets: [target], bearer }: System): Promise<number> {
   const { data } = await get(target!, bearer, '/v1/records?limit=1')
   const { seq } = data[0].entry
@@ -156,7 +153,7 @@ async function untilCovered({ targets: [target], bearer }: System): Promise<numb
   throw new Error('no checkpoint covers the newest entry')
 }
 
-/** Sends all of them once, each as soon as a connection is free. */
+/** Sends each request once, as soon as a connection is free. */
 async function perSecond(
   { targets: [target] }: System,
   requests: readonly Buffer[],

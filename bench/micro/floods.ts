@@ -1,8 +1,9 @@
 /*
  * npm run bench -- floods [--connections 800] [--seconds 8] [--rounds 1] [--embedded]
  *
- * Floods of requests without a key that is one, beside ledgers that notarize one record after another: how many of the ledgers'
- * requests are refused, and how long the others take. The first row is the control: a flood that names nobody.
+ * Floods the server with requests without a valid key, while ledgers notarize one record after another. Measures how
+ * many of the ledgers' requests are refused, and the latency of the others. The first row is the control: a flood
+ * that names no ledger.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -107,7 +108,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** One request after another, each by the next key, until there is none or the time is over. */
+/** Sends one request after another, each with the next key, until the keys or the time run out. */
 async function notarize(target: Target, nextKey: () => string | null, endsAt: number): Promise<string> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const tookMs: number[] = []
@@ -126,7 +127,7 @@ async function notarize(target: Target, nextKey: () => string | null, endsAt: nu
   return `${refused} / ${sent}${failed > 0 ? `, ${failed} failed` : ''} (${at(0.5)}, ${at(0.99)})`
 }
 
-/** 201, or the code of the problem. */
+/** Returns 201 or the problem's code. */
 function send({ host, port }: Target, agent: Agent, key: string): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
@@ -143,7 +144,7 @@ function send({ host, port }: Target, agent: Agent, key: string): Promise<string
   })
 }
 
-/** In a thread of its own: each connection sends again as soon as it is answered. */
+/** Runs in a separate thread. Each connection sends again as soon as it is answered. */
 function runFlood({ target, flood, connections, named }: FloodData): void {
   let answers = 0
   const beganAt = performance.now()

@@ -9,13 +9,13 @@ import type { Signer } from '../../src/proof/crypto.ts'
 import type { Uuid } from '../../src/proof/ids.ts'
 
 const ROWS_PER_INSERT = 1_000_000
-/** The leaves that a proof reads from entries are among the last 255: those are as wide as a record's are. */
+/** A proof reads leaves from entries only among the last 255. These entries are as wide as a record's. */
 const WIDE_ENTRIES = 300
 const WIDE_ENVELOPE_BYTES = 600
 
 /**
- * A ledger of `size` entries with its tree and one checkpoint. Triggers are off while it is filled, and an envelope is its
- * seq: nobody could verify it, but leaves, tree and checkpoint are what they would be. `pool`: a superuser's.
+ * Fills a ledger of `size` entries with its tree and one checkpoint. Triggers are off meanwhile, and an envelope is
+ * only its seq, so the ledger does not verify. Leaves, tree and checkpoint are real. `pool` must be a superuser's.
  */
 export async function fillLedger(pool: pg.Pool, ledgerId: Uuid, size: number): Promise<void> {
   const client = await pool.connect()
@@ -52,7 +52,7 @@ export async function fillLedger(pool: pg.Pool, ledgerId: Uuid, size: number): P
   }
 }
 
-/** Grows the trees and publishes, as the worker does. */
+/** Grows the trees and publishes checkpoints, as the worker does. */
 export async function publishAll(pool: pg.Pool, noteSigner: Signer): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'tallystick-bench-'))
   try {

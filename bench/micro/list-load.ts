@@ -10,12 +10,10 @@ import { printTable } from '../table.ts'
 import { watchWindow } from '../watch/window.ts'
 
 export type ListOptions = {
-  /** Records of each of the two ledgers. */
   readonly records: number
   readonly connections: number
-  /** Length of the measurement of each list. */
   readonly seconds: number
-  /** Measures those alone whose name has this text. */
+  /** Measures only lists whose name contains this text. */
   readonly only: string
   readonly profile: boolean
   readonly outDir: string
@@ -35,7 +33,10 @@ const TRACE_ID = 'c0'.repeat(16)
 const REFERENCE = 'erp:order/1'
 const PAYLOAD_BYTES = 400
 
-/** Prints pages a second, and µs of CPU a page, of lists of ten: closed loop, keep-alive connections, one server without a worker. */
+/**
+ * Prints pages per second, and µs of CPU per page, for lists of ten: closed loop, keep-alive connections, one server
+ * without a worker.
+ */
 export async function measureLists(
   system: System,
   operatorKey: string,
@@ -71,7 +72,7 @@ async function makeLedger({ targets: [target] }: System, operatorKey: string): P
   return { bearer: made.key.key, agent: made.agent.id, client: client.id, ids: [] }
 }
 
-/** Every third record has what the filters ask for, and is a child of the first. */
+/** Fills a ledger. Every third record matches the filters and is a child of the first record. */
 async function fill(
   { targets: [target] }: System,
   ledger: Ledger,
@@ -96,7 +97,7 @@ async function fill(
       ledger.ids.push((await post(target!, ledger.bearer, '/v1/records', item(next++), headers)).id)
     }
   }
-  // The first one is the others' parent.
+  // The first record is the parent of the others.
   ledger.ids.push((await post(target!, ledger.bearer, '/v1/records', item(next++), headers)).id)
   const keepSending = async () => {
     while (next < records) await send()
@@ -104,7 +105,6 @@ async function fill(
   await Promise.all(Array.from({ length: kind === 'batch' ? 1 : SINGLES_IN_FLIGHT }, keepSending))
 }
 
-/** Paths by the list's name. */
 async function listsOf({ targets: [target] }: System, ledger: Ledger): Promise<Record<string, string[]>> {
   const list = (query: object, of = 'records') =>
     `/v1/${of}?${new URLSearchParams({ limit: '10', ...query })}`

@@ -1,8 +1,9 @@
 /*
  * npm run bench -- otlp --floods [--windows 2] [--seconds 8] [--only NAME]
  *
- * Measures what a flood of one ledger costs the others: batches, OTLP with a trace for each span, and OTLP with a large resource, in turns. The
- * floods have 16 requests under way; another ledger writes records and spans, one request after another, and /livez is read.
+ * Measures what a flood from one ledger costs the others. Three floods alternate: batches, OTLP with a trace for each
+ * span, and OTLP with a large resource. Each has 16 requests in flight. Meanwhile another ledger writes records and
+ * spans, one request after another, and /livez is read.
  */
 import { fork } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
@@ -17,7 +18,7 @@ import { takeCpuSnapshot } from '../watch/cpu.ts'
 const UNDER_WAY = 16
 const TRACES = 5_000
 const BATCH_RECORDS = 1_000
-/** 500 records of 60 KB, of a request of some kilobytes. */
+/** 500 records of 60 KB, from a request of some kilobytes. */
 const RESOURCE_BYTES = 60_000
 const RESOURCE_SPANS = 500
 
@@ -38,7 +39,7 @@ type Sent = { readonly records: number; readonly refused: number }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const time = '1790000000000000000'
 
-/** A span that does not share its trace. `ids`: 24 bytes. */
+/** A span with its own trace. `ids`: 24 bytes. */
 function span(ids: Buffer) {
   return {
     ...{ traceId: ids.toString('hex', 0, 16), spanId: ids.toString('hex', 16), name: 'gen_ai.call' },
@@ -113,7 +114,7 @@ export async function runFloods(
     const inspected = await evaluate(server!)
     await inspected(`globalThis.loopDelay = process.getBuiltinModule('node:perf_hooks').monitorEventLoopDelay({ resolution: 5 });
       loopDelay.enable()`)
-    // The first one starts a thread.
+    // The first request starts a thread.
     await (await fetch(`${url}/v1/traces`, told(quiet))).arrayBuffer()
     const chosen = FLOODS.filter(({ name }) => (options.only ?? name).split(',').includes(name))
     const rows: string[][] = []
@@ -178,7 +179,7 @@ function told(bearer: string): RequestInit {
   return { ...{ method: 'POST', headers }, body: spansRequest(2, {}, randomIds) }
 }
 
-/** Milliseconds of each answer. A refused request counts as well. */
+/** Returns the milliseconds of each answer, refusals included. */
 async function repeat(until: number, send: () => Promise<Response>, pauseMs = 0): Promise<number[]> {
   const taken: number[] = []
   while (performance.now() < until) {
@@ -196,7 +197,7 @@ function percentiles(taken: readonly number[]): string {
   return `${at(0.5)} / ${at(0.99)}`
 }
 
-/** In a process of its own, so that making its requests delays no measured one. */
+/** Runs in a separate process, so that making its requests delays no measured one. */
 function sendFlood(plan: Plan): Promise<Sent> {
   if (plan.flood === 'nothing')
     return new Promise((resolve) => setTimeout(resolve, plan.seconds * 1_000, { records: 0, refused: 0 }))

@@ -1,10 +1,11 @@
 /*
  * npm run bench -- otlp [--windows 4] [--seconds 5] [--embedded] [--floods [--only NAMES]]
  *
- * `--floods`: what many traces, or a large resource, of one ledger cost the others (otlp-floods.ts). Otherwise:
+ * `--floods`: measures what many traces, or a large resource, of one ledger cost the others (otlp-floods.ts).
  *
- * Spans by OTLP against the same records in batches: in turns, so that both see the same machine; and the CPU that a span costs, which
- * depends less on what else the machine does. Requests of 500 spans of ten attributes, each request a trace of its own.
+ * Otherwise it compares spans by OTLP with the same records in batches. The two alternate, so that other load on the
+ * machine affects both. It also measures the CPU of a span, which depends less on that load. Each request is one
+ * trace of 500 spans with ten attributes.
  */
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -24,7 +25,7 @@ import { runFloods } from './otlp-floods.ts'
 
 const SPANS = 500
 const CLIENTS = 8
-/** Hex digits that each request replaces by a number of its own: those of the trace, and the first of each span. */
+/** Hex digits that each request replaces by its own number: those of the trace, and the first digits of each span. */
 const TRACE = 'f00df00df00df00df00df00d00000000'
 const SPAN = 'f00df00df00d'
 
@@ -115,7 +116,7 @@ try {
 
   async function measure(way: Way, seconds: number): Promise<Window> {
     const { host, port } = system.targets[0]!
-    // Made before, so that the time of clients is that of sending.
+    // Made beforehand, so that the clients' time is spent on sending.
     const bodies = Array.from({ length: 60 * seconds }, () => way.body(number++))
     const before = cpuSeconds()
     const beganAt = performance.now()

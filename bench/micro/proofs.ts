@@ -1,6 +1,6 @@
 /*
- * npm run bench -- proofs: what an inclusion path and a consistency proof cost, by the size of the ledger. The functions that
- * the routes call, without HTTP, one after another on one connection, on a Postgres of its own.
+ * npm run bench -- proofs: measures inclusion paths and consistency proofs, by the size of the ledger. It calls the
+ * functions of the routes without HTTP, one after another on one connection, on a Postgres of its own.
  */
 import { randomBytes } from 'node:crypto'
 import os from 'node:os'
@@ -28,7 +28,7 @@ const EXPLAINED_PROOFS = 100
 const MASTER_KEY = new Uint8Array(32)
 
 type Ledger = { readonly id: Uuid; readonly size: number; readonly note: string }
-/** `a` and `b` are places in the ledger. */
+/** `a` and `b` are positions in the ledger. */
 type Prove = (db: pg.ClientBase, ledger: Ledger, a: number, b: number) => Promise<Uint8Array[]>
 
 const PROOFS: Record<string, Prove> = {
@@ -123,7 +123,7 @@ async function measure(prove: () => Promise<Uint8Array[]>) {
   }
 }
 
-/** Queries of a proof, and the pages of 8 KiB that Postgres touches for them, in the mean. */
+/** Returns the mean number of queries of a proof, and of the 8 KiB pages that Postgres touches for them. */
 async function explain(client: pg.PoolClient, prove: (db: pg.ClientBase) => Promise<unknown>) {
   let queries = 0
   let pages = 0

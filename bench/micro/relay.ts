@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Passes on what it is sent, and counts it. */
+/** A TCP relay that counts the bytes it forwards. */
 export type Relay = {
   readonly port: number
-  /** From who connects here, so far. */
   sentBytes(): number
   receivedBytes(): number
   close(): void

@@ -1,9 +1,10 @@
 /*
- * npm run bench -- replica: what a replica brings, and whether anybody reads behind their own write. A primary and a standby of
- * the system's Postgres on this machine, a server that reads from the standby and one that does not, and writers meanwhile.
+ * npm run bench -- replica: measures the gain from a replica, and checks that nobody misses their own write. It runs
+ * a primary and a standby of the system's Postgres on this machine, a server that reads from the standby, a server
+ * that does not, and writers.
  *
- * -- --checked 1000000: so many reads that demand a known size (100,000 by default), a fifth as many that demand none, as a
- * control: some of those must be behind, or nothing was shown.
+ * -- --checked 1000000: number of reads that demand a known size (100,000 by default). A fifth as many demand none,
+ * as a control: some of these must be behind, or the test shows nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -35,7 +36,9 @@ const RECORDS = 2_000
 const READERS = 16
 const WRITERS = 2
 const WRITE_PAUSE_MS = 20
-/** Lag of the standby: on one machine it would have next to none, and a read on a busy one takes longer than that. */
+/**
+ * Lag of the standby. On one machine it would have almost none, and a read on a busy machine takes longer than that.
+ */
 const APPLY_DELAY_MS = 1_000
 
 type Server = { readonly url: string; readonly metricsPort: number; readonly process: ProductProcess }
@@ -74,7 +77,7 @@ async function main(checked: number, roundMs: number): Promise<void> {
   }
 }
 
-/** Reads a second through one server and the other in turn, writers running. */
+/** Prints reads per second through one server and the other, alternating, while writers run. */
 async function comparePairs(
   { alone, replicated }: Record<'alone' | 'replicated', Server>,
   { key, ids, roundMs }: { key: string; ids: readonly string[]; roundMs: number },
@@ -108,7 +111,7 @@ async function readFor(url: string, key: string, path: () => string, ms: number)
   return (reads * 1_000) / ms
 }
 
-/** Sizes of the ledger that writers were told. */
+/** Sizes of the ledger in answers to writers. */
 class Sizes {
   readonly #told: { readonly at: number; readonly size: number }[] = []
 
@@ -116,7 +119,7 @@ class Sizes {
     if (size > (this.#told.at(-1)?.size ?? 0)) this.#told.push({ at: performance.now(), size })
   }
 
-  /** The newest one that somebody had been told so many milliseconds ago. */
+  /** Returns the newest size that a writer knew this many milliseconds ago. */
   ago(ms: number): number {
     const at = performance.now() - ms
     return this.#told.findLast((told) => told.at <= at)?.size ?? 0
@@ -124,8 +127,8 @@ class Sizes {
 }
 
 /**
- * Reads of the newest record, each held to the newest write that was answered when the reader last wrote: up to twice the standby's lag ago,
- * so that the standby can answer half of them.
+ * Reads the newest record and demands the size of a write that was answered earlier: up to twice the standby's lag
+ * ago, so that the standby can answer half of the reads.
  */
 async function countStale(
   { url, metricsPort }: Server,
@@ -165,7 +168,6 @@ async function countStale(
   if (rows[1]!.at(-1) !== '0') process.exitCode = 1
 }
 
-/** Reads that the server answered, by source. */
 async function readSources(metricsPort: number): Promise<{ replica: number; fallback: number }> {
   const read = await scrapeAll([`http://127.0.0.1:${metricsPort}/metrics`])
   if (read === null) throw new Error('the server shows no metrics')

@@ -1,10 +1,10 @@
 /*
  * npm run bench -- retention [--records 20000] [--rows 1000] [--share 1] [--embedded]
  *
- * Retention over a ledger: documents a second from the rule until all documents are taken away, by the worker's rounds of sweeps and
- * erasures side by side. `--records` come in batches of 1,000, `--rows` one a request, `--share` is the share of the time of sweeps: by default the
- * worker's. Their columns are made a year older for the time of the sweep, because no bench waits. Afterwards: the ledger verifies, and a
- * ledger beside it is what it was.
+ * Measures retention over a ledger: documents per second from the rule until all documents are erased, by rounds of
+ * the worker's sweeps and erasures side by side. `--records` come in batches of 1,000, `--rows` one per request.
+ * `--share` is the sweeps' share of the time; by default the worker's. Their timestamps are made a year older for the
+ * sweep. Afterwards the ledger must verify, and a second ledger must be unchanged.
  */
 import { parseArgs } from 'node:util'
 import pg from 'pg'
@@ -70,7 +70,7 @@ try {
   const besideId = parseId('led', beside.ledger.id)
   const before = await digestOf(besideId)
   const ledgerId = parseId('led', system.ledger)
-  // Triggers refuse it, and the owner takes them off and on.
+  // Triggers refuse this update, so the owner disables them for it.
   await withoutTriggers(
     `update tallystick.entries set recorded_at = recorded_at - ${AGE} where ledger_id = '${ledgerId}' and version is not null`,
   )
@@ -89,7 +89,7 @@ try {
       ? 'the ledger beside it is what it was'
       : 'THE LEDGER BESIDE IT CHANGED',
   )
-  // The worker publishes a checkpoint, without which a ledger that was idle for a minute does not verify.
+  // The worker publishes a checkpoint. Without one, a ledger that was idle for a minute does not verify.
   const worker = startMeasured('worker', system.env)
   try {
     await untilPublished(ledgerId)
@@ -134,7 +134,7 @@ async function withoutTriggers(statement: string): Promise<void> {
   )
 }
 
-/** Runs the worker's rounds until each of `documents` is taken away. */
+/** Runs the worker's rounds until all `documents` are erased. */
 async function sweep(documents: number) {
   const master = makeMasterKeys(Buffer.from(deployment.env['TALLYSTICK_MASTER_KEY']!, 'hex'), null)
   const url = deployment.env['TALLYSTICK_WORKER_DATABASE_URL']!
@@ -184,7 +184,7 @@ function cpuSeconds() {
   return { worker: (user + kernel) / 1e6, postgres: seconds['postgres'] ?? 0 }
 }
 
-/** Digest of all that a ledger has in the tables that erasures change, and of its entries. */
+/** Returns a digest of a ledger's entries and of its rows in all tables that erasures change. */
 async function digestOf(ledgerId: string): Promise<string> {
   const tables = [
     'entries',

@@ -1,8 +1,8 @@
 /*
  * npm run bench -- volume [--records 10000] [--gated 1000] [--embedded]
  *
- * Measures the bytes of a record, by kind: in tables and indexes, in the log, on the way to clients and to Postgres.
- * None of it depends on how fast the machine is. docs/operate/capacity.md calculates with it.
+ * Measures the bytes of a record, by kind: in tables and indexes, in the WAL, and on the network to clients and to
+ * Postgres. None of it depends on the machine's speed. docs/operate/capacity.md calculates with it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -19,7 +19,6 @@ import { type Relay, startRelay } from './relay.ts'
 
 const CLIENTS = 16
 const PAYLOAD_BYTES = 400
-/** After the last entry was verified. */
 const SETTLE_MS = 5_000
 const LOOK_EVERY_MS = 100
 const IDLE_SECONDS = 10
@@ -132,7 +131,7 @@ try {
     }
   }
 
-  /** Waiting for the worker is not counted: how many look, and how often, is the client's choice. */
+  /** Polling for the worker is not counted: how many poll, and how often, is the client's choice. */
   function looker(bearer: string) {
     const { host, port } = system.targets[0]!
     return async (path: string): Promise<string> => {
@@ -175,7 +174,7 @@ try {
   await database.close()
 }
 
-/** Bytes of tables and indexes, and of the log since it began. */
+/** Bytes of tables and indexes, and of all WAL written so far. */
 function storedBytes(): Promise<number[]> {
   return withClient(database.ownerUrl, async (client) => {
     const { rows } = await client.query<{ stored: number; log: number }>(`select
@@ -195,7 +194,7 @@ async function relayTo(login: 'API' | 'WORKER'): Promise<Relay> {
   return relay
 }
 
-/** Until the worker has verified, published and written all of it. */
+/** Waits until the worker has verified, published and written everything. */
 function settle(): Promise<void> {
   return withClient(database.ownerUrl, async (client) => {
     while ((await readFollowerLag(client)).entries > 0) await sleep(LOOK_EVERY_MS)

@@ -4,36 +4,34 @@ import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { System } from '../system.ts'
 import type { WebhookReceiver } from '../webhook-receiver.ts'
 
-/** Findings after a round, in all ledgers that it made. */
 export type Audit = {
   readonly ledgers: number
   readonly acknowledged: number
-  /** Sent and never answered: each may or may not have been committed. */
+  /** Sent and never answered: each may or may not be committed. */
   readonly unanswered: number
   readonly found: number
   readonly entries: number
-  /** By how much the database grew, indexes and jobs included; without its WAL. */
+  /** Growth of the database per record, indexes and jobs included, WAL excluded. */
   readonly bytesPerRecord: number
-  /** Ledgers that `tallystick verify` found good; what it said of the others. */
+  /** Ledgers that `tallystick verify` found good, and its verdicts on the others. */
   readonly verified: number
   readonly badVerdicts: readonly string[]
-  /** Started processes that have ended since. Nothing starts one again. */
+  /** Started processes that have ended since. They are not restarted. */
   readonly ended: number
   readonly deadLetters: number
-  /** Deliveries due and received, each once; null: there is no receiver. */
+  /** Deliveries due and received, each counted once; null: there is no receiver. */
   readonly deliveries: { readonly due: number; readonly received: number } | null
-  /** Faults, in words. */
   readonly faults: readonly string[]
   readonly ok: boolean
 }
 
-/** Two cores: a third `verify` would only wait. */
+/** For two cores: a third `verify` would only wait. */
 const VERIFY_AT_ONCE = 2
 
 type Audited = {
   readonly ownerUrl: string
   readonly system: System
-  /** By `lookBefore`: ledgers that it names are left out. */
+  /** From `lookBefore`. Its ledgers are left out. */
   readonly before: Before
   readonly receiver?: WebhookReceiver | null
   readonly acknowledged: number
@@ -41,8 +39,8 @@ type Audited = {
 }
 
 /**
- * Every acknowledged record is in the ledgers, none twice, every ledger verifies, nothing died and nothing was given up: a rate
- * that was reached by losing something is no rate.
+ * Audits a round: every acknowledged record is in a ledger exactly once, every ledger verifies, no process ended, and
+ * no job was given up. A rate that loses data does not count.
  */
 export async function auditLedgers(audited: Audited): Promise<Audit> {
   const { ownerUrl, system, before, receiver = null, acknowledged, unanswered } = audited
@@ -123,7 +121,6 @@ type Counted = {
   readonly records: number
 }
 
-/** State before a round. */
 export type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
 
 export async function lookBefore(ownerUrl: string): Promise<Before> {
@@ -154,7 +151,6 @@ async function countLedgers(ownerUrl: string): Promise<Counted[]> {
   })
 }
 
-/** Jobs that were given up, and deliveries that were. */
 async function countDead(ownerUrl: string): Promise<number> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<{ count: number }>(
@@ -164,7 +160,7 @@ async function countDead(ownerUrl: string): Promise<number> {
   })
 }
 
-/** Every webhook of the round was made before its ledger's first record, for each of them. */
+/** Counts the deliveries due: every webhook of the round existed before its ledger's first record. */
 async function countDeliveries(
   ownerUrl: string,
   receiver: WebhookReceiver,
@@ -190,13 +186,12 @@ export function describeAudit(audit: Audit): string {
   return `${acknowledged} records acknowledged${unknown}, ${found} found in ${entries} entries of ${ledgers} ledgers, ${verified} verified; ${ended} processes ended, ${deadLetters} dead letters${came}; ${bytes} bytes a record.`
 }
 
-/** The same program that anybody would use, on the database, from the first entry to the last. */
+/** Runs the public verifier on the database, from the first entry to the last. */
 export function runVerify(system: Pick<System, 'env' | 'ledger'>): Promise<string> {
   const url = system.env['TALLYSTICK_API_DATABASE_URL']!
   return runTallystick(['verify', '--database', url, '--ledger', system.ledger], /^INTEGRITY_/)
 }
 
-/** The line of its output in which the program says what it found. */
 export function runTallystick(args: readonly string[], isVerdict: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['cli/tallystick.ts', ...args], {

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 export type CpuSnapshot = { readonly atMs: number; readonly seconds: Readonly<Record<string, number>> }
 
 /**
- * Average cores in use over a window. `interrupts`: the kernel's work for the network and the disk, on nobody's
- * account. `others`: all else that the machine did, so a busy machine shows here.
+ * Average cores in use over a window. `interrupts`: the kernel's work for network and disk, which belongs to no
+ * process. `others`: everything else on the machine, so a busy machine shows here.
  */
 export type CpuUse = Readonly<Record<string, number>>
 
-/** More of a core than this used by others, and the figures say something about them too. */
+/** If other processes use more of a core than this, they affect the figures. */
 export const OTHERS_CORES_MAX = 0.15
 
 /** Linux' USER_HZ, the unit of /proc/<pid>/stat, is 100 on every platform that Node runs on. */
@@ -40,13 +40,13 @@ export function cpuBetween(from: CpuSnapshot, to: CpuSnapshot): CpuUse {
   return { ...ours, others: Math.max(0, total - Object.values(ours).reduce((sum, cores) => sum + cores, 0)) }
 }
 
-/** The process that started this backend, if it runs on this machine. */
+/** Returns the process that started this backend, if it runs on this machine. */
 export function findPostmaster(backendPid: number): number | null {
   const backend = readStat(backendPid)
   return backend?.command.startsWith('postgres') ? backend.parent : null
 }
 
-/** Live backends, and through the postmaster's counters of its children those that have ended. */
+/** Sums the live backends and the postmaster's counters of ended children. */
 function postgresSeconds(postmaster: number): number {
   const own = readStat(postmaster)
   if (!own) return 0
@@ -77,7 +77,7 @@ function readStat(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const commandEnd = text.lastIndexOf(')')
-    // proc(5): the fields after the command begin with the state, field 3.
+    // proc(5): the fields after the command start with the state, field 3.
     const field = text.slice(commandEnd + 2).split(' ')
     const ticks = (at: number) => Number(field[at - 3])
     return {

@@ -1,7 +1,10 @@
-/** A sample a second is due: a process that answers later is left out of it. */
+/** A sample is taken each second: a process that answers later is left out. */
 const SCRAPE_MS_MAX = 900
 
-/** Counters and sizes of several processes are summed, the event loop's lag is the worst one's. null: one did not answer. */
+/**
+ * Reads the metrics of several processes. Counters and sizes are summed; of event loop lags, the worst counts. null:
+ * one did not answer.
+ */
 export async function scrapeAll(urls: readonly string[]): Promise<Record<string, number> | null> {
   try {
     const texts = await Promise.all(
@@ -18,7 +21,7 @@ export async function scrapeAll(urls: readonly string[]): Promise<Record<string,
   }
 }
 
-/** Prometheus' text format, as far as it is ours. */
+/** Parses Prometheus' text format as far as our servers use it. */
 export function parseMetrics(text: string): [string, number][] {
   return text
     .split('\n')

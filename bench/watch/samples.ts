@@ -3,13 +3,12 @@ import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from './cp
 import { scrapeAll } from './metrics.ts'
 import { type Growth, growth } from './trends.ts'
 
-/** The state of everything at one moment, and the CPU since the moment before. */
+/** State of all processes at one moment, and the CPU use since the sample before. */
 export type Sample = {
   readonly atMs: number
   /** Average cores since the sample before. */
   readonly cores: CpuUse
   readonly rssMiB: Readonly<Record<string, number>>
-  /** Figures of the API processes together, from their metrics. */
   readonly server: Readonly<Record<string, number>>
 }
 
@@ -23,10 +22,9 @@ export type Sampled = {
 }
 
 type Watched = {
-  /** Names as the report shows them: `API`, `worker`, `k6`, `receiver`. */
+  /** Names as in the report: `API`, `worker`, `k6`, `receiver`. */
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null
-  /** The URLs of the API processes' metrics. */
   readonly metrics: readonly string[]
 }
 
@@ -35,7 +33,6 @@ const PAGE_BYTES = 4_096
 
 export type Sampling = { stop(): Sampled }
 
-/** Looks each second, until it is stopped. */
 export function startSampling(watched: Watched): Sampling {
   const beganAt = performance.now()
   const samples: Sample[] = []
@@ -61,14 +58,14 @@ export function startSampling(watched: Watched): Sampling {
   return {
     stop() {
       clearInterval(timer)
-      // k6 has ended by now, and with it what it had used: the last look at it counts.
+      // k6 has ended, and its CPU counters are gone. The last sample with them counts.
       const last = samples.length > 0 ? previous : takeCpuSnapshot(watched)
       return summarize(samples, first, last, Object.keys(watched.processes))
     },
   }
 }
 
-/** The use of a process goes with it. k6's own end is no part of its run. */
+/** The CPU counters of a process disappear with it. The end of k6 does not belong to its run. */
 function hasEnded(before: CpuSnapshot, now: CpuSnapshot): boolean {
   return (now.seconds['k6'] ?? 0) < (before.seconds['k6'] ?? 0)
 }
@@ -94,7 +91,7 @@ function summarize(
 
 const THINNED_TO = 5
 
-/** Mean of each five seconds, so that ten minutes fit a report. */
+/** Averages each five seconds, so that ten minutes fit into a report. */
 export function thinSamples(samples: readonly Sample[]): Sample[] {
   return Array.from({ length: Math.ceil(samples.length / THINNED_TO) }, (_, i) => {
     const group = samples.slice(i * THINNED_TO, (i + 1) * THINNED_TO)
@@ -122,7 +119,7 @@ function readMemory(processes: Watched['processes']): Record<string, number> {
   return Object.fromEntries(sizes)
 }
 
-/** proc(5), /proc/<pid>/statm: total and resident size in pages. 0: it has ended. */
+/** proc(5), /proc/<pid>/statm: total and resident size in pages. 0: the process has ended. */
 export function residentMiB(pid: number): number {
   try {
     const pages = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ', 2)[1])

@@ -1,7 +1,7 @@
 import type { System } from '../system.ts'
 import { scrapeAll } from './metrics.ts'
 
-/** Means in ms. A request begins (`begin`), is prepared, waits for a batch, is in Postgres, and is answered. */
+/** Means in ms. A request waits to begin (`begin`), is prepared, waits for a batch, is in Postgres, and is answered. */
 export type RequestSteps = Readonly<Record<(typeof STEPS)[number], number>>
 
 const STEPS = ['begin', 'prepare', 'wait', 'postgres', 'answer'] as const
@@ -17,7 +17,7 @@ const REQUESTS =
 
 export type StepSums = Readonly<Record<string, number>>
 
-/** Sums and counts since the servers began. */
+/** Reads sums and counts since the servers started. */
 export async function readSteps({ metrics }: Pick<System, 'metrics'>): Promise<StepSums> {
   const all = await scrapeAll(metrics)
   if (all === null) throw new Error('a server did not show its metrics')
@@ -33,13 +33,13 @@ export async function readSteps({ metrics }: Pick<System, 'metrics'>): Promise<S
   return sums
 }
 
-/** Postgres has what the others leave of the whole. */
+/** The time in Postgres is the whole minus the other steps. */
 export function stepsBetween(before: StepSums, after: StepSums): RequestSteps {
   const mean = (sum: string, count: string) =>
     ((after[sum]! - before[sum]!) * 1_000) / Math.max(1, after[count]! - before[count]!)
   const of = (step: keyof typeof HISTOGRAMS) => mean(`${step} sum`, `${step} count`)
   const steps = { begin: of('begin'), prepare: of('prepare'), wait: of('wait'), answer: of('answer') }
-  // A request's own duration runs from when it begins.
+  // A request's duration starts when it begins.
   const postgres = mean('sum', 'count') - steps.prepare - steps.wait - steps.answer
   return { ...steps, postgres }
 }

@@ -1,15 +1,16 @@
 /*
- * Whether a figure stays as it is: the memory of a process, or the throughput of ten minutes.
+ * A point of a series, to judge whether a figure stays constant: the memory of a process, or the throughput of ten
+ * minutes.
  */
 
 type At = { readonly at: number; readonly value: number }
 
 export type Growth = {
   readonly mean: number
-  /** By least squares, in units of the value for each unit of the time. */
+  /** By least squares, in units of the value per unit of time. */
   readonly slope: number
   readonly max: number
-  /** From one end of the line to the other, in percent of the mean. */
+  /** From one end of the fitted line to the other, in percent of the mean. */
   readonly percent: number
 }
 
@@ -27,15 +28,15 @@ export function growth(points: readonly At[]): Growth {
 
 export type Flatness = {
   readonly windows: number
-  /** Standard deviation of the windows by their mean. */
+  /** Standard deviation of the windows, divided by their mean. */
   readonly variationPercent: number
   /** Growth from the first to the last, by least squares. */
   readonly growthPercent: number
-  /** The worst window by the median one. */
+  /** The worst window, divided by the median one. */
   readonly worstPercent: number
 }
 
-/** null: too few to say anything. */
+/** null: too few points. */
 export function flatness(points: readonly At[]): Flatness | null {
   if (points.length < 3) return null
   const values = points.map(({ value }) => value)

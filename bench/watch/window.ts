@@ -5,11 +5,11 @@ import { type ProfileSummary, profileWindow } from '../profile.ts'
 import type { System } from '../system.ts'
 import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from './cpu.ts'
 
-/** Watches the system within the measured window of one load: the CPU that each process used, and its purpose. */
+/** Watches the system within the measured window of one load: the CPU of each process, and what it was used for. */
 type WatchedWindow = {
   onEdge(edge: WindowEdge, loadPid: number): void
   cpu(): CpuUse
-  /** `items`: what a microsecond is counted for. None without `--profile`. */
+  /** `items`: microseconds are counted per item. Empty without `--profile`. */
   profiles(name: string, items: number): Promise<ProfileSummary[]>
 }
 
@@ -43,7 +43,7 @@ export async function watchWindow(
   }
 }
 
-/** The other API processes share the work of the first, and would only cost. */
+/** The other API processes share the first one's work, so profiling them would only cost. */
 function profiledProcesses(
   { servers, worker }: System,
   { profile }: Pick<Options, 'profile'>,

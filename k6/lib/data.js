@@ -1,9 +1,12 @@
 /*
- * Payloads: seeded, so that a run can be repeated; no two alike; and cheap, because what k6 computes the server
- * lacks where they share a machine. Bodies are made once for each virtual user, and cut where a counter belongs: for each
- * request the parts are joined with it. Beyond ASCII the text is escaped (`\u00fc`), as many serialisers do: Sobek, k6's
- * JavaScript, keeps ASCII as bytes and all else as UTF-16. A batch of 1,000 (430 KB) is then joined and sent in 3.5 ms of k6's
- * time, with one umlaut in 20.
+ * Payloads of the load scripts.
+ *
+ * - Seeded, so that a run can be repeated. No two payloads are equal.
+ * - Cheap: where k6 and the server share a machine, the server lacks the CPU time that k6 uses. Each virtual user
+ *   makes a few bodies once and splits them at the counter. For each request the parts are joined with the counter.
+ * - In ASCII: other characters are escaped (`\u00fc`), as many serialisers do. Sobek, k6's JavaScript engine, keeps
+ *   ASCII as bytes and all other text as UTF-16. With one umlaut in 20, a batch of 1,000 (430 KB) is joined and sent
+ *   in 3.5 ms of k6's time.
  */
 
 /** @type {number} */
@@ -11,7 +14,6 @@ export const SEED = Number(__ENV.SEED ?? 1)
 
 const PAYLOAD_BYTES = 400
 const BODIES_PER_USER = 8
-/** Where the counter belongs. */
 const MARK = '\u0000'
 const WORDS =
   'order checked against contract and delivery note price within tolerance sent to buyer for review'.split(
@@ -21,14 +23,15 @@ const WORDS =
 /**
  * @typedef {object} Random
  * @property {() => number} next at least 0 and less than 1
- * @property {(from: number, to: number) => number} integer both inclusive
+ * @property {(from: number, to: number) => number} integer both bounds are inclusive
  * @property {<T>(choices: readonly T[]) => T} pick
  * @property {(digits: number) => string} hex
- * @property {(length: number) => string} words exactly so many ASCII characters
+ * @property {(length: number) => string} words exactly `length` ASCII characters
  */
 
 /**
- * mulberry32: small, seeded, not for secrets. The same three numbers, the same sequence.
+ * mulberry32: small, seeded, not for secrets. The same arguments give the same sequence.
+ *
  * @param {number} seed
  * @param {number} [vu]
  * @param {number} [iteration]
@@ -59,10 +62,11 @@ export function rng(seed, vu = 0, iteration = 0) {
 }
 
 /**
- * One tool call of a purchasing agent: nested members, integers, decimals, some text beyond ASCII.
+ * Returns one tool call of a purchasing agent: nested members, integers, decimals and some text beyond ASCII.
+ *
  * @param {Random} random
- * @param {string} callId what makes it unlike any other
- * @param {number} [bytes] of its JSON, about; at least 350
+ * @param {string} callId makes the payload unique
+ * @param {number} [bytes] approximate length of its JSON; at least 350
  */
 export function payload(random, callId, bytes = PAYLOAD_BYTES) {
   const order = {
@@ -86,7 +90,8 @@ export function payload(random, callId, bytes = PAYLOAD_BYTES) {
 }
 
 /**
- * Bodies of `POST /v1/records` for this virtual user, one after another.
+ * Returns a generator of `POST /v1/records` bodies for this virtual user.
+ *
  * @param {{ type?: string, bytes?: number }} [options]
  * @returns {() => string}
  */
@@ -97,14 +102,16 @@ export function makeRecordBodies({ type = 'generic/1', bytes } = {}) {
 }
 
 /**
- * Bodies of `POST /v1/records/batch`. An item's number and the counter that a batch's items share are together in no other item.
+ * Returns a generator of `POST /v1/records/batch` bodies. Each pair of item number and batch counter occurs once.
+ *
  * @param {number} items
  * @param {{ type?: string, bytes?: number }} [options]
  * @returns {() => string}
  */
 export function makeBatchBodies(items, { type = 'generic/1', bytes } = {}) {
   return cycle((random) => {
-    // Each item from scratch would take k6 seconds of its start, with 64 producers: these are numbered copies of a few.
+    // The items are numbered copies of a few. To generate each one would take k6 seconds at its start with 64
+    // producers.
     const kinds = Array.from({ length: ITEM_KINDS }, () =>
       JSON.stringify({ type, payload: payload(random, `call_${random.hex(8)}_${MARK}_${ITEM_MARK}`, bytes) }),
     )
@@ -119,7 +126,9 @@ const ITEM_KINDS = 16
 const ITEM_MARK = '<item>'
 
 /**
- * Made on first use: k6 runs the top of a script in one more virtual user, which sends nothing.
+ * Cycles through the bodies. They are made on first use: k6 runs the top of a script in one more virtual user, which
+ * sends nothing.
+ *
  * @param {(random: Random) => string} make
  * @param {number} [count] of different bodies
  * @returns {() => string}
@@ -141,7 +150,12 @@ function makeTemplates(make, count) {
   return Array.from({ length: count }, () => escapeText(make(random)).split('\\u0000'))
 }
 
-/** The same JSON in ASCII. @param {string} json @returns {string} */
+/**
+ * Returns the same JSON in ASCII.
+ *
+ * @param {string} json
+ * @returns {string}
+ */
 export function escapeText(json) {
   return json.replace(
     /[\u007f-\uffff]/g,

@@ -1,6 +1,6 @@
 /*
- * The deployment to measure: API processes that the runner started, and the ledgers, agents, keys and types that `setup` makes there.
- * Each function throws with the server's answer: a script that cannot be set up must not run.
+ * The measured deployment: API processes that the runner started, and the ledgers, agents, keys and types that
+ * `setup` creates. Each function throws with the server's answer, so that a script without its setup does not run.
  */
 import http from 'k6/http'
 
@@ -13,7 +13,7 @@ if (URLS.length === 0 || OPERATOR_KEY === '')
 
 const SUCCESSES = [200, 201, 202]
 
-/** The API process of this virtual user, which stays with it. */
+/** The API process of this virtual user. It stays the same for the whole run. */
 export function baseUrl() {
   return URLS[__VU % URLS.length]
 }
@@ -27,7 +27,7 @@ export function baseUrl() {
 
 /**
  * @param {string} name
- * @param {{ url: string, operatorKey: string }} [server] another than the one that is measured
+ * @param {{ url: string, operatorKey: string }} [server] default: the measured one
  * @returns {Ledger}
  */
 export function makeLedger(name, { url, operatorKey } = { url: baseUrl(), operatorKey: OPERATOR_KEY }) {
@@ -35,14 +35,19 @@ export function makeLedger(name, { url, operatorKey } = { url: baseUrl(), operat
   return { id: made.ledger.id, url, key: made.key.key }
 }
 
-/** @param {string} name each gets this name and a number @param {number} count @returns {Ledger[]} */
+/**
+ * @param {string} name prefix of each ledger's name; a number follows
+ * @param {number} count
+ * @returns {Ledger[]}
+ */
 export function makeLedgers(name, count) {
   return Array.from({ length: count }, (_, i) => makeLedger(`${name}-${i}`))
 }
 
 /**
  * @param {Pick<Ledger, 'key'>} ledger
- * @param {{ name: string, scopes: readonly string[], agent?: string }} options without an agent it gets one of its name
+ * @param {{ name: string, scopes: readonly string[], agent?: string }} options without `agent`, an agent called
+ * `name` is created
  * @returns {{ id: string, agent: string, key: string }}
  */
 export function makeKey({ key }, options) {
@@ -55,11 +60,12 @@ export function registerType({ key }, definition) {
 }
 
 /**
- * For what only one script sets up. Answers the parsed body; throws on another status.
+ * Sends a setup request and returns the parsed body. Throws on another status.
+ *
  * @param {string} key
  * @param {string} path
  * @param {object} body
- * @param {{ statuses?: readonly number[], url?: string }} [options] `url`: of another server than the one that is measured
+ * @param {{ statuses?: readonly number[], url?: string }} [options] `url`: of another server than the measured one
  * @returns {any}
  */
 export function post(key, path, body, { statuses = SUCCESSES, url = baseUrl() } = {}) {

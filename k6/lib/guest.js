@@ -1,6 +1,6 @@
 /*
- * The other organisation: a server with a database and keys of its own, which the runner starts for scripts that share records
- * (GUEST_URL). A ledger of the one and a ledger of the other peer through the public API, as two administrators would.
+ * The second organisation: a server with its own database and keys. The runner starts it for scripts that share
+ * records (GUEST_URL). A ledger of each server is peered through the public API, as two administrators would do it.
  */
 import { sleep } from 'k6'
 import { makeLedger, post } from './deployment.js'
@@ -14,10 +14,16 @@ const LOOK_EVERY_SECONDS = 0.1
  * @property {string} id `peer_…`
  * @property {import('./deployment.js').Ledger} home
  * @property {import('./deployment.js').Ledger} guest
- * @property {{ name: string, key: string }} performer an agent of the guest's, as the home's records name it
+ * @property {{ name: string, key: string }} performer an agent of the guest, with the name that the home's records
+ * use
  */
 
-/** Ledgers of these names on both servers, peered. @param {string} name @returns {Peering} */
+/**
+ * Creates a ledger on each server and peers the two.
+ *
+ * @param {string} name
+ * @returns {Peering}
+ */
 export function makePeering(name) {
   const { url, operatorKey } = guestServer()
   const home = makeLedger(name)
@@ -34,12 +40,22 @@ export function makePeering(name) {
   return { id, home, guest, performer: { name: `${guest.id}/${made.agent}`, key: made.key } }
 }
 
-/** The two ledgers, and no key of theirs. @param {{ home: { id: string }, guest: { id: string } } | undefined} peering */
+/**
+ * Returns the ids of the two ledgers, without keys.
+ *
+ * @param {{ home: { id: string }, guest: { id: string } } | undefined} peering
+ */
 export function peeredOf(peering) {
   return peering && { home: peering.home.id, guest: peering.guest.id }
 }
 
-/** Answer of an address of a ledger's server. @param {import('./deployment.js').Ledger} ledger @param {string} path @returns {any} */
+/**
+ * Sends a GET request to a ledger's server and returns the parsed body. Throws unless the status is 200.
+ *
+ * @param {import('./deployment.js').Ledger} ledger
+ * @param {string} path
+ * @returns {any}
+ */
 export function readOf({ url, key }, path) {
   const name = `GET ${path.replace(/[a-z]+_[0-9a-z]{26}/g, '{id}')}`
   const { status, body, response } = send({ method: 'GET', url, path, name, key, keepBody: true })

@@ -1,7 +1,7 @@
 /*
- * The life of a gated record, as both of its parties bring it to its end, each with an API key of its own: an order with a
- * deadline is created, activated, delivered, verified by the worker, and judged. One delivery in ten costs more than was agreed, so
- * what the rules must say of each is known beforehand, and what they say is checked.
+ * Runs gated records from creation to verdict. Both parties have an API key of their own. An order with a deadline is
+ * created, activated, delivered, verified by the worker, and judged. One delivery in ten costs more than was agreed,
+ * so the result of each rule is known beforehand and is checked.
  */
 import { check } from 'k6'
 import { Counter, Trend } from 'k6/metrics'
@@ -10,26 +10,26 @@ import { makeKey, registerType } from './deployment.js'
 import { ORDER_TYPE } from './order-type.js'
 import { sendPatiently } from './requests.js'
 
-/** Records whose verdict was answered as it must be. */
+/** Records whose verdict got the expected answer. */
 const complete = new Counter('lifecycles_complete')
-/** Records that were begun, and given up because a step was answered otherwise. */
+/** Records that were started, and given up after an unexpected answer to a step. */
 const abandoned = new Counter('lifecycles_abandoned')
-/** From sending the creation to the answer to the verdict, with all waiting. */
+/** From sending the creation to the answer to the verdict, waiting included. */
 const wholeMs = new Trend('lifecycle', true)
-/** From the completion's answer until its client saw that it was verified. */
+/** From the completion's answer until its client sees the verification. */
 const verifiedMs = new Trend('lifecycle_verified', true)
-/** How often a client looked whether its completion was verified. */
+/** How often a client polls until its completion is verified. */
 const looks = new Trend('lifecycle_looks')
 
 export const STEPS = /** @type {const} */ (['create', 'activate', 'complete', 'look', 'judge'])
 const stepMs = Object.fromEntries(STEPS.map((step) => [step, new Trend(`step_${step}`, true)]))
 
-/** The worker is waited for with one request, which the server holds back until it has verified the completion. */
+/** The client waits for the worker with one request: the server answers it when the completion is verified. */
 const WAIT_SECONDS = 20
-/** A completion that is not verified by then never is. */
+/** After this many polls the completion counts as never verified. */
 const LOOKS_MAX = 3
 const DEADLINE_MS = 86_400_000
-/** One delivery in so many breaks the rule about the price. */
+/** One delivery in this many breaks the price rule. */
 const OVERPRICED_EVERY = 10
 
 /**
@@ -37,11 +37,12 @@ const OVERPRICED_EVERY = 10
  * @property {string} type
  * @property {string} principalKey
  * @property {string} performerKey
- * @property {string} performer the agent that the records name
+ * @property {string} performer agent named by the records
  */
 
 /**
- * In `setup`: the type, and a performer beside the ledger's first agent, who is the principal.
+ * Registers the type and creates a performer. The ledger's first agent is the principal. For use in `setup`.
+ *
  * @param {import('./deployment.js').Ledger} ledger
  * @returns {Parties}
  */
@@ -56,10 +57,11 @@ export function makeParties(ledger) {
 }
 
 /**
- * One record, from its creation to its verdict. A step that is answered otherwise than it must be fails a check, and ends it.
+ * Runs one record from creation to verdict. An unexpected answer fails a check and ends the run.
+ *
  * @param {Parties} parties
- * @param {number} turn of this virtual user
- * @returns {boolean} whether it came to its verdict
+ * @param {number} turn number of the record within this virtual user
+ * @returns {boolean} whether the record reached its verdict
  */
 export function runLifecycle(parties, turn) {
   const begunAt = Date.now()
@@ -79,7 +81,7 @@ export function runLifecycle(parties, turn) {
 
 /**
  * @typedef {object} Order
- * @property {string} id of no other order of the run
+ * @property {string} id unique in the run
  * @property {ReturnType<typeof payload>} payload
  * @property {boolean} isOverpriced
  */
@@ -156,7 +158,8 @@ function judge({ principalKey }, order, id) {
 }
 
 /**
- * Sends a step, as long as the server refuses it; answers the record, or null where it answered no 2xx.
+ * Sends a step, and sends it again while the server refuses it. Returns the record, or null without a 2xx answer.
+ *
  * @param {(typeof STEPS)[number]} step
  * @param {'GET' | 'POST'} method
  * @param {string} path

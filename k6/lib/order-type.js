@@ -1,4 +1,4 @@
-/** An order as `payload` of data.js makes it, and three rules that its delivery is held to. */
+/** Type of the orders that `payload` of data.js makes, with three rules that check a delivery. */
 export const ORDER_TYPE = {
   name: 'order',
   version: 1,

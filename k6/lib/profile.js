@@ -1,12 +1,12 @@
 /*
- * How long and how hard each script works: `short` shows on any machine in seconds that it works, `full` measures. And what
- * every script's options have in common.
+ * Duration and load of each script, and the options that all scripts share. `short` shows within seconds, on any
+ * machine, that a script works. `full` measures.
  */
 
 /** @type {'short' | 'full'} */
 export const PROFILE = parseProfile(__ENV.PROFILE ?? 'short')
 
-/** Seconds, unless a name says otherwise. Settings that both profiles share stand in the script. */
+/** In seconds, unless the name says otherwise. A setting that both profiles share is in the script. */
 const PROFILES = {
   'notarize-ramp': {
     short: { seconds: 10, peak: 50, usersMax: 200 },
@@ -25,18 +25,18 @@ const PROFILES = {
     full: { seconds: 300 },
   },
   'pipelined-messages': {
-    // Few messages: to read them back takes seconds of Postgres for each ten thousand.
+    // Few messages: reading them back takes seconds of Postgres per ten thousand.
     short: { seconds: 3 },
     full: { seconds: 60 },
   },
   'mixed-users': {
     short: { seconds: 3, users: [20, 60, 120] },
-    // The last one as far as the memory carries it: a user takes about 0.8 MiB of k6.
+    // The last step is as large as the memory allows: a user takes about 0.8 MiB of k6.
     full: { seconds: 20, users: [100, 500, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000] },
   },
   zipfian: {
     short: { seconds: 6, warmUpSeconds: 2, ledgers: 20, places: 100, users: 4 },
-    // Few enough to leave the server some of the machine: waiting for a processor says nothing about the server.
+    // Few users, to leave CPU to the server: time spent waiting for a CPU is no measurement of the server.
     full: { seconds: 60, warmUpSeconds: 15, ledgers: 100, places: 1_000, users: 16 },
   },
   overload: {
@@ -59,7 +59,7 @@ const PROFILES = {
   },
   'webhooks-drain': {
     short: { ledgers: 2, backlog: 600, perSecond: 50, followers: 50, seconds: 5 },
-    // At 500 records a second so many followers are enough for two seconds each: 250 were not, for a moment.
+    // Enough followers for two seconds each at 500 records a second. 250 were too few for a moment.
     full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 1_000, seconds: 60 },
   },
   'federation-drain': {
@@ -73,7 +73,8 @@ const PROFILES = {
 }
 
 /**
- * The figures of a script in this profile.
+ * Returns the settings of a script in the current profile.
+ *
  * @template {keyof typeof PROFILES} Name
  * @param {Name} name
  * @returns {(typeof PROFILES)[Name]['full']}
@@ -82,13 +83,14 @@ export function profileOf(name) {
   return PROFILES[name][PROFILE]
 }
 
-/** Every answer is a 2xx or a quick refusal, and says what it should. */
+/** Every answer is a 2xx or a quick refusal, and has the expected content. */
 const THRESHOLDS = { failed: ['rate==0'], checks: ['rate==1'] }
 
 /**
- * Options of a script.
- * @param {{ scenarios: Record<string, object>, thresholds?: Record<string, unknown[]>, [option: string]: unknown }} options
- *   thresholds are added to those that all have; an empty list takes one of those away
+ * Returns the k6 options of a script.
+ *
+ * @param {{ scenarios: Record<string, object>, thresholds?: Record<string, unknown[]>, [option: string]: unknown }}
+ * options `thresholds` are added to the common ones; an empty list removes a common one
  */
 export function makeOptions({ scenarios, thresholds = {}, ...others }) {
   const all = Object.entries({ ...THRESHOLDS, ...thresholds }).filter(([, list]) => list.length > 0)
@@ -97,7 +99,7 @@ export function makeOptions({ scenarios, thresholds = {}, ...others }) {
     thresholds: Object.fromEntries(all),
     discardResponseBodies: true,
     noConnectionReuse: false,
-    // Tags of each sample that something reads: each combination is a series of its own.
+    // Only the tags that are read: each combination of tags is a series of its own.
     systemTags: ['name', 'method', 'status', 'error_code', 'scenario', 'expected_response', 'check', 'group'],
     summaryTrendStats: ['min', 'avg', 'p(50)', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max', 'count'],
     setupTimeout: '300s',
@@ -107,7 +109,8 @@ export function makeOptions({ scenarios, thresholds = {}, ...others }) {
 }
 
 /**
- * Thresholds that always hold, for metrics with tags: k6 says nothing of `accepted{scenario:two}` unless one names it.
+ * Returns thresholds that always hold. k6 reports `accepted{scenario:two}` only if a threshold names it.
+ *
  * @param {string} metric a Trend
  * @param {readonly string[]} tags `scenario:two`
  * @returns {Record<string, string[]>}
@@ -116,12 +119,24 @@ export function watch(metric, tags) {
   return Object.fromEntries(tags.map((tag) => [`${metric}{${tag}}`, ['max>=0']]))
 }
 
-/** The same for a Counter. @param {string} metric @param {readonly string[]} tags @returns {Record<string, string[]>} */
+/**
+ * Does for a Counter what `watch` does for a Trend.
+ *
+ * @param {string} metric
+ * @param {readonly string[]} tags
+ * @returns {Record<string, string[]>}
+ */
 export function watchCount(metric, tags) {
   return Object.fromEntries(tags.map((tag) => [`${metric}{${tag}}`, ['count>=0']]))
 }
 
-/** The same for a Rate. @param {string} metric @param {readonly string[]} tags @returns {Record<string, string[]>} */
+/**
+ * Does for a Rate what `watch` does for a Trend.
+ *
+ * @param {string} metric
+ * @param {readonly string[]} tags
+ * @returns {Record<string, string[]>}
+ */
 export function watchRate(metric, tags) {
   return Object.fromEntries(tags.map((tag) => [`${metric}{${tag}}`, ['rate>=0']]))
 }

@@ -1,6 +1,6 @@
 /*
- * The receiver of deliveries, which the runner started in a process of its own (bench/webhook-receiver.ts). Sends its
- * commands, and reads the list of arrived deliveries. Endpoint n is at `/n`.
+ * Client of the webhook receiver, a process that the runner starts (bench/webhook-receiver.ts). It sends commands and
+ * reads the arrived deliveries. Endpoint n has the path `/n`.
  */
 import http from 'k6/http'
 
@@ -11,36 +11,49 @@ export function urlOf(number) {
   return `${RECEIVER_URL}/${number}`
 }
 
-/** @returns {number} of endpoints so far, which is the number of the next one */
+/** @returns {number} of endpoints so far, which is the number of the next endpoint */
 export function countEndpoints() {
   return command({ kind: 'add', endpoints: [] })
 }
 
-/** The next endpoint; it answers at once. @param {string} secret of its webhook */
+/**
+ * Adds the next endpoint. It answers deliveries without delay.
+ *
+ * @param {string} secret of its webhook
+ */
 export function addEndpoint(secret) {
   command({ kind: 'add', endpoints: [{ secret, answerMs: 0 }] })
 }
 
-/** From here on arrivals are of a new window. */
+/** Starts a new window: later arrivals count there. */
 export function beginWindow() {
   command({ kind: 'begin' })
 }
 
 /**
- * Since the receiver was started. `events`: each counted once for each endpoint.
+ * Counts since the receiver's start. `events`: each event once for each endpoint.
+ *
  * @returns {{ requests: number, events: number, signaturesChecked: number, signaturesBad: number }}
  */
 export function arrivals() {
   return command({ kind: 'read', windows: [] })
 }
 
-/** Arrivals a second at these endpoints, from the first to the last of the window. @param {readonly number[]} endpoints */
+/**
+ * Arrivals per second at these endpoints, from the first to the last arrival of the window.
+ *
+ * @param {readonly number[]} endpoints
+ */
 export function rateOf(endpoints) {
   const { requests, firstAtMs, lastAtMs } = command({ kind: 'read', windows: [endpoints] }).windows[0]
   return requests < 2 ? 0 : ((requests - 1) * 1000) / Math.max(1, lastAtMs - firstAtMs)
 }
 
-/** Lag of each arrival in the window, whole milliseconds since its entry's `recordedAt`. @returns {number[]} */
+/**
+ * Lag of each arrival in the window: whole milliseconds since its entry's `recordedAt`.
+ *
+ * @returns {number[]}
+ */
 export function lags() {
   return command({ kind: 'lags' })
 }

@@ -1,8 +1,9 @@
-/** One good second among bad ones is chance. */
+/** A single good second among bad ones may be chance. */
 const SECONDS_IN_A_ROW = 3
 
 /**
- * Seconds until so much is accepted again, and goes on being for three seconds in a row; null: never.
+ * Returns the seconds until the accepted rate reaches `least` for three seconds in a row; null: never.
+ *
  * @param {readonly number[]} acceptedBySecond
  * @param {number} least
  * @returns {number | null}

@@ -1,52 +1,62 @@
 /*
- * Every request that a script sends: headers, names, timeouts, and how it ended. A name stands for all requests of its kind, so
- * that ids in paths make no metrics of their own.
+ * Sends all requests of the scripts, with headers, names and timeouts, and judges their outcome. One name covers all
+ * requests of a kind, so that ids in paths create no metrics.
  */
 import { sleep } from 'k6'
 import http from 'k6/http'
 import { baseUrl } from './deployment.js'
 import { countOutcome, retried, sentRecords } from './outcomes.js'
 
-/** Longer than anything the server should take; the slowest figure published elsewhere is a p99 of 16 s. */
+/** Longer than any answer should take. The slowest figure published elsewhere is a p99 of 16 s. */
 const REQUEST_TIMEOUT = '60s'
 const RETRY_AFTER_SECONDS_DEFAULT = 1
 const RETRIES_MAX = 10
 
-/** A 503 is an answer of an overloaded server, no fault of HTTP; `failed` judges whether it came quickly. */
+/** A 503 is an answer of an overloaded server and not an HTTP error. `failed` judges whether it was quick. */
 http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }, 503))
 
 /**
  * @typedef {object} Request
  * @property {'GET' | 'POST' | 'DELETE'} method
- * @property {string} [url] of another server than this virtual user's
+ * @property {string} [url] default: the server of this virtual user
  * @property {string} path
  * @property {string} name `POST /v1/records/{id}/activate`
  * @property {string} key the API key
  * @property {string} [body] JSON
- * @property {number} [records] that it wants to write; without it, it is no write
+ * @property {number} [records] that the request should write; without it, the request is no write
  * @property {string} [idempotencyKey]
- * @property {boolean} [keepBody] else the answer's body is read and thrown away, and `body` is null
+ * @property {boolean} [keepBody] default: the answer's body is discarded, and `body` is null
  * @property {Record<string, string>} [tags]
  */
 
 /**
  * @typedef {object} Answer
  * @property {import('./outcomes.js').Outcome} outcome
- * @property {number} status 0: there was none
- * @property {number} ms from asking for a connection to the last byte
- * @property {number} retryAfterSeconds what a 503 asks for; else 0
+ * @property {number} status 0: there was no answer
+ * @property {number} ms from the request for a connection to the last byte
+ * @property {number} retryAfterSeconds `Retry-After` of a 503; else 0
  * @property {string | null} body
  * @property {import('k6/http').Response} response
  */
 
-/** Members that a caller may add to a request: see `Request`. @typedef {Partial<Request>} Extras */
+/**
+ * Members that a caller may add to a request.
+ *
+ * @typedef {Partial<Request>} Extras
+ */
 
 /** @param {string} key @param {string} body @param {Extras} [extras] */
 export function notarize(key, body, extras) {
   return send({ ...NOTARIZE, key, body, ...extras })
 }
 
-/** The same without waiting. @param {string} key @param {string} body @param {Extras} [extras] */
+/**
+ * Asynchronous `notarize`.
+ *
+ * @param {string} key
+ * @param {string} body
+ * @param {Extras} [extras]
+ */
 export function notarizeLater(key, body, extras) {
   return sendLater({ ...NOTARIZE, key, body, ...extras })
 }
@@ -99,7 +109,8 @@ const NOTARIZE_BATCH = /** @type {const} */ ({
 })
 
 /**
- * Sends, and waits for the answer.
+ * Sends a request and waits for the answer.
+ *
  * @param {Request} request
  * @returns {Answer}
  */
@@ -110,7 +121,8 @@ export function send(request) {
 }
 
 /**
- * Sends, and resolves with the answer.
+ * Sends a request and resolves with the answer.
+ *
  * @param {Request} request
  * @returns {Promise<Answer>}
  */
@@ -121,8 +133,9 @@ async function sendLater(request) {
 }
 
 /**
- * Sends as an obedient client: after a refusal it waits as long as it is told to and sends again; with an idempotency key also
- * after a lost connection.
+ * Sends a request as an obedient client. After a refusal it waits for the time of `Retry-After` and sends again. With
+ * an idempotency key it also sends again after a lost connection.
+ *
  * @param {Request} request
  * @returns {Answer} the last one
  */

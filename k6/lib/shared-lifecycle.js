@@ -1,6 +1,7 @@
 /*
- * The life of a record that two organisations share: ordered at the home, activated and delivered by an agent of the guest's at
- * its own server, verified by the home's worker, and judged; each step is awaited where the other side sees it.
+ * Runs the life of a record that two organisations share. It is ordered at the home, activated and delivered by an
+ * agent of the guest at the guest's server, verified by the home's worker, and judged. After each step the script
+ * waits until the other side sees it.
  */
 import { check, sleep } from 'k6'
 import http from 'k6/http'
@@ -8,22 +9,22 @@ import { Counter, Trend } from 'k6/metrics'
 import { escapeText, payload, rng, SEED } from './data.js'
 import { sendPatiently } from './requests.js'
 
-/** Records that the guest saw accepted. */
+/** Records whose acceptance the guest saw. */
 const complete = new Counter('shared_complete')
-/** Records that were begun, and given up. */
 const abandoned = new Counter('shared_abandoned')
-/** From sending the creation until the guest sees the verdict, with all waiting. */
+/** From sending the creation until the guest sees the verdict, waiting included. */
 const wholeMs = new Trend('shared_lifecycle', true)
 
 const WAIT_SECONDS = 20
-/** At first a guest has no such record, and nothing to wait for. */
+/** At first the guest has no such record, so a request cannot wait for a change of it. */
 const LOOK_EVERY_SECONDS = 0.1
 const AWAITED_MS_MAX = 60_000
 
 /**
- * One record, to its end. An unexpected answer fails a check, and ends it.
+ * Runs one record to its end. An unexpected answer fails a check and ends the run.
+ *
  * @param {import('./guest.js').Peering} peering
- * @param {number} turn of this virtual user
+ * @param {number} turn number of the record within this virtual user
  */
 export function runSharedLifecycle({ id: peer, home, guest, performer }, turn) {
   const begunAt = Date.now()
@@ -56,9 +57,9 @@ export function runSharedLifecycle({ id: peer, home, guest, performer }, turn) {
  * @param {string} order
  * @param {string} step
  * @param {Pick<import('./deployment.js').Ledger, 'url' | 'key'>} party
- * @param {string} path after the address of records
+ * @param {string} path after `/v1/records`
  * @param {object} body
- * @returns {any} what was answered; null: no 2xx
+ * @returns {any} the answer's body; null: no 2xx
  */
 function takeStep(name, order, step, { url, key }, path, body) {
   const answer = sendPatiently({
@@ -78,7 +79,7 @@ function takeStep(name, order, step, { url, key }, path, body) {
   return null
 }
 
-/** Waits until the record stands there so on this side: with requests that the server holds back until the record moves. */
+/** Waits until this side shows the record in `state`. The server answers each request when the record changes. */
 function awaitState(
   /** @type {import('./deployment.js').Ledger} */ { url, key },
   /** @type {string} */ path,

@@ -1,8 +1,6 @@
-/*
- * A load that rises in steps: for each a ramp, which is measured by nobody, and a time in which it is held.
- */
+/* A load that rises in steps. Each step has a ramp, which is not measured, and a time at constant load. */
 
-/** Tag of an iteration that begins while the load changes. */
+/** Tag of iterations that start while the load changes. */
 export const BETWEEN = 'between'
 
 /**
@@ -14,7 +12,9 @@ export const BETWEEN = 'between'
  */
 
 /**
- * `stages` is what k6's ramping executors take; `nameAt` says which step is held so many milliseconds after their start.
+ * `stages` are for k6's ramping executors. `nameAt` returns the name of the step that is constant `ms` after their
+ * start.
+ *
  * @param {readonly Step[]} steps
  * @returns {{ stages: { duration: string, target: number }[], seconds: number, nameAt(ms: number): string }}
  */

@@ -1,12 +1,13 @@
 /*
- * Summary at the end of a script: everything, as JSON in the file that SUMMARY names. The runner sets it beside what was published
+ * Writes a script's summary as JSON to the file that SUMMARY names. The runner prints it beside the figures published
  * elsewhere (bench/k6/print.ts).
  */
 import { SEED } from './data.js'
 import { PROFILE } from './profile.js'
 
 /**
- * Measurements of a script, by the ids of its figures in published.json. null: not measured in this run.
+ * Measurements of a script, by the ids in published.json. null: not measured in this run.
+ *
  * @typedef {Record<string, number | null>} Figures
  */
 
@@ -25,10 +26,11 @@ import { PROFILE } from './profile.js'
  */
 
 /**
- * The `handleSummary` of a script.
- * @param {string} name of the script, as in published.json
- * @param {(data: SummaryData) => { figures: Figures, extras?: Record<string, unknown> }} measure `extras`: what else the report
- *   should show
+ * Returns the `handleSummary` of a script.
+ *
+ * @param {string} name of the script in published.json
+ * @param {(data: SummaryData) => { figures: Figures, extras?: Record<string, unknown> }} measure `extras`: shown in
+ * the report too
  * @returns {(data: SummaryData) => Record<string, string>}
  */
 export function makeSummary(name, measure) {
@@ -56,7 +58,8 @@ export function makeSummary(name, measure) {
 }
 
 /**
- * A metric's value, or null where it was never counted.
+ * Returns a metric's value, or null if it was never counted.
+ *
  * @param {SummaryData} data
  * @param {string} metric `accepted` or `accepted{scenario:two}`
  * @param {string} statistic `p(99)`, `count`, `rate`
@@ -64,7 +67,7 @@ export function makeSummary(name, measure) {
  */
 export function measured({ metrics }, metric, statistic) {
   const values = metrics[metric]?.values
-  // A trend that nothing was added to says 0 for each percentile.
+  // A trend without samples has 0 for each percentile.
   if (values === undefined || values['count'] === 0) return null
   return values[statistic] ?? null
 }
@@ -84,7 +87,12 @@ function listChecks({ checks, groups }) {
   ]
 }
 
-/** Ledgers in the answer of setup, and nothing else: the rest holds keys. @param {unknown} data @returns {string[]} */
+/**
+ * Returns the ids of ledgers in the result of `setup`. The rest is left out, because it contains keys.
+ *
+ * @param {unknown} data
+ * @returns {string[]}
+ */
 function findLedgers(data) {
   const found = JSON.stringify(data ?? null).match(/"led_[0-9a-z]{26}"/g) ?? []
   return [...new Set(found.map((text) => text.slice(1, -1)))]

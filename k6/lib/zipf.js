@@ -1,16 +1,18 @@
 /*
- * Numbers in Zipf's distribution: rank r, from 0, comes up in proportion to 1 / (r + 1)^theta. YCSB's generator, which is that of
- * Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994): constant time for each number, exact for
- * the first two ranks; behind them ranks up to any one come up in at most 2 % of all draws too many (test/bench/k6/zipf.test.ts).
+ * Numbers in a Zipf distribution: the probability of rank r, from 0, is proportional to 1 / (r + 1)^theta. The
+ * generator is YCSB's, from Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994). It
+ * takes constant time per number and is exact for the first two ranks. For later ranks, the cumulative frequency is
+ * at most 2 % of all draws too high (test/bench/k6/zipf.test.ts).
  */
 
-/** YCSB's constant: the first of 1,000 items comes up in 13 % of all draws, the first 10 % of them in 69 %. */
+/** YCSB's constant. Of 1,000 items, the first gets 13 % of all draws and the first 10 % get 69 %. */
 const THETA = 0.99
-/** The sum over all ranks takes about a microsecond an item in k6, once. */
+/** The sum over all ranks takes k6 about a microsecond per item, once. */
 const ITEMS_MAX = 1_000_000
 
 /**
- * Constants of the generator for a number of items: plain figures, to be made in `setup` and handed on.
+ * Constants of the generator for a number of items: plain numbers, so that `setup` can return them.
+ *
  * @typedef {{ items: number, theta: number, zeta: number, eta: number, stride: number }} Zipf
  */
 
@@ -30,13 +32,14 @@ export function rankAt({ items, theta, zeta, eta }, uniform) {
   if (scaled < 1) return 0
   if (scaled < 1 + 0.5 ** theta) return 1
   const rank = Math.floor(items * (eta * uniform - eta + 1) ** (1 / (1 - theta)))
-  // Rounding may take the last draw past the end.
+  // Rounding may move the last draw past the end.
   return Math.min(items - 1, rank)
 }
 
 /**
- * Where the item of a rank lies: ranks that follow one another lie far apart, so that what is popular is not also neighbours in
- * the database. Each place belongs to one rank.
+ * Returns the position of the item with this rank. Consecutive ranks are far apart, so that popular items are not
+ * neighbours in the database. Each position belongs to one rank.
+ *
  * @param {Zipf} zipf
  * @param {number} rank
  */
@@ -44,7 +47,11 @@ export function placeOf({ items, stride }, rank) {
   return (rank * stride) % items
 }
 
-/** About the golden section of all places, and without a common divisor. @param {number} items */
+/**
+ * Returns a stride near the golden section of `items` that has no common divisor with it.
+ *
+ * @param {number} items
+ */
 function strideOf(items) {
   let found = Math.max(1, Math.round(items * 0.618034))
   while (divisor(found, items) !== 1) found++

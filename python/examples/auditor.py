@@ -1,10 +1,11 @@
-"""Audits a ledger as an outsider, once a day, with a key that may do nothing but `audit:read`.
+"""Audits a ledger as an outsider, once a day, with a key that has only the scope `audit:read`.
 
     python examples/auditor.py [--kid HEX] [--folder audit]
 
-Keeps the ledger's newest checkpoint, and a copy of the ledger; the next run holds the ledger to every checkpoint that was kept. `--kid` is
-what you know from elsewhere of the ledger's first key; without it the auditor takes the ledger's word. TALLYSTICK_URL and
-TALLYSTICK_API_KEY name the server. Exit code 1: something contradicts what was signed or kept. 2: it could not be checked.
+Stores the ledger's newest checkpoint, and a copy of the ledger. The next run checks the ledger against every stored checkpoint.
+`--kid`: the ledger's first key, known from elsewhere; without it the auditor trusts the ledger's own word.
+TALLYSTICK_URL and TALLYSTICK_API_KEY name the server.
+Exit codes: 1: something contradicts a signature or a stored checkpoint. 2: the ledger could not be checked.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> int:
 
 
 def audit(kids: list[bytes], folder: Path) -> Report:
-    """Raises Refused if the ledger is not genuine, or does not extend each checkpoint that was kept."""
+    """Returns the report. Raises Refused if the ledger is not genuine, or does not extend each stored checkpoint."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = [path.read_text() for path in sorted(folder.glob('*.note'))]
     copy = folder / 'ledger.ndjson'
@@ -47,7 +48,7 @@ def audit(kids: list[bytes], folder: Path) -> Report:
     with open_lines(str(copy)) as lines:
         report = verify_export(lines, Trust(kids=kids, checkpoints=kept))
     if newest is not None:
-        # Its size is its second line; a checkpoint of a ledger that verified is worth being kept.
+        # The ledger verified, so its checkpoint is stored. The size is on the second line.
         (folder / f'{int(newest.splitlines()[1]):012}.note').write_text(newest)
     return report
 

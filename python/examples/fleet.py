@@ -1,4 +1,4 @@
-"""A fleet of agents that nobody waits for: each records its tool calls through a spool, signed by a key of its own.
+"""A fleet of agents: each records its tool calls through a spool without waiting, signed with its own key.
 
 Run it beside `npm start`, with TALLYSTICK_URL and TALLYSTICK_API_KEY, as often as you like: `python examples/fleet.py DIRECTORY`.
 """
@@ -18,7 +18,7 @@ TASKS = 5
 
 
 def join(manager: Tallystick, directory: Path, name: str) -> Tallystick:
-    """An agent with an API key and a signing key: from its first run on nobody else can say that it did something."""
+    """Returns a client for an agent with its own API key and signing key. From now on nobody else can sign in its name."""
     made = manager.keys.create(name=f'{directory.resolve().name}-{name}', scopes=['records:write', 'records:read:own'])
     file = directory / f'{name}.pem'
     is_first = not file.exists()
@@ -50,7 +50,7 @@ async def work(client: Tallystick, directory: Path, name: str) -> int:
     try:
         await asyncio.gather(*(task(number) for number in range(TASKS)))
     finally:
-        await asyncio.to_thread(actions.close)  # the spool keeps for the next run what could not be sent
+        await asyncio.to_thread(actions.close)  # the spool stores unsent records for the next run
     return actions.stats.recorded
 
 

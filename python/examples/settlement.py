@@ -1,9 +1,9 @@
-"""Moves money when a ledger says so: receives webhooks of `signal.emitted`, believes only signed statements, and acts once.
+"""Pays when a ledger signals it: receives webhooks of `signal.emitted`, trusts only signed statements, and pays once.
 
     uvicorn --app-dir examples settlement:app --port 8787
 
-WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that made the endpoint; TALLYSTICK_URL and TALLYSTICK_API_KEY name the server,
-which is asked for its keys the first time only. SETTLEMENT_FOLDER has what is kept.
+WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that created the endpoint. TALLYSTICK_URL and TALLYSTICK_API_KEY name the
+server, whose keys are read on the first start only. SETTLEMENT_FOLDER has the stored files.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tallystick.types import DeliveredSignalEvent
 from tallystick.webhooks import SignalError, SignalExpiredError, VerifiedSignal, WebhookVerificationError, verify, verify_signal
 
 BODY_BYTES_MAX = 256 * 1024
-"""A signal takes a few KiB, and never more than its envelope and what repeats it: 32 KiB each, and base64."""
+"""A signal takes a few KiB. Its envelope and the members that repeat it take at most 32 KiB each, before base64."""
 
 
 class Book:
-    """Signals that were acted upon. Only a higher version of a record counts, and a record is paid once in any case."""
+    """Signals that were acted upon. Only a higher version of a record counts. A record is paid at most once."""
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path, check_same_thread=False)
@@ -42,13 +42,14 @@ class Book:
             pays = signal.decision != 'HOLD'
             row = [signal.record, signal.version, int(paid or pays)]
             transaction.execute('insert or replace into settled values (?, ?, ?)', row)
-            # The payment is ordered here, in the same transaction.
+            # Order the payment here, in the same transaction.
         return 'paid before: somebody must look' if paid else 'paid' if pays else 'held'
 
 
 def kept_trust(path: Path) -> dict[str, Any]:
-    """The ledger and its keys. The server is asked, and believed, only the first time; when the key is rotated, signals are refused until
-    the new one is in the file as well.
+    """Returns the ledger and its keys. The server is trusted only on the first start.
+
+    After a rotation, signals are refused until the new key is added to the file.
     """
     if not path.exists():
         with Tallystick() as tallystick:
@@ -74,7 +75,9 @@ app = FastAPI(lifespan=lifespan)
 
 @app.post('/')
 async def receive(request: Request) -> Response:
-    """2xx: dealt with, or not for us. Everything else is sent again, for a day and more: time for somebody to mend what is wrong."""
+    """Answers 2xx for an event that is handled or ignored. After any other status the event is sent again for more than a day, so
+    that a person can mend the fault.
+    """
     if int(request.headers.get('content-length', BODY_BYTES_MAX + 1)) > BODY_BYTES_MAX:
         return Response(status_code=413)
     try:
@@ -88,7 +91,7 @@ async def receive(request: Request) -> Response:
             signal = verify_signal(webhook, **app.state.trust)
             print(f'{signal.decision} {signal.once}: {app.state.book.take(signal)}', flush=True)
     except SignalExpiredError as error:
-        # Sent again, it would be as late.
+        # A second delivery would be late as well.
         print(f'{error}: somebody must look', flush=True)
     except (WebhookVerificationError, SignalError) as error:
         print(error, flush=True)

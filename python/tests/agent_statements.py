@@ -1,4 +1,4 @@
-"""Makes test/vectors/agent-statements.json: statements that an agent signs, which the SDK for TypeScript makes as well, byte for byte.
+"""Makes test/vectors/agent-statements.json: statements that an agent signs. The SDK for TypeScript makes the same bytes.
 
 PYTHONPATH=src python tests/agent_statements.py writes it anew.
 """
@@ -100,7 +100,7 @@ CASES: list[dict[str, Any]] = [
 
 
 def random_bytes() -> Callable[[int], bytes]:
-    """The same ones each time: SHA-256 of 0, 1, 2 and so on, the first bytes of each."""
+    """Returns a deterministic generator: the first bytes of SHA-256 of 0, 1, 2 and so on."""
     count = -1
 
     def draw(length: int) -> bytes:

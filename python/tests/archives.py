@@ -1,4 +1,4 @@
-"""Small archives (docs/formats/archive.md), and changes of them whose digests fit again: what somebody can write who has no key."""
+"""Small archives (docs/formats/archive.md), and changes whose digests match again: what an attacker without a key can write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 class Draft:
-    """An archive before its seals are written: a change of an object is named by its seal."""
+    """An archive before its seals are written. A changed object is named by its seal."""
 
     def __init__(self, chain: Chain, cuts: list[int]) -> None:
         """`cuts`: sizes of its seals, below 256, so that there is one tile of each level."""
@@ -110,7 +110,7 @@ class Draft:
         return name
 
     def change(self, name: str, data: bytes) -> None:
-        """Another object in the place of this one, named by its seal as a writer would."""
+        """Replaces an object, and names the new one in its seal as a writer would."""
         del self.objects[name]
         kind, _, rest = name.partition('/')
         new = name if kind == 'tile' else f'{kind}/{rest.partition("-")[0]}-{sha256(data).hexdigest()}'
@@ -122,7 +122,7 @@ class Draft:
             seal['objects'] = [self._named(new) if one['name'] == name else one for one in seal['objects']]
 
     def files(self, changes: dict[int, Change] | None = None) -> dict[str, bytes]:
-        """`changes`: of the seals, by their place, before the next one names them."""
+        """Returns the files. `changes`: applied to seals by index, before the next seal names them."""
         files = {**self.objects, 'checkpoint': self.checkpoint}
         before = None
         for index, seal in enumerate(self.seals):
@@ -158,7 +158,7 @@ def write(files: dict[str, bytes], directory: Path) -> Path:
     return directory
 
 
-# Changes, each with what it is about
+# Changes, each with a description
 
 Altered = tuple[str, dict[str, bytes]]
 
@@ -175,7 +175,7 @@ def at_path(value: Any, path: tuple[Any, ...], change: Callable[[Any, Any], None
 
 
 def every_member_of_seals(draft: Draft) -> list[Altered]:
-    """Each member of each seal: gone, doubled, and with values of each other type and beside its own."""
+    """Changes each member of each seal: removed, duplicated, and with other types and nearby values."""
     found = []
     for index in range(len(draft.seals)):
         before = draft.files()
@@ -206,7 +206,7 @@ def _changes_of_member(value: Any, path: tuple[Any, ...]) -> list[tuple[str, Cal
 
 
 def every_region_of_objects(draft: Draft, regions: int) -> list[Altered]:
-    """Each object, in each of so many regions: changed, cut, with bytes put in, with bytes behind it; named by its seal, and not."""
+    """Changes each object in each region: flipped, cut, with inserted and appended bytes; each named by its seal, and not."""
     found: list[Altered] = []
     for name, data in [*draft.objects.items(), ('checkpoint', draft.checkpoint)]:
         steps = [*range(0, len(data), max(1, len(data) // regions)), len(data)]
@@ -227,7 +227,7 @@ def every_region_of_objects(draft: Draft, regions: int) -> list[Altered]:
 
 
 def gzips(draft: Draft) -> list[Altered]:
-    """Lines whose content is right, in other members of gzip, and in none."""
+    """Lines with the right content, in other gzip members, and in none."""
     found = []
     for name, data in list(draft.objects.items()):
         if not name.startswith('lines/'):

@@ -1,4 +1,4 @@
-"""A program whose children record: `children.py METHOD HOW SPOOL`. All of them together call `work` for 0 to 39."""
+"""A program whose children record: `children.py METHOD HOW SPOOL`. Together they call `work` for 0 to 39."""
 
 import concurrent.futures
 import multiprocessing

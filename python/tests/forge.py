@@ -1,4 +1,4 @@
-"""Ledgers with keys of our own, of a little of everything, and others that are signed well and are wrong: what no server would write."""
+"""Writes ledgers with keys of our own: one with a little of everything, and validly signed ones that no server would write."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def document_digest(document: Any, salt: bytes) -> str:
 
 @dataclass
 class Line:
-    """An entry before it is signed, so that it can be changed and signed anew."""
+    """An entry before it is signed, so that it can be changed and signed again."""
 
     statement: dict[str, Any] | None
     signer: Signer
@@ -120,7 +120,7 @@ class Chain:
         self.payloads: dict[str, str] = {}
         self.completions: dict[str, tuple[str, str]] = {}
         self.definitions: dict[int, str] = {}
-        """Texts of the types that entries register, by seq: an archive has them."""
+        """Texts of the registered types, by seq. An archive contains them."""
         self.known: tuple[str, str] = ('', '')
         """An agent that signs for itself, and the kid of its first key."""
         self.types = {
@@ -312,7 +312,7 @@ class Chain:
         document.update({'salt': None, 'document': None, 'erasedBy': at})
         document.pop('references', None)
 
-    # As a file
+    # Output as files
 
     def export(self, checkpoint: bool = True) -> bytes:
         return export_of(self, self.lines, checkpoint)
@@ -374,7 +374,7 @@ def render_line(line: Line, seq: int, chain: bytes) -> tuple[dict[str, Any], byt
 
 
 def export_of(chain: Chain, lines: list[Line], checkpoint: bool = True) -> bytes:
-    """The export of a ledger that consists of these lines, whatever they say, chained and with a checkpoint."""
+    """Returns the export of a ledger with these lines, whatever they contain, chained and with a checkpoint."""
     at = merkle.genesis(f.id_bytes(chain.led))
     tree = merkle.Tree()
     out = []
@@ -395,7 +395,7 @@ def export_of(chain: Chain, lines: list[Line], checkpoint: bool = True) -> bytes
 
 
 def range_of(chain: Chain, lines: list[Line], start: int, end: int, beside: set[int] | None = None) -> bytes:
-    """The bundle of a range of these lines, with all that may be beside it, or just those."""
+    """Returns the bundle of a range of these lines. `beside`: only these entries outside the range; None: all that are allowed."""
     at = merkle.genesis(f.id_bytes(chain.led))
     shown, leaves = [], []
     for seq, line in enumerate(lines):
@@ -444,7 +444,7 @@ def _said(line: Line) -> dict[str, Any]:
 
 
 def path_of(leaves: list[bytes], index: int) -> list[tuple[bytes, bool]]:
-    """The hashes of the path, from the leaf up, and whether each is on the left."""
+    """Returns the hashes of the path, from the leaf up. True: the hash is on the left."""
     if len(leaves) == 1:
         return []
     half = 1 << (len(leaves) - 1).bit_length() - 1
@@ -454,7 +454,7 @@ def path_of(leaves: list[bytes], index: int) -> list[tuple[bytes, bool]]:
 
 
 def keep(chain: Chain, admin: tuple[str, str], by_rule: int, by_person: int) -> None:
-    """Rules, holds, a document that a rule erases and one that a person asked for."""
+    """Adds retention rules, holds, a document that a rule erases, and one that a person had erased."""
 
     def say(kind: str, **said: Any) -> int:
         return chain.add(kind, [(chain.led, digest_of(chain.definition))], said, admin)
@@ -495,7 +495,7 @@ def foreign_statement(issuer: str, subject: str, signer: Signer, payload: bytes,
 
 
 def deeds(chain: Chain, by: tuple[str, str], signer: Signer, admin: tuple[str, str]) -> None:
-    """An agent that may leave its signature out, with records of a type that demands it."""
+    """Adds an agent whose signature is optional, with records of a type that demands it."""
     chain.agent_key(by[0], 'free', signer, admin, required=False)
     chain.notarize(by, {'deed': 1}, signer, type='deed/1')
     chain.batch(by, [{'deed': 2}, {'deed': 3}], signer, type='deed/1')

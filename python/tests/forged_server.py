@@ -1,4 +1,4 @@
-"""A server that answers with a forged ledger: what no real one has in an hour, and what none would say."""
+"""A server that answers with a forged ledger: rare data, and data that no real server would send."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Alter = Callable[[str, Any], Any]
 
 
 class ForgedServer:
-    """Answers what bundles ask for. `alter` is told the path, and changes an answer, or the entries of a stream."""
+    """Answers the requests that bundles need. `alter` gets the path and an answer, or the entries of a stream, and changes it."""
 
     def __init__(self, chain: Chain, alter: Alter = lambda _, answer: answer) -> None:
         self.chain = chain
@@ -87,7 +87,7 @@ class ForgedServer:
         return {**said['newKey'], 'required': said['required'], **times, 'seq': seq, 'revokedSeq': None}
 
     def record(self, id: str) -> dict[str, Any]:
-        """A record that was notarized alone."""
+        """Returns a record that was notarized alone."""
         seq = next(seq for seq, line in enumerate(self.lines) if any(each['subject'] == id for each in line['documents']))
         line, said, document = self.lines[seq], self.said(seq), self.lines[seq]['documents'][0]
         none = dict.fromkeys(('onBehalfOf', 'parent', 'references', 'occurredAt', 'batch', 'metadata', 'erasure', 'gated'))
@@ -119,7 +119,7 @@ def published(signer: Signer) -> dict[str, Any]:
 
 @contextmanager
 def serving(server: ForgedServer) -> Iterator[str]:
-    """Its address."""
+    """Yields the server's address."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = 'HTTP/1.1'
@@ -143,7 +143,7 @@ def serving(server: ForgedServer) -> Iterator[str]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     listener = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
     listener.daemon_threads = True

@@ -1,4 +1,4 @@
-"""An agent that forks while it records: each process has records of its own."""
+"""An agent that forks while it records. Each process has its own records."""
 
 import os
 

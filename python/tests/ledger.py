@@ -1,4 +1,4 @@
-"""Ledgers of a real server, which `npm run python` starts; and what breaks between it and a client."""
+"""Ledgers of a real server, which `npm run python` starts, and a proxy that breaks connections."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tallystick import Tallystick
 URL = os.environ.get('TALLYSTICK_URL', '')
 needs_server = pytest.mark.skipif(not URL, reason='no server: run it by `npm run python`')
 QUICK: dict[str, Any] = {'linger_s': 0.002, 'delay_s_min': 0.002, 'delay_s_max': 0.02, 'blocked_delay_s': 0.02}
-"""Retries that lose no time."""
+"""Options with very short waits."""
 
 
 class Ledger:
-    """A new ledger, with its first key."""
+    """A new ledger with its first key."""
 
     def __init__(self) -> None:
         made = _post(URL, '/v1/ledgers', os.environ['TALLYSTICK_OPERATOR_KEY'], {'name': 'written by a notarizer'})
@@ -43,7 +43,7 @@ class Ledger:
         return answer.json()
 
     def records(self, **filters: str) -> list[dict[str, Any]]:
-        """All records, or those that a search finds, oldest first, as the server shows them."""
+        """Returns all records, or those that a search finds, oldest first, as the server shows them."""
         found: list[dict[str, Any]] = []
         cursor, search = '', ''.join(f'&{name}={value}' for name, value in filters.items())
         while True:
@@ -54,11 +54,11 @@ class Ledger:
             cursor = f'&cursor={page["nextCursor"]}'
 
     def numbers(self) -> list[int]:
-        """The member `i` of the payloads."""
+        """Returns member `i` of each payload."""
         return [record['payload']['i'] for record in self.records()]
 
     def lines(self, records: list[dict[str, Any]] | None = None, parent: str | None = None) -> list[str]:
-        """Actions as the tree that their parents make, a line each, indented; outcomes are said in the line of their action."""
+        """Returns actions as an indented tree by their parents, one line each. An outcome is shown on the line of its action."""
         found = self.records() if records is None else records
         lines = []
         for record in found:
@@ -91,7 +91,7 @@ def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 class Proxy:
-    """Stands between a client and the server, and breaks what a network breaks."""
+    """A proxy between client and server that simulates faults of a network."""
 
     def __init__(self, *, is_up: bool = True) -> None:
         host, _, port = URL.removeprefix('http://').rstrip('/').partition(':')
@@ -108,7 +108,7 @@ class Proxy:
             self.refuse()
 
     def refuse(self) -> None:
-        """Cuts and refuses connections until `accept`."""
+        """Closes and refuses connections until `accept`."""
         _end(self._listener)
         self.cut()
 
@@ -121,11 +121,11 @@ class Proxy:
             _end(each)
 
     def lose_answers(self, count: int) -> None:
-        """Cuts the connection in the place of so many answers: the server has done it, and nobody hears of it."""
+        """Drops the next `count` answers: the server has done the requests, but the client does not learn of it."""
         self._lost = count
 
     def hold(self) -> None:
-        """Keeps what the server answers until `resume`."""
+        """Delays the server's answers until `resume`."""
         self._passes.clear()
 
     def resume(self) -> None:

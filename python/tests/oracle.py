@@ -1,4 +1,4 @@
-"""Both verifiers as commands: `verdicts` of that in TypeScript, as a black box and of many files by one process; `ours`."""
+"""Both verifiers as commands: `verdicts` runs the one in TypeScript as a black box, `ours` the one in Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Verdict = tuple[int, str, str, str]
 
 
 def verdicts(commands: Iterable[list[str]]) -> list[Verdict]:
-    """Exit code, verdict, code, and where (test/system/python/verdicts.ts)."""
+    """Returns exit code, verdict, code and location for each command. One process runs all (test/system/python/verdicts.ts)."""
     asked = ''.join(json.dumps(command) + '\n' for command in commands)
     environment = {**os.environ, 'XDG_CONFIG_HOME': '/nowhere', 'HOME': '/nowhere'}
     command = ['node', 'tools/run.mjs', 'test/system/python/verdicts.ts']
@@ -34,7 +34,7 @@ def verdicts(commands: Iterable[list[str]]) -> list[Verdict]:
 
 
 def ours(arguments: list[str]) -> Verdict:
-    """The same of this package."""
+    """Returns the same for the verifier in Python."""
     stdout = io.StringIO()
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(io.StringIO()):
         try:

@@ -1,4 +1,4 @@
-"""The table of outcomes (test/vectors/outcomes.json), and a ledger in memory that returns the outcomes of actions."""
+"""The table of outcomes (test/vectors/outcomes.json), and an in-memory ledger that returns the outcomes of actions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CASES: list[dict[str, Any]] = json.loads((ROOT / 'test/vectors/outcomes.json').
 
 
 def expected(way: str) -> dict[str, Any]:
-    """The statuses of a way in, by case."""
+    """Returns the statuses for one way in, by case."""
     return {case['name']: case['expected'][way] for case in _CASES if way in case['expected']}
 
 
@@ -25,7 +25,7 @@ def require_all(way: str, tested: Iterable[str]) -> None:
 
 
 class Recorder:
-    """Replaces a client and its notarizer, and stores records in memory. While it is away no record reaches the ledger."""
+    """Replaces a client and its notarizer, and stores records in memory. While `is_away`, no record reaches the ledger."""
 
     def __init__(self, *, is_away: bool = False) -> None:
         self.is_away = is_away
@@ -48,7 +48,7 @@ class Recorder:
             self._options['on_recorded'](RecordedBatch('bat_1', {}, records))  # type: ignore[arg-type]
 
     def flush(self, timeout: float = 0) -> None:
-        """Nothing waits."""
+        """Does nothing."""
 
     close = flush
 
@@ -57,7 +57,7 @@ class Recorder:
         return NotarizerStats(0, 0, 0, len(self.records), 0, 0, None)
 
     def ends(self, kind: str | None = None, *, name: str | None = None) -> list[str]:
-        """The statuses of actions, in the order in which they began: `open`: none, `ok,error`: two."""
+        """Returns the statuses of actions, in the order in which they began. `open`: none; `ok,error`: two."""
         found = []
         for payload, options in self.records:
             if options['type'] != 'agent-action/1' or kind not in (None, payload['kind']) or name not in (None, payload['name']):
@@ -67,7 +67,7 @@ class Recorder:
         return found
 
     def parents(self) -> list[str | None]:
-        """The name of each action's parent."""
+        """Returns the name of each action's parent."""
         names = {options.get('handle'): payload['name'] for payload, options in self.records if options['type'] == 'agent-action/1'}
         return [names.get(options.get('parent_handle')) for _, options in self.records if options['type'] == 'agent-action/1']
 
@@ -77,7 +77,7 @@ def _is_about(outcome: dict[str, Any], action: dict[str, Any]) -> bool:
 
 
 class ToolRun(Protocol):
-    """An agent whose tool calls a deed. `of`: statuses of its actions of a kind."""
+    """An agent whose tool calls a deed. `of` returns the statuses of its actions of a kind."""
 
     async def __call__(self, deed: Callable[[int], Any], /, **options: Any) -> Any: ...
 

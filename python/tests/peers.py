@@ -1,4 +1,4 @@
-"""Two ledgers that share records, as forge.py makes one."""
+"""Two forged ledgers that share records."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Pair:
         return {'peer': self.peer, 'ledger': self.guest.led, 'seq': seq, 'leaf': line.leaf().hex()}, line.envelope()
 
     def take(self, record: str, seq: int, to: str) -> None:
-        """The home's step that takes an offer, and its way back to the guest."""
+        """Adds the home's step that accepts an offer, and the guest's receipt of it."""
         offer, envelope = self.taking(seq)
         statement = self.guest.lines[seq].statement
         assert statement is not None
@@ -109,7 +109,7 @@ class Pair:
         self.receive(self.guest, self.home, self.last(self.home))
 
     def rotate(self) -> None:
-        """The home takes another envelope key."""
+        """Rotates the home's envelope key."""
         self.home.rotate(self.home.name + ' envelopes 2')
         seq = self.last(self.home)
         said = {'newKey': self.home.server.public(), 'received': self.claim(self.home, seq)}

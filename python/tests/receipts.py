@@ -1,4 +1,4 @@
-"""Receipts and Transparent Statements of a ledger with keys of our own, and CBOR of whatever we like."""
+"""Receipts and Transparent Statements of a ledger with keys of our own, and an encoder for arbitrary CBOR."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Parts = dict[str, Any]
 
 
 class Raw(bytes):
-    """CBOR that is put in as it is."""
+    """CBOR that is inserted unchanged."""
 
 
 class Tag18(list[Any]):
@@ -21,7 +21,7 @@ class Tag18(list[Any]):
 
 
 def encode(value: Any) -> bytes:
-    """RFC 8949 §4.2.1."""
+    """Encodes by RFC 8949 §4.2.1."""
     if isinstance(value, Raw):
         return bytes(value)
     if value is None or isinstance(value, bool):
@@ -41,7 +41,7 @@ def encode(value: Any) -> bytes:
 
 
 def receipt_parts(chain: Chain, seq: int, item: Any = None) -> Parts:
-    """The parts of a receipt of an entry, to be changed and signed anew."""
+    """Returns the parts of an entry's receipt, to be changed and signed again."""
     leaves = [leaf_of(line) for line in chain.lines]
     unprotected: dict[int, Any] = {396: {-1: [encode([len(leaves), seq, [node for node, _ in path_of(leaves, seq)]])]}}
     if item is not None:
@@ -58,7 +58,7 @@ def item_of(items: list[dict[str, Any]], index: int) -> list[Any]:
 
 
 def attached(chain: Chain, envelope: bytes, parts: Parts) -> bytes:
-    """The envelope with the receipt, whose header is signed as it is."""
+    """Returns the envelope with the receipt, whose header is signed unchanged."""
     protected = encode(parts['header'])
     signature = chain.note.sign(signature_structure(protected, parts['root']))
     receipt = encode(Tag18([protected, parts['unprotected'], parts['payload'], signature]))

@@ -1,4 +1,7 @@
-"""An agent with a spool, which others kill: `spool_agent.py DIRECTORY FROM` records as fast as it may, and says what `record` has taken."""
+"""An agent with a spool, which tests kill: `spool_agent.py DIRECTORY FROM`.
+
+It records as fast as possible, and prints the number after each record that was accepted.
+"""
 
 import sys
 import time

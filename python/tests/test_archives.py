@@ -1,4 +1,4 @@
-"""Altered archives: both verifiers say the same of each, with the keys of its documents and without them, and neither breaks."""
+"""Altered archives: both verifiers give the same verdict on each, with and without document keys. Neither crashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUG = 70
 
 
 def small() -> Draft:
-    """Entries of each form that a line may have, in two seals of two pieces each, that erase what an older piece has."""
+    """Returns an archive with each form of line, in two seals of two pieces each, which erases documents of an older piece."""
     chain = forge.Chain('archived')
     admin = chain.api_key(chain.agent('admin'), forge.SCOPES)
     chain.type('order/1', admin)
@@ -33,7 +33,7 @@ def large() -> Draft:
 
 
 def differences(draft: Draft, altered: list[Altered], directory: Path, keyed: tuple[bool, ...] = (False, True)) -> list[str]:
-    """`keyed`: whether the documents are opened."""
+    """Returns the altered archives on which the verifiers differ. `keyed`: whether document keys are given."""
     keys = directory / 'keys'
     keys.write_bytes(draft.keys())
     made = [(about, archives.write(files, directory / str(index))) for index, (about, files) in enumerate(altered)]
@@ -42,7 +42,7 @@ def differences(draft: Draft, altered: list[Altered], directory: Path, keyed: tu
     found = []
     for (about, arguments), their in zip(asked, theirs, strict=True):
         own = ours(arguments)
-        # Not both name the entry of an archive.
+        # Only one verifier names the entry of an archive.
         if own[:3] != their[:3] or (own[0] == 0 and own != their) or own[0] == BUG:
             found.append(f'{about}: {arguments}\n  ours   {own}\n  theirs {their}')
     return found

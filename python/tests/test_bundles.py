@@ -1,4 +1,4 @@
-"""Bundles: byte for byte those of the SDK for TypeScript, and both verifiers take them."""
+"""Bundles equal those of the SDK for TypeScript, byte for byte. Both verifiers accept them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Asked = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 def make(flavour: str, url: str, key: str, asked: Asked) -> bytes:
-    """A bundle, by `of`, its arguments and its options."""
+    """Returns the bundle for a method, its arguments and its options."""
     of, arguments, options = asked
     if flavour == 'sync':
         with Tallystick(base_url=url, api_key=key, max_retries=0) as client:
@@ -46,7 +46,7 @@ def make(flavour: str, url: str, key: str, asked: Asked) -> bytes:
 
 
 def theirs(key: str, asked: list[tuple[str, Asked]]) -> list[bytes]:
-    """The same of the SDK for TypeScript, each from a server."""
+    """Returns the bundles that the SDK for TypeScript makes, each from its server."""
 
     def line(url: str, of: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
         request = {name: value for name, value in options.items() if name in ('size', 'documents', 'tool')}
@@ -62,12 +62,12 @@ def sdk(key: str, *arguments: str, input: str = '') -> list[Any]:
     environment = {**os.environ, 'TALLYSTICK_API_KEY': key}
     ran = subprocess.run(command, cwd=ROOT, env=environment, input=input, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    # Helpers of the other tests import node:test, which reports at the end that there was none.
+    # Helpers of other tests import node:test, which prints that there was no test.
     return [json.loads(line) for line in ran.stdout.split('\n') if line.startswith('{')]
 
 
 def same_and_whole(key: str, asked: list[tuple[str, Asked]], folder: Path) -> list[bytes]:
-    """Both flavours write what the SDK writes, and both verifiers say BUNDLE_OK of it, and the same."""
+    """Checks that both clients write what the SDK writes, and that both verifiers answer BUNDLE_OK with the same report."""
     files = []
     for at, ((url, each), their) in enumerate(zip(asked, theirs(key, asked), strict=True)):
         for flavour in FLAVOURS:
@@ -82,7 +82,7 @@ def same_and_whole(key: str, asked: list[tuple[str, Asked]], folder: Path) -> li
 
 
 class Filled:
-    """A ledger with a little of everything, that nobody writes into any more."""
+    """A ledger with a little of everything, to which nothing is added any more."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -93,7 +93,7 @@ class Filled:
         self.statement: int = said['statement']
         self.trace = '0af7651916cd43dd8448eb211c80319c'
         traceparent = f'00-{self.trace}-b7ad6b7169203331-01'
-        # Each is another number or another order in one of the two languages, if it is not written with care.
+        # Written carelessly, one of the languages would change each of these numbers or their order.
         numbers = {'10': 1, '9': 2, 'b': 1.0, '4294967295': 3, '01': 4, 'big': 1e21, 'less': 123456789.125, 'tiny': 1e-7}
         hard = {**numbers, 'text': '\u2028"\\\x7f\b😀'}
         client.types.register(name='note', version=1, payload_schema={'type': 'object'})
@@ -241,12 +241,12 @@ def test_refuses_a_run_that_is_too_large(flavour: str, filled: Filled, monkeypat
 
 @pytest.fixture
 def chain() -> Chain:
-    """A ledger with an agent that notarizes what it is asked to."""
+    """A ledger to which the tests add an agent and its records."""
     return Chain('bundled')
 
 
 def written(pattern: str, chain: Chain) -> tuple[str, str]:
-    """Entries by a pattern: A by an agent with a key of its own, S by the server for it, R: the server takes another key."""
+    """Adds entries by a pattern: A is signed by an agent, S by the server, R rotates the server's key."""
     by = chain.api_key(chain.agent('worker'), SCOPES)
     own = Signer(f'own {pattern}')
     chain.agent_key(by[0], 'worker', own, by, False)
@@ -268,7 +268,7 @@ def test_rotations_are_found_between_what_agents_signed(tmp_path: Path) -> None:
             to, start = len(chain.lines) - 1, len(chain.lines) - len(pattern)
             url = servers.enter_context(serving(ForgedServer(chain)))
             asked += [(url, ('range', (to, to), {})), (url, ('range', (1, to), {'tool': 't'}))]
-            # Behind the last of its own entries the server's keys do not matter.
+            # The server's keys do not matter after the last of its own entries.
             last = max(seq for seq, line in enumerate(chain.lines) if not line.by_agent)
             rotated = {start + at for at, who in enumerate(pattern) if who == 'R' and start + at < last}
             expected.append(sorted({0, *rotated, *([start - 1] if pattern.endswith('A') else []), to}))
@@ -317,7 +317,7 @@ def test_a_server_that_answers_nonsense_is_said_to_be_wrong(flavour: str, chain:
 
 @pytest.mark.parametrize('flavour', FLAVOURS)
 def test_keys_that_come_and_go_do_not_keep_it_for_ever(flavour: str, chain: Chain) -> None:
-    """Three keys in turns, though one that was replaced does not come back."""
+    """Alternates between three keys, although a replaced key never returns."""
     written('S', chain)
 
     class Turning(ForgedServer):
@@ -340,7 +340,7 @@ def test_keys_that_come_and_go_do_not_keep_it_for_ever(flavour: str, chain: Chai
 
 @pytest.mark.parametrize('flavour', FLAVOURS)
 def test_memory_does_not_grow_with_the_range(flavour: str, chain: Chain) -> None:
-    """40 MB go through a few of them."""
+    """A bundle of 40 MB needs only a few MB."""
     by = chain.api_key(chain.agent('worker'), SCOPES)
     text = 'x' * 40_000
     for n in range(1_000):
@@ -354,7 +354,7 @@ def test_memory_does_not_grow_with_the_range(flavour: str, chain: Chain) -> None
 
 
 def measured(flavour: str, url: str, to: int) -> tuple[int, int]:
-    """Bytes that were allocated at most, and bytes of the bundle."""
+    """Returns the peak of allocated bytes, and the size of the bundle."""
     tracemalloc.start()
     try:
         size = 0

@@ -1,4 +1,4 @@
-"""Digests of content: the same value has the same digest in each process and both languages. Different values never share one."""
+"""The same value has the same digest in each process and both languages. Different values never share one."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ OURS: list[Any] = [*LEAVES, Decimal('1.10'), DAY, UUID(int=1), timedelta(1), Col
 
 
 def made(seed: random.Random, leaves: list[Any], depth: int = 3) -> Any:
-    """A random value of few leaves, so that two values are often equal."""
+    """Returns a random value from few leaves, so that two values are often equal."""
     kind = seed.randrange(8 if depth else 3)
     few = [made(seed, leaves, depth - 1) for _ in range(seed.randrange(3))] if kind > 2 else []
     match kind:
@@ -382,7 +382,7 @@ def test_a_form_is_that_of_one_value_whoever_reads_it_has_the_value_again() -> N
 
 
 def shown(value: Any) -> Any:
-    """The value with its types, for a comparison: `1 == True` and `0.0 == -0.0`."""
+    """Returns the value with its types, because `1 == True` and `0.0 == -0.0`."""
     if isinstance(value, dict):
         return frozenset((shown(name), shown(member)) for name, member in value.items())
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Vectors of other projects (test/vectors/corpora/README.md); test/proof/corpora.test.ts has the same."""
+"""Test vectors of other projects (test/vectors/corpora/README.md). test/proof/corpora.test.ts reads the same."""
 
 import json
 from itertools import chain

@@ -1,4 +1,4 @@
-"""A whole ledger: on several processes as on one, in bounded memory, with what the reader knows from elsewhere."""
+"""Verifies whole ledgers: on one or several processes, in bounded memory, with trusted facts from elsewhere."""
 
 import copy
 import json
@@ -47,7 +47,7 @@ def test_processes_say_the_same(file: Path, monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """Documents go by; what stays of an entry is its id and the place of its line."""
+    """Memory grows only by the id and the offset of each entry."""
     peaks = []
     for size in (100, 20_000):
         path = tmp_path / str(size)
@@ -76,7 +76,7 @@ def test_keys_checkpoints_and_strictness(tmp_path: Path) -> None:
 
 
 def test_what_agents_sign_the_server_cannot(tmp_path: Path) -> None:
-    """A record, a batch and a step of a type with `agentSigned`, of an agent that may leave its signature out elsewhere."""
+    """Replaces the agent's signature on a record, a batch and a step of a type with `agentSigned`. Elsewhere the agent need not sign."""
     chain = forge.a_little_of_everything()
     path = tmp_path / 'export'
     refused = []
@@ -102,11 +102,11 @@ def test_keys_of_agents_that_are_known(tmp_path: Path) -> None:
     for known, code in (
         ([f'{agent}={kid}'], ''),
         ([f'{agent}={kid}', f'{agent}={endorsed}'], ''),
-        # Trust goes forward only: what was before a key that is known is not its word.
+        # Trust goes forward only: entries before a trusted key are not trusted by it.
         ([f'{agent}={endorsed}'], 'agent_key_refused'),
         ([f'{free}={kid}'], 'agent_key_refused'),
         ([f'{chain.id("agt")}={kid}'], 'trusted_key_absent'),
-        # The first agent administrates, and has created records that the server signed.
+        # The first agent is an administrator, and created records that the server signed.
         ([f'{chain.lines[2].statement["predicate"]["agent"]}={kid}' if chain.lines[2].statement else ''], 'agent_signature_missing'),
     ):
         options = [part for one in known for part in ('--agent-key', one)]
@@ -123,7 +123,7 @@ def test_types_and_erasures_are_there_once(tmp_path: Path) -> None:
     chain.notarize(by, {'x': 1})
     path = tmp_path / 'export'
     size, wanted = len(chain.lines), ('', 'duplicate_subject', 'duplicate_subject')
-    # A type that was built in after this ledger was made: records of it are taken, and it cannot be registered.
+    # Records of a built-in type that is newer than this ledger are accepted. The type cannot be registered.
     for change, code in zip((_act, _register, _erase_twice), wanted, strict=True):
         change(chain, by)
         path.write_bytes(chain.export())
@@ -156,7 +156,8 @@ def test_a_range_judges_issuers_by_the_policy_that_is_shown(tmp_path: Path) -> N
     chain.lines[at].foreign = forged
     registration['subject'][0]['digest']['sha256'] = forge.leaf_of(chain.lines[at]).hex()
     path = tmp_path / 'bundle'
-    # With the policy, which stands right before the range, and without it: then a reader is told that nobody judged.
+    # With the policy, which is right before the range, and without it: then the report says that the issuer was not
+    # checked.
     rotated = next(seq for seq, line in enumerate(chain.lines) if line.statement and 'rotated' in line.statement['predicateType'])
     for beside, code in ((None, 'signature_invalid'), ({0, rotated}, '')):
         path.write_bytes(forge.range_of(chain, chain.lines, at, at + 1, beside))

@@ -1,4 +1,4 @@
-"""A spool on a full disk: what is in it can be sent, and nothing is taken that could not be."""
+"""A spool on a full disk: its records can be sent, and it accepts none that could not be."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FULL = 'the disk is full: make room'
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
-    """Makes a file system of its own; skips the test where nobody may mount one."""
+    """Mounts a small file system. Skips the test where mounting is not allowed."""
     mounted: list[Path] = []
 
     def make(*, size: int, inodes: int = 10_000) -> Path:
@@ -42,7 +42,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
 
 
 def fill(directory: Path) -> None:
-    """Has another program use all the room that is left."""
+    """Fills the disk, as another program would."""
     size = 65_536
     with (directory / 'lost+found').open('ab', buffering=0) as file:
         while size >= 1:

@@ -1,4 +1,4 @@
-"""Something before the server refuses a request for its contents or its size: one record is set aside, and the others are recorded."""
+"""An intermediary refuses a request for its contents or its size: one record is set aside, and the others are recorded."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Crash(BaseException):
 
 
 class World(NamedTuple):
-    """A ledger, something before it that refuses, and a disk. The process ends at any step, and another one goes on."""
+    """A ledger, an intermediary that refuses, and a disk. The process may end at any step, and another one goes on."""
 
     records: int = 5
     poisoned: Sequence[int] = ()
     status: int = 403
     mended_at: int = 1_000_000
-    """Request from which on the firewall refuses none."""
+    """Number of the request from which on the firewall refuses nothing."""
     is_late: bool = False
-    """The firewall judges answers: the server has written what it refuses."""
+    """True: the firewall judges answers, so the server has written what it refuses."""
     bytes_max: int = 1_000_000
     size_status: int = 413
     invalid: Sequence[int] = ()
@@ -68,7 +68,7 @@ class Model:
         self._requests: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def run(self) -> set[int]:
-        """The records that were set aside."""
+        """Runs deliveries until the batch is removed. Returns the records that were set aside."""
         while not self.is_removed:
             delivery = Delivery(self, parse_limits(QUICK), Reports({'on_error': lambda _: None, 'on_refused': lambda *_: None}))  # type: ignore[arg-type]
             effects = delivery.deliver(self, ())  # type: ignore[arg-type]
@@ -207,7 +207,7 @@ Refuse = Callable[[bytes], int | None]
 
 @pytest.fixture
 def picky() -> Iterator[Callable[[Refuse], str]]:
-    """Begins proxies that answer pages where `refuse` gives a status for a body."""
+    """Starts proxies that answer with a page if `refuse` returns a status for a body."""
     servers: list[ThreadingHTTPServer] = []
 
     def start(refuse: Refuse) -> str:

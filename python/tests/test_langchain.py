@@ -1,4 +1,4 @@
-"""Agents of LangChain, and a graph of LangGraph, with a fake model: the tree in the ledger is the run."""
+"""Agents of LangChain, and a graph of LangGraph, with a fake model: the tree in the ledger equals the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ asked: list[str] = []
 
 
 class Fake(BaseChatModel):
-    """Says these, one after the other, and fails after that."""
+    """Gives these answers in order, and then fails."""
 
     model: str = 'fake-1'
     answers: list[AIMessage]

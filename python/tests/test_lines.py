@@ -1,4 +1,4 @@
-"""Words of others, in each place of each verdict: they say nothing else than themselves, in the line and in the object."""
+"""Hostile text in each member of each verdict changes nothing else, in the line and in the object."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> tuple[int, str]:
 
 
 def members_of(line: str) -> dict[str, str]:
-    """The members of a line, each once."""
+    """Returns the members of a line. Each occurs once."""
     assert _LINE.match(line), line
     found = _MEMBER.findall(line)
     assert len({name for name, _ in found}) == len(found), line

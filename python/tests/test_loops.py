@@ -1,4 +1,4 @@
-"""Event loops: each has a client of its own, and none is blocked by a ledger or a disk."""
+"""Event loops: each has a client of its own, and no ledger or disk blocks one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_thousand_loops_leave_nothing_behind(ledger: Ledger) -> None:
     before = len(list(Path('/proc/self/fd').iterdir()))
     for _ in range(20):
         asyncio.run(ask())
-    # Most of them need no server: a client is made and closed all the same.
+    # Most of the loops send no request: a client is made and closed nevertheless.
     for _ in range(980):
         asyncio.run(client._http.open())
     # A loop that is closed without its async generators.
@@ -104,7 +104,7 @@ def test_close_closes_the_clients_of_other_loops_that_run(ledger: Ledger) -> Non
 @needs_server
 def test_a_stream_and_a_client_that_was_given_say_that_they_belong_to_another_loop(ledger: Ledger) -> None:
     url = ledger.client._http.settings.base_url
-    # More than one piece, which the first loop cannot have read.
+    # More than one chunk, so that the first loop cannot have read all of it.
     ledger.client.batches.notarize([{'type': 'generic/1', 'payload': {'text': os.urandom(8_000).hex()}} for _ in range(200)])
     streams: list[Any] = []
 
@@ -141,7 +141,7 @@ def test_a_notarizer_goes_on_in_the_next_loop_and_sends_everything_once(ledger: 
         for i in range(first, first + 10):
             notarizer.record({'i': i})
         if is_held:
-            # A batch is under way when the loop ends.
+            # A batch is in flight when the loop ends.
             await asyncio.sleep(0.05)
         else:
             await notarizer.flush(20)
@@ -176,7 +176,7 @@ def ledger_client(ledger: Ledger) -> AsyncTallystick:
 
 
 async def stall(work: Awaitable[Any]) -> float:
-    """The longest time for which the loop was blocked."""
+    """Returns the longest time for which the loop was blocked."""
     longest, last = 0.0, time.monotonic()
     working = asyncio.ensure_future(work)
     while not working.done():
@@ -240,7 +240,7 @@ WAYS: list[Callable[[Actions], Awaitable[None]]] = [by_accountable, by_arun, by_
 @pytest.mark.parametrize('way', WAYS)
 def test_no_way_in_stops_a_loop_while_the_ledger_is_away(way: Callable[[Actions], Awaitable[None]]) -> None:
     actions = Recorder(is_away=True).actions(fail_closed=True, hold_s_max=1.2)
-    asyncio.run(way(Recorder().actions()))  # loads what it needs
+    asyncio.run(way(Recorder().actions()))  # imports what it needs
     began = time.monotonic()
     assert asyncio.run(stall(way(actions))) < 1
     assert time.monotonic() - began > 1.1

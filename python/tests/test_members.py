@@ -1,4 +1,4 @@
-"""Every member of a record goes every way into it. The samples are those of the tests in TypeScript (test/helpers/every-member.ts)."""
+"""Every member of a record can be set in every way. The samples are those of test/helpers/every-member.ts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_records_are_searched_by_each(name: str) -> None:
 
 
 def sent(method: str, given: dict[str, Any]) -> Call:
-    """The call that a method makes."""
+    """Returns the call that a method makes."""
     calls: list[Call] = []
 
     def answer(*arguments: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The notarizer of threads, on a real server: in order, once, bounded, whatever breaks."""
+"""The notarizer of threads on a real server: ordered, exactly once, bounded, despite all faults."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_slow_server_delays_neither_record_nor_close_beyond_its_time(ledger: L
     assert time.monotonic() - began < 0.9
     with pytest.raises(SpoolInUseError):
         open_spool(tmp_path)
-    until(lambda: threads() == [])  # the attempt ends with its own time
+    until(lambda: threads() == [])  # the attempt ends by its own timeout
     proxy.resume()
     with ledger.client.notarizer(spool=open_spool(tmp_path)):
         pass
@@ -132,7 +132,7 @@ def test_what_only_people_can_mend_is_told_at_once_and_kept(ledger: Ledger) -> N
     with pytest.raises(AuthenticationError):
         notarizer.flush(5)
     given = key['key']
-    notarizer.close(5)  # asks again at once
+    notarizer.close(5)  # tries again at once
     assert ledger.numbers() == [0]
 
 
@@ -205,7 +205,7 @@ def test_an_agent_that_is_killed_again_and_again_loses_and_doubles_nothing(ledge
         agent.kill()
         said = agent.stdout.read().splitlines()
         agent.wait()
-        # `record` has returned for all numbers below the last one that was said, and perhaps took that one too.
+        # `record` returned for all numbers below the last printed one, and may have accepted that one too.
         unsure.add(taken := max([taken, *map(int, said)]))
         taken += 1
     with ledger.client.notarizer(spool=open_spool(tmp_path)) as notarizer:
@@ -278,7 +278,7 @@ def test_a_record_of_a_finalizer_in_the_middle_of_another_one_is_sent_after_it(l
     take = notarizer._core.take
 
     def interrupted(measured: Any) -> None:
-        # As garbage collection does.
+        # Records in the middle of `take`, as a finalizer does during garbage collection.
         if notarizer._late or notarizer.stats.buffered == 0:
             notarizer.record({'i': 1})
         take(measured)

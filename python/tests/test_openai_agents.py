@@ -1,4 +1,4 @@
-"""Agents of the OpenAI Agents SDK, with a scripted model: the tree in the ledger is the run."""
+"""Agents of the OpenAI Agents SDK with a scripted model: the tree in the ledger equals the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = needs_server
 
 
 class TracedModel(ScriptedModel):
-    """Traced as the library's own models are."""
+    """Makes spans, as the library's own models do."""
 
     async def get_response(self, *args: Any, **kwargs: Any) -> Any:
         with generation_span(model='fake') as span:
@@ -31,7 +31,7 @@ class TracedModel(ScriptedModel):
 
 
 def fake(*answers: Any) -> ScriptedModel:
-    """A model that says these, one after the other."""
+    """Returns a model that gives these answers in order."""
     return TracedModel([answer if isinstance(answer, list) else [answer] for answer in answers])
 
 
@@ -129,7 +129,7 @@ def test_a_person_and_a_rule_say_no_and_the_ledger_has_who_it_was(ledger: Ledger
     processor.shutdown()
     assert asked == ['iron']
     waits = ['    tool look_up · before · unknown', '      escalate by unknown']
-    # The library tells nothing of the call that was rejected after the pause.
+    # The library does not report the call that was rejected after the pause.
     assert ledger.lines() == [
         'other denied · before · ok',
         '  agent buyer · before · ok',

@@ -1,4 +1,4 @@
-"""Libraries that know nothing of Tallystick read the same envelopes: pycose, cwt, and cbor2 for what is deterministic."""
+"""Independent libraries read the same envelopes: pycose and cwt, and cbor2 for deterministic encoding."""
 
 import random
 from typing import Any
@@ -70,7 +70,7 @@ def _value(chance: random.Random, depth: int) -> Any:
         return chance.choice([True, False, None])
     if kind == 4:
         return [_value(chance, depth + 1) for _ in range(chance.randrange(5))]
-    # cbor2 sorts by length first (RFC 7049), which is the order of bytes among keys of one byte.
+    # cbor2 sorts by length first (RFC 7049). For keys of one byte, that is the order of bytes.
     return {chance.randrange(24): _value(chance, depth + 1) for _ in range(chance.randrange(6))}
 
 

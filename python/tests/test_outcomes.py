@@ -1,4 +1,4 @@
-"""How actions end: the table of outcomes by `Actions` and `@accountable`, and results of every kind."""
+"""The table of outcomes with `Actions` and `@accountable`, and results of every kind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Deed = Callable[[], Any]
 
 
 class Way:
-    """Calls a deed, and returns what the program gets."""
+    """One way to record a deed: calls it, and returns the result that the program gets."""
 
     def __init__(self, name: str, **options: Any) -> None:
         self.name = name
@@ -233,7 +233,7 @@ PYTHON: dict[str, Callable[[Way], Awaitable[None]]] = {
     'closed-while-open': closed,
 }
 OWN = ('not-recorded', 'cancelled-before')
-"""Cases that make a `Way` of their own."""
+"""Cases that make their own `Way`."""
 
 
 def test_every_case_of_the_table_is_tested() -> None:
@@ -434,7 +434,7 @@ RELEASED = threading.Event()
 
 
 def in_thread(end: Callable[[], int]) -> Future[int]:
-    """Ends when `of_thread` waits for it: a thread may be faster than the test."""
+    """Returns a future that ends only when `of_thread` waits for it. Otherwise the thread may be faster than the test."""
     RELEASED.clear()
     return POOL.submit(lambda: end() if RELEASED.wait(5) else -1)
 
@@ -636,7 +636,7 @@ def test_a_root_ends_its_open_parts_at_any_depth_and_nothing_is_held_afterwards(
 
 
 def test_an_action_that_is_dropped_is_unknown_also_in_the_middle_of_a_record() -> None:
-    """Garbage collection may run in the middle of a record, with its locks held."""
+    """Garbage collection may run in the middle of a record, with its locks acquired."""
     recorder = Recorder()
     actions = recorder.actions()
     gc.disable()

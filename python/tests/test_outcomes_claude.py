@@ -1,4 +1,4 @@
-"""How calls of the Claude Agent SDK end: the table of outcomes, and calls that no event ends."""
+"""The table of outcomes with the Claude Agent SDK, and calls that no event ends."""
 
 from __future__ import annotations
 

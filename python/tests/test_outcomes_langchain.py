@@ -1,4 +1,4 @@
-"""How actions of LangChain and LangGraph end: the table of outcomes, by the middleware and by the callback handler."""
+"""The table of outcomes with LangChain and LangGraph, by the middleware and by the callback handler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUESTION: Any = {'messages': [{'role': 'user', 'content': 'go'}]}
 
 
 class Fake(BaseChatModel):
-    """A model that gives these answers in order: a text, calls of the tool, or an error that is raised."""
+    """A model that gives these answers in order: a text, tool calls, or an error that it raises."""
 
     answers: list[Any]
     waits: float = 0
@@ -474,7 +474,7 @@ def test_a_loop_goes_on_while_tools_wait_for_a_ledger_that_is_away(way: str) -> 
 
 
 def _told_of(value: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Action and outcome of a tool that is called by itself, and returns this."""
+    """Returns action and outcome of a tool that is called alone and returns `value`."""
 
     def deed(**_: Any) -> Any:
         return value

@@ -1,4 +1,4 @@
-"""How actions of OpenAI Agents end: the table of outcomes, with and without `guard`."""
+"""The table of outcomes with the OpenAI Agents SDK, with and without `guard`."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ CASES: dict[str, Callable[[Run], Awaitable[list[str]]]] = {
     'closed-while-open': closed,
 }
 GUARDED_ONLY = ('returns-nothing', 'denied-by-rule', 'not-recorded', 'cancelled-before')
-"""Cases that the library does not report without `guard`: python/README.md."""
+"""Cases that the library does not report without `guard` (python/README.md)."""
 
 
 def test_every_case_of_the_table_is_tested() -> None:

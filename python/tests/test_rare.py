@@ -1,4 +1,4 @@
-"""Files that servers write rarely, and neighbours of these that nobody may take: the verifier in TypeScript says the same of each."""
+"""Rare valid files, and similar files that must be refused. The verifier in TypeScript gives the same verdicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tallystick.verify.strict_json import canonical
 
 
 def both(path: Path, data: bytes, kind: str = 'export') -> tuple[int, str, str]:
-    """The verdict of both verifiers, which must be one."""
+    """Returns the verdict of both verifiers, which must be equal."""
     path.write_bytes(data)
     (theirs,) = verdicts([['verify', *([] if kind == 'export' else [kind]), str(path)]])
     own = ours([str(path), '--as', kind])
@@ -41,7 +41,7 @@ def begun(name: str) -> tuple[Chain, tuple[str, str]]:
 
 
 def run_of(parents: list[int | None], root: int) -> bytes:
-    """The bundle of a run that is one batch: the place of each item's parent, and of the first of all."""
+    """Returns the bundle of a run in one batch. `parents`: index of each item's parent. `root`: index of the run's first record."""
     chain, admin = begun('run')
     first = f.id_number(chain.id('rec', 0))
     names = [f.id_of('rec', (first + place).to_bytes(16, 'big')) for place in range(len(parents))]
@@ -113,7 +113,7 @@ def test_one_of_many_checkpoints_that_were_kept_is_enough() -> None:
 
 
 class Hasty(Pair):
-    """The guest goes on before its half of the handshake has come: `meanwhile` is what comes first, of its entries behind that."""
+    """The guest acts before the other half of the handshake arrives. `meanwhile` makes these entries."""
 
     def __init__(self, meanwhile: Callable[[Hasty], None]) -> None:
         self.meanwhile: Callable[[Hasty], None] | None = meanwhile
@@ -153,7 +153,7 @@ def test_a_pending_peering_hears_of_nothing_else(tmp_path: Path) -> None:
 
 
 def shared_again(times: int) -> Pair:
-    """A record that is shared by a peering, and `times` by the one after it."""
+    """Returns peers that shared a record through one peering, and `times` more through the next."""
     pair = Pair('again')
     record = pair.create()
     created = pair.last(pair.home)
@@ -224,7 +224,7 @@ def test_a_key_of_a_peer_does_not_come_back(tmp_path: Path) -> None:
 
 
 def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
-    """Notes that were kept come first, then the ledger's own, then entries behind the first."""
+    """Stored checkpoints are verified first, then the ledger's own, then later entries."""
     chain, admin = begun('notes')
     chain.notarize(admin, {})
     lines = chain.export().splitlines()
@@ -263,7 +263,7 @@ def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
 
 
 class Named(Pair):
-    """Peers of which the guest is named by other words."""
+    """Peers of which the guest has another value of one member."""
 
     def __init__(self, member: str, value: str) -> None:
         self._named = {member: value}
@@ -301,7 +301,7 @@ def text(said: str | bytes) -> bytes:
 def registered(
     subject: str | bytes, said: str, content: bytes, said_content: str, more: bytes = b'', unprotected: bytes = b'\xa0'
 ) -> bytes:
-    """An export with a statement of somebody else. `more`: a member of its protected header."""
+    """Returns an export with a registered statement. `more`: a member of its protected header."""
     chain, admin = begun('registered')
     issuer = forge.Signer('issuer')
     key = {'kid': b'k1'.hex(), 'alg': 'EdDSA', 'spki': f.to_base64(issuer.spki)}
@@ -367,7 +367,7 @@ def test_statements_of_others_that_nobody_takes(
     code: str, make: Callable[[], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        # The forger asks the verifier for the leaf, which it refuses to tell of what it refuses.
+        # The forger uses the verifier for the leaf. Without this patch it would refuse the statement.
         patch.setattr(registrations, 'parse_foreign', lambda data: SimpleNamespace(leaf=merkle.leaf_hash(data)))
         file = make()
     assert both(tmp_path / 'file', file)[2] == code
@@ -384,7 +384,7 @@ def test_a_step_is_in_time_by_a_clock_that_is_30_s_off(after: int, code: str, tm
 
 
 def test_a_key_of_an_agent_that_is_disabled_signs_nothing(tmp_path: Path) -> None:
-    """Its registration may have been under way when the agent was disabled."""
+    """Its registration may have been in flight when the agent was disabled."""
     chain, admin = begun('disabled')
     gone = chain.api_key(chain.agent('gone', admin), ['records:write'], admin)
     digest = forge.digest_of({'agent': gone[0], 'name': 'gone'})
@@ -448,7 +448,7 @@ def test_a_single_line_is_no_export(tmp_path: Path) -> None:
     ],
 )
 def test_faults_of_a_step_have_one_order(code: str, step: str, changes: dict[str, Any], tmp_path: Path) -> None:
-    """A final record comes first, then subjects, then the transition, then time, then the agent."""
+    """A final record is refused first, then subjects, the transition, time, and the agent."""
     chain, admin = begun('order')
     worker = chain.api_key(chain.agent('worker', admin), ['records:write'], admin)
     judged = 'completion-submitted' if step == 'verdict-overturned' else ''

@@ -1,4 +1,4 @@
-"""Files that a real deployment answered (test/system/python/make-files.ts): both verifiers take them, and say the same."""
+"""Files from a real deployment (test/system/python/make-files.ts): both verifiers accept them with the same report."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""An agent's own signature: the bytes of the vectors, which the SDK for TypeScript makes as well."""
+"""Agents' own signatures equal those of the vectors, which the SDK for TypeScript makes as well."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def test_a_fresh_key_signs_what_verifies_and_endorses_another(alg: str) -> None:
     pem = make_private_key('EdDSA' if alg == 'EdDSA' else 'ES256')
     signer, other = agent_signer(pem), agent_signer(make_private_key())
     key = parse_key(alg, from_base64(signer.spki, ''))
-    for _ in range(16):  # every other ES256 signature has the higher s first
+    for _ in range(16):  # every other ES256 signature has the higher s at first
         made = seal(read_private_key(pem, None), encode_protected(alg, key.kid, 'i', 's', 1), b'{}')
         check_signature(parse_envelope(made), key)
     request = other.registration(ledger='led_x', agent='agt_x', endorsed_by=signer)
@@ -72,7 +72,7 @@ def test_refuses_an_envelope_that_every_verifier_would_refuse() -> None:
 
 @needs_server
 def test_a_server_takes_what_agents_sign_and_nothing_else_in_their_names(ledger: Ledger) -> None:
-    """Records, a notarizer's batches and a gated life; `required`: one that the server had to sign would be refused."""
+    """Signs records, batches of a notarizer and a gated life. With `required`, an entry that the server signed would be refused."""
     manager = ledger.client
     principal, _ = join(manager, 'EdDSA', ['records:write', 'records:read', 'verdicts:overturn'])
     performer, agent = join(manager, 'ES256', ['records:write', 'records:read:own'])

@@ -1,4 +1,4 @@
-"""Values that may pass for others: booleans for numbers, absent members for null ones, keys for other keys; in each place of a format."""
+"""Values that could pass for others, in each member of a format: booleans for numbers, absent for null, other keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chain() -> Chain:
 
 
 def both(files: list[File], folder: Path) -> list[tuple[str, Verdict]]:
-    """The verdicts of both on each file, which must be the same."""
+    """Returns the verdicts of both verifiers on each file, which must be equal."""
     paths = []
     for index, (_, _, data) in enumerate(files):
         paths.append(folder / str(index))
@@ -40,7 +40,7 @@ def both(files: list[File], folder: Path) -> list[tuple[str, Verdict]]:
     found = []
     for (about, commands, _), path, their in zip(files, paths, theirs, strict=True):
         own = ours(placed(commands[1], path))
-        # Both give the code of a refusal. Not each format names an entry.
+        # Both give the code of a refusal. Not every format names an entry.
         count = 4 if own[0] == 0 else 3
         assert own[:count] == their[:count], (about, own, their)
         found.append((about, own))
@@ -52,7 +52,7 @@ def vkey(chain: Chain) -> str:
 
 
 def proof_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]:
-    """The proof of an entry that the server signed."""
+    """Returns the proof of an entry that the server signed."""
     leaves = [forge.leaf_of(line) for line in chain.lines]
     at, chains = merkle.genesis(forge.f.id_bytes(chain.led)), []
     for index, line in enumerate(chain.lines):
@@ -80,7 +80,7 @@ def proof_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]:
 
 
 def seqs_of(chain: Chain) -> dict[str, int]:
-    """The first entry of each kind."""
+    """Returns the first entry of each kind."""
     found: dict[str, int] = {}
     for seq, line in enumerate(chain.lines):
         if line.statement is not None:
@@ -92,7 +92,7 @@ def seqs_of(chain: Chain) -> dict[str, int]:
 
 
 def numbers_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths of the numbers in it, but those of documents, which are anything."""
+    """Yields the paths of numbers, except those in documents, which may be anything."""
     if isinstance(value, int) and not isinstance(value, bool):
         yield path
     elif isinstance(value, dict):
@@ -159,10 +159,10 @@ def test_only_numbers_pass_for_numbers(chain: Chain, tmp_path: Path) -> None:
     assert len(files) > 100
     for about, verdict in both(files, tmp_path):
         if not about.startswith('float'):
-            # A file of which the first line has no `"export":1` is no export.
+            # A file whose first line has no `"export":1` is not an export.
             assert verdict[0] == (65 if "('export', 'export')" in about else 1), (about, verdict)
         elif 'statement' not in about:
-            # JSON has one kind of number, so `1.0` is 1. The chain behind a statement would say another hash.
+            # JSON has one kind of number, so `1.0` is 1. After a changed statement the chain hash would differ.
             assert verdict[0] == 0, (about, verdict)
 
 
@@ -185,7 +185,7 @@ def test_only_numbers_pass_for_numbers_in_receipts(chain: Chain, tmp_path: Path)
 
 
 def test_nothing_is_in_a_receipt_that_is_not_verified(chain: Chain, tmp_path: Path) -> None:
-    """Each reader looks: of a receipt alone, of a statement's, and of one beside an export."""
+    """Checks each reader: of a receipt alone, of a statement's, and of one beside an export."""
     batch, foreign = seqs_of(chain)['batch-notarized'], next(seq for seq, line in enumerate(chain.lines) if line.statement is None)
     items = chain.lines[batch].items or []
     other = {**items[1], 'type': 'order/1'}
@@ -216,7 +216,7 @@ def test_nothing_is_in_a_receipt_that_is_not_verified(chain: Chain, tmp_path: Pa
         assert both([('good', commands, data)], tmp_path)[0][1][0] == 0
 
 
-# Absent members and null ones
+# Absent and null members
 
 NULLABLE = frozenset(
     (
@@ -237,7 +237,7 @@ NULLABLE = frozenset(
 
 
 def nulls_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths of the nullable members that are null."""
+    """Yields the paths of nullable members that are null."""
     if isinstance(value, dict):
         for name, member in value.items():
             if member is None and name in NULLABLE:
@@ -287,7 +287,7 @@ def test_an_absent_member_and_a_null_one_mean_the_same(chain: Chain, tmp_path: P
 
 
 def record_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]:
-    """A record as a server shows it, when the entry had been made."""
+    """Returns a record as a server showed it right after the entry."""
     line = chain.lines[seq]
     assert line.statement is not None
     said: dict[str, Any] = line.statement['predicate']
@@ -318,7 +318,7 @@ def record_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]
 
 
 def test_a_record_without_its_null_members_is_the_same(chain: Chain, tmp_path: Path) -> None:
-    """A record that was kept before a member was added lacks it. Members that a later server adds are not looked at."""
+    """A record stored before a member was added lacks it. Members of a later server are ignored."""
     created = next(
         seq
         for seq, line in enumerate(chain.lines)
@@ -352,7 +352,7 @@ def test_a_record_without_its_null_members_is_the_same(chain: Chain, tmp_path: P
     both(bad, tmp_path)
 
 
-# Keys that files bring along
+# Keys in files
 
 
 def test_keys_of_the_first_line_have_their_form_and_their_kid(chain: Chain, tmp_path: Path) -> None:
@@ -393,7 +393,7 @@ def test_a_signer_is_the_key_of_its_envelope_where_the_agent_signed(chain: Chain
                 if value.get('signer') != signer:
                     files.append((f'{about} {value["seq"]}', commands, render({**value, 'signer': signer})))
             if 'signer' in value:
-                # The first line may name any key, and yet nobody but the line says that the agent signed.
+                # The first line may name any key, but only the line tells that the agent signed.
                 named = render(without(value, ('signer',))).replace(
                     compact(head),
                     compact({**head, 'keys': [*head['keys'], {**chain.lines[own].signer.public(), 'compromisedAt': None}]}),
@@ -458,7 +458,7 @@ def test_a_receipt_is_refused_for_the_first_reason_of_the_format(chain: Chain, t
 
 
 def test_a_kept_receipt_is_refused_for_the_first_reason_of_the_format(chain: Chain, tmp_path: Path) -> None:
-    """The path is followed last: a proof of another size, or under another key, may have a path that leads nowhere."""
+    """The path is verified last: a proof of another size or key may have a path that leads nowhere."""
     seq = seqs_of(chain)['record-notarized']
     envelope, good = chain.lines[seq].envelope(), receipt_parts(chain, seq)
     header = good['header']

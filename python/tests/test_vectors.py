@@ -1,4 +1,4 @@
-"""test/vectors, made by implementations in other languages: what is good is taken, what is not is refused with its code."""
+"""test/vectors, made by other implementations: valid ones are accepted, the others refused with their code."""
 
 import json
 import re
@@ -246,7 +246,7 @@ def test_consistency_receipts() -> None:
 
 
 RULES = read('rules.json')
-"""docs/formats/rules.md. test/proof/rules-vectors.test.ts holds the other verifier to the same."""
+"""docs/formats/rules.md. test/proof/rules-vectors.test.ts checks the other verifier."""
 LOG = parse_verifier_key(RULES['log']['verifierKey'])
 WITNESS = parse_verifier_key(RULES['witness'], 4)
 
@@ -319,7 +319,7 @@ BUNDLES = read('chains.json')['bundles']
 
 @pytest.mark.parametrize('chain', CHAINS, ids=[one['name'] for one in CHAINS])
 def test_chains(chain: Any, tmp_path: Path) -> None:
-    """Rules of the entries in order, and which comes first."""
+    """Rules of the entries in order, and which is checked first."""
     path = tmp_path / 'ledger.ndjson'
     path.write_text('\n'.join(chain['lines']) + '\n')
     trust = Trust(

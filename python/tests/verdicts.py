@@ -1,7 +1,7 @@
-"""Verdicts on cases from standard input, one after another: the half of the differential fuzzer that is Python (docs: CONTRIBUTING.md).
+"""Prints verdicts on cases from standard input: the Python half of the differential fuzzer (CONTRIBUTING.md).
 
-A case: 4 bytes, the length of a header; the header, JSON of `kind`, `trust` and the `lengths` of the parts; the parts.
-The first header has the known keys instead. The answer is a line of JSON: outcome, code, seq, facts, cpuMs.
+A case has 4 bytes with the length of a header, the header (JSON of `kind`, `trust` and the `lengths` of the parts), and the parts.
+The first header has the known keys instead. An answer is a line of JSON: outcome, code, seq, facts, cpuMs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How fast the notarizer is, beside a load that only sends batches that are ready: `python tools/bench_notarizer.py [PAIRS]`.
+"""Compares the notarizer's speed with plain sending of prepared batches: `python tools/bench_notarizer.py [PAIRS]`.
 
-Needs TALLYSTICK_URL and TALLYSTICK_API_KEY. Pairs are measured in turn, one batch under way at a time, and the ratios count: a machine
-that others work on changes both alike.
+Needs TALLYSTICK_URL and TALLYSTICK_API_KEY. Each pair is measured one after the other, with one batch in flight. Compare the ratios:
+other load on the machine changes both alike.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def rate(run: Callable[[Tallystick], None], client: Tallystick) -> float:
 
 def main(pairs: int) -> None:
     client = Tallystick()
-    bare(client)  # warm
+    bare(client)  # warms up
     for name, run in (('notarizer', notarizer), ('notarizer with a spool', spool)):
         found = [(rate(bare, client), rate(run, client)) for _ in range(pairs)]
         ratios = [own / base for base, own in found]

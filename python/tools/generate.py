@@ -1,8 +1,8 @@
-"""Makes src/tallystick/_sync of _async, and the models of the server's schemas.
+"""Makes src/tallystick/_sync from _async, and models from the server's schemas.
 
     python tools/generate.py SCHEMAS [--check]
 
-SCHEMAS: the file that test/system/python/schemas.ts writes. With --check nothing is written, and a file that differs fails it.
+SCHEMAS: the file that test/system/python/schemas.ts writes. With --check, writes nothing and fails if a file differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PACKAGE: Final = Path(__file__).parent.parent / 'src' / 'tallystick'
 BIN: Final = Path(sys.executable).parent
 MADE_BY: Final = '# Made by `npm run python -- generate`; not to be edited.\n'
 WRITTEN_TWICE: Final = 'io.py'
-"""The module that both flavours have of their own."""
+"""The module that both kinds of client have in their own version."""
 CODEGEN: Final = [
     *['--input-file-type', 'openapi', '--target-python-version', '3.11', '--disable-timestamp', '--formatters', 'builtin'],
     *['--enum-field-as-literal', 'all', '--use-annotated', '--use-schema-description', '--use-field-description'],
@@ -50,7 +50,7 @@ def read_async() -> dict[str, str]:
 
 
 def synchronous(text: str) -> str:
-    """The same without waiting for anything."""
+    """Returns the text without async and await."""
     for kind in ('Coroutine', 'Awaitable'):
         text = re.sub(rf'\b{kind}, |, {kind}\b(?!\[)', '', text)
         text = unwrapped(text, f'{kind}[')
@@ -98,12 +98,12 @@ def models(schema: object, options: list[str]) -> str:
 
 
 def typed_dicts(text: str) -> str:
-    """Takes those of the standard library, which has no closed ones."""
+    """Uses the TypedDict of the standard library, which has no `closed`."""
     return text.replace(', closed=True', '').replace('from typing_extensions import', 'from typing import')
 
 
 def settle(made: dict[Path, str], is_check: bool) -> int:
-    """Writes the files as the formatter has them, or compares."""
+    """Writes the formatted files, or compares them."""
     status = 0
     for path, text in made.items():
         formatted = ruff(path, text)
@@ -117,7 +117,7 @@ def settle(made: dict[Path, str], is_check: bool) -> int:
 
 
 def ruff(path: Path, text: str) -> str:
-    """Sorted imports, then the format."""
+    """Sorts imports and formats."""
     for arguments in (['check', '--select', 'I,F401,RUF022', '--fix', '--quiet'], ['format']):
         command: list[str | Path] = [BIN / 'ruff', *arguments, '--stdin-filename', path, '-']
         ran = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, cwd=PACKAGE.parent.parent)

@@ -43,7 +43,7 @@ async function open(t: TestContext) {
   return { database, owner, locker, api, appender, ledger, check: () => checkLedger(owner, ledger.id) }
 }
 
-/** Keeps every lane busy: with an entry of a ledger whose head is locked. `release` lets them commit. */
+/** Occupies every connection with an entry of a ledger whose head is locked. `release` lets them commit. */
 async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Client; appender: Appender }) {
   await about.locker.query('begin')
   const firsts: ReturnType<Appender['append']>[] = []
@@ -64,7 +64,7 @@ async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Cli
   return { release }
 }
 
-/** The number of the transaction that appended each seq from `from` on, counted from 0. */
+/** Numbers the transactions that appended each seq from `from` on, counted from 0. */
 async function transactionsOf(owner: pg.Client, ledger: TestLedger, from = FIRST_SIZE): Promise<number[]> {
   const { rows } = await owner.query(
     `select dense_rank() over (order by xmin::text::bigint)::int - 1 as n from tallystick.entries
@@ -89,7 +89,7 @@ test('what arrives while a batch commits makes one batch, the next', async (t) =
     )
     return rows[0].count
   }
-  while ((await countWriters()) < APPEND_CONNECTIONS) await sleep(1) // until the lanes' connections are there
+  while ((await countWriters()) < APPEND_CONNECTIONS) await sleep(1) // Waits for the connections.
   await sleep(30)
   assert.equal(appender.queued.entries, 30, 'each lane has one batch in flight, and no other')
   assert.equal(await countWriters(), APPEND_CONNECTIONS)
@@ -167,7 +167,7 @@ test('a deep ledger does not delay a shallow one', async (t) => {
        select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3)`,
     [ledger.id, shallow.id, FIRST_SIZE],
   )
-  // Two batches are under way at once, and the second one may be given the lower number of transaction.
+  // Two batches run at once, and the second may get the lower transaction number.
   assert.ok(Number(rows[0].before) <= 1, 'the shallow ledger was in the first batch')
 })
 
@@ -283,7 +283,7 @@ test('whatever happens to connections, every entry ends once, and a retry with i
   }
   const cutting = (async () => {
     while (working) {
-      // Mostly soon, sometimes late: at an even pace a slow machine gets next to nothing through.
+      // Usually soon, sometimes late: with a constant pause a slow machine would get almost nothing through.
       await sleep(5 + Math.random() ** 3 * 150)
       const bytes = Math.floor(Math.random() * 3_000)
       if (Math.random() < 0.4) proxy.cutAfter({ toServer: bytes })

@@ -14,15 +14,15 @@ import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry, makeIdempotency, type TestLedger } from '../helpers/test-ledger.ts'
 
 /*
- * Promises for each way that a call can end. A fault comes in two kinds, failed and not persisted, failed but persisted, and
- * the whole ledger is checked after each.
+ * Guarantees for each way in which a call can end. Each fault has two variants, not persisted and persisted, and the
+ * whole ledger is checked after each.
  */
 
 const FIRST_SIZE = 3
 
 let shared: Promise<TestDatabase> | null = null
 
-/** A ledger and pools of the test's own, directly and through a proxy, in one database. */
+/** Each test has its own ledger and pools, direct and through a proxy, in one database. */
 async function open(t: TestContext) {
   shared ??= createTestDatabase(t)
   const database = await shared
@@ -35,7 +35,7 @@ async function open(t: TestContext) {
   return { database, owner, proxy, pool, proxied, ledger, check }
 }
 
-/** As the server opens it, or with other settings. */
+/** Opens a pool like the server, or with other settings. */
 function openPool(t: TestContext, url: string, config?: TestPoolConfig): pg.Pool {
   const pool = config ? openTestPool(url, config) : openWritePool(testDatabase(url), { warn: () => {} })
   t.after(() => pool.end())
@@ -52,14 +52,14 @@ async function commitOne(pool: pg.Pool, entry: EntryRow): Promise<AppendOutcome>
   return outcome!
 }
 
-/** Keeps the ledger's head locked until the answer is called, so that appends to it wait. */
+/** Locks the ledger's head, so that appends wait, until the returned function is called. */
 async function lockHead(owner: pg.Client, ledger: TestLedger): Promise<() => Promise<unknown>> {
   await owner.query('begin')
   await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [ledger.id])
   return () => owner.query('rollback')
 }
 
-/** Waits until a call stands in front of a lock; the pid of its backend. */
+/** Waits until a call waits for a lock. Returns the pid of its backend. */
 async function waitForWaiter(owner: pg.Client): Promise<number> {
   for (;;) {
     const { rows } = await owner.query<{ pid: number }>(
@@ -198,7 +198,7 @@ test('cut while sending, not persisted: unknown, and a retry appends', async (t)
   for (const bytes of [0, 1, 200]) {
     const entry = keyed(ledger, `cut after ${bytes}`)
     proxy.cutAfter({ toServer: bytes })
-    // Nothing could be sent where the connection was found broken before.
+    // Nothing was sent if the pool noticed the broken connection before.
     const expected = bytes === 0 ? ['unknown', 'appended'] : ['unknown']
     const { status } = await commitOne(proxied, entry)
     assert.ok(expected.includes(status), `${status} after ${bytes} bytes`)
@@ -218,7 +218,7 @@ test('cut anywhere in the answer, persisted: unknown, and a retry gets the first
   const answerBytes = proxy.toClientBytes - before
   let size = await check()
   for (let bytes = 1; bytes < answerBytes; bytes += 12) {
-    await commitOne(proxied, makeEntry(ledger)) // a connection with its statement prepared
+    await commitOne(proxied, makeEntry(ledger)) // Opens a connection and prepares its statement.
     const entry = keyed(ledger, `answer cut after ${bytes}`)
     proxy.cutAfter({ toClient: bytes })
     assert.equal((await commitOne(proxied, entry)).status, 'unknown', `cut after ${bytes} of ${answerBytes}`)
@@ -328,7 +328,7 @@ test('a login that was locked out: unavailable', async (t) => {
 
 test('no free connection in time: unavailable, and nothing was sent', async (t) => {
   const { database, ledger, check } = await open(t)
-  // A busy machine takes a while for the first one.
+  // On a busy machine the first connection takes a while.
   const pool = openPool(t, database.apiUrl, { max: 1, connectionTimeoutMillis: 1_000 })
   const taken = await pool.connect()
   assert.equal((await commitOne(pool, makeEntry(ledger))).status, 'unavailable')
@@ -344,11 +344,11 @@ test('the loser of a deadlock tries again by itself', async (t) => {
   await superuser.query(`${role} set deadlock_timeout = '300ms'`)
   const other = await createTestLedger(await connect(t, database.apiUrl))
   const [first, second] = [ledger, other].sort((a, b) => (a.id < b.id ? -1 : 1)) as [TestLedger, TestLedger]
-  // Somebody locks in the other order: nobody of ours does.
+  // Locks in the opposite order, which our own code never does.
   const unlock = await lockHead(owner, second)
   const committing = commitBatch(pool, [makeEntry(first), makeEntry(second)])
   await waitForWaiter(superuser)
-  // It is answered only because the call, which detects the circle sooner, has given up its lock.
+  // This statement returns only because the call, which detects the deadlock first, has released its lock.
   await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [first.id])
   await unlock()
   assert.deepEqual(statusesOf(await committing), ['appended', 'appended'])

@@ -13,12 +13,12 @@ import { DEFINITION, ENVELOPE_KEY, HASH, SAMPLES, TIME } from '../proof/samples.
 const entropy = makeEntropy()
 const signer = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32))
 const atMs = Date.parse(TIME)
-/** Signs nothing: what is refused must be refused before. */
+/** A signer that must not be called: invalid entries must be refused before. */
 const unused = { ...signer, sign: () => assert.fail('it was signed') }
 
 type Members = Record<string, JsonValue>
 
-/** A sample whose keys have their own thumbprints as kids, by what a builder says of it. */
+/** Returns the sample as a builder gets it, with keys whose kids are their thumbprints. */
 function saidOf(kind: EntryKind) {
   const text = JSON.stringify(SAMPLES[kind].predicate)
   const predicate = JSON.parse(
@@ -43,7 +43,7 @@ function saidOf(kind: EntryKind) {
   return { author, said: said as EntryClaims }
 }
 
-/** Kinds whose subject's digest is of a definition that the predicate has whole (docs/formats/statements.md). */
+/** Digest of the definition, for kinds whose predicate contains it (docs/formats/statements.md). */
 function definitionDigest(kind: EntryKind, name: string, predicate: Members): string | null {
   const { agent, scopes, expiresAt, tokenHash, inviter, invited } = predicate
   const definition =
@@ -83,7 +83,7 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
     refused({ extraSubjects: [...(said.extraSubjects ?? []), { name: 'other', sha256: HASH }] })
     refused({}, { agent: 'agt_none' })
     refused({}, { ledger: 'led_none' })
-    // The year 10000 has five digits, and what is before 1970 no count of seconds.
+    // The year 10000 has five digits, and times before 1970 have no count of seconds.
     const times = 'key' in author ? [-1] : [-1, 253_402_300_800_000]
     for (const at of times) refused({}, 'key' in author ? { authenticatedAtMs: at } : {}, at)
   })

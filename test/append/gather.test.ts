@@ -39,7 +39,7 @@ test('what a batch waits for while requests that were taken have not begun', asy
   })
 })
 
-/** `batches`: how many entries each had. */
+/** `batches`: number of entries of each batch. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const ledger = await createTestLedger(await connect(t, database.apiUrl))

@@ -4,13 +4,13 @@ import { AppendQueue, type Batch, type Queued } from '../../src/append/append-qu
 import type { Uuid } from '../../src/proof/ids.ts'
 
 /*
- * A model of a server and its Postgres, in microseconds that nobody waits for: whether batches take turns, or everybody waits for
- * everybody. Costs are those of docs/BENCHMARKS.md, on two cores of which the server has one.
+ * Model of a server and its Postgres in simulated microseconds. It compares batches that alternate with one batch at
+ * a time. Costs are those of docs/BENCHMARKS.md, on two cores of which the server has one.
  */
 const PREPARE_US = 50
 const ANSWER_US = 35
 const CALL_US = 400
-/** Part of a call before it needs the lock of the head: parameters, the MAC. */
+/** Fraction of a call before it needs the lock of the head: parameters, the MAC. */
 const UNLOCKED_SHARE = 0.3
 const RECORD_US = 27
 const CLIENT_US = 60
@@ -22,7 +22,7 @@ type Rule = {
   add(client: Client, nowMs: number): void
   take(nowMs: number, coming: number): Batch<Client> | null
   end(batch: Batch<Client>, nowMs: number): void
-  /** Whether callers hear of a batch before the next one is sent. */
+  /** True: callers are answered before the next batch is sent. */
   readonly answersFirst?: boolean
 }
 type Client = Queued & { readonly name: number }
@@ -68,7 +68,7 @@ test('a fifth of the ceiling is answered as soon as Postgres can', () => {
   }
 })
 
-/** Records/s of the slower side, if batches of half of the clients took turns without a gap. */
+/** Records/s of the slower side if batches of half of the clients alternated without a gap. */
 function boundOf(clients: number, flushUs: number): number {
   const half = Math.min(clients / 2, 256)
   const server = 1 / (PREPARE_US + ANSWER_US)
@@ -76,7 +76,6 @@ function boundOf(clients: number, flushUs: number): number {
   return 1e6 * Math.min(server, postgres)
 }
 
-/** Runs two seconds of the model. */
 function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
   const END_US = 2_000_000
   const arrivals: { at: number; client: Client }[] = []
@@ -103,7 +102,7 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
       records += batch.items.length
     }
   }
-  // Turns of the event loop: requests begin, what is ready is sent, and what Postgres has answered is answered.
+  // Slices of the event loop: requests begin, ready batches are sent, and finished batches are answered.
   while (now < END_US) {
     const begun = arrivals.filter(({ at }) => at <= now).slice(0, PER_TURN_MAX)
     for (const one of begun) {
@@ -138,7 +137,7 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
   }
 }
 
-/** The rule before this one: one batch of a ledger at a time, for which all that have arrived are waited. */
+/** The earlier rule: one batch of a ledger at a time, which waits for all requests that have arrived. */
 class ForAll implements Rule {
   readonly answersFirst: boolean = true
   readonly waiting: Client[] = []

@@ -11,11 +11,11 @@ import { connect, openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 
-/* Every SQLSTATE that Postgres has, by its own list, before and during a commit. */
+/* Tests every SQLSTATE of Postgres' own list, before and during a commit. */
 
 type State = { readonly code: string; readonly name: string }
 
-/** Lines such as `22012    E    ERRCODE_DIVISION_BY_ZERO    division_by_zero`; E: an error. */
+/** Parses lines such as `22012    E    ERRCODE_DIVISION_BY_ZERO    division_by_zero`; E: an error. */
 function readErrorCodes(): State[] {
   const file = join(getEmbeddedBinaries(), '..', 'share', 'postgresql', 'errcodes.txt')
   const lines = readFileSync(file, 'utf8').matchAll(/^([0-9A-Z]{5})\s+E\s+ERRCODE_(\w+)/gm)
@@ -24,7 +24,7 @@ function readErrorCodes(): State[] {
   return found
 }
 
-/** The promise of docs/operate/postgres.md, in the words of the page and not of the code. */
+/** The guarantees of docs/operate/postgres.md, implemented independently. */
 function expectedKind({ code }: State, severity: string): string {
   const sqlClass = code.slice(0, 2)
   if (['57014', '57P03'].includes(code)) return 'unavailable'
@@ -94,7 +94,7 @@ test('one of each class, raised before and during a commit, ends the append so, 
   }
 })
 
-/** Beside one of each class: those that an outsider met as 500, and those that are exceptions of their class. */
+/** In addition to one of each class: those that were once answered 500, and exceptions of their class. */
 const OTHERS = ['40001', '40003', '25P03', '42P01', '55006', '57014', '22021', '22P05', 'P0001', '25006']
 
 const STATUSES: Readonly<Record<string, string>> = {

@@ -139,15 +139,15 @@ function planFor(server: { port: number }): LifecyclePlan {
 type Behaviour = {
   verifyAfterMs: number
   outcome?: 'VERIFIED' | 'DISCREPANT'
-  /** Time until an auto gate accepts, after it was verified. */
+  /** Time from verification to acceptance by an auto gate. */
   acceptAfterMs?: number
-  /** Longest wait of a request for the worker. */
+  /** Maximum wait of a request for the worker. */
   holdMsMax?: number
   refuse?: (step: string, n: number) => boolean
   hangUp?: (step: string, n: number) => boolean
 }
 
-/** Records with as much of a life as the clients look at. */
+/** Server of records with as much of the lifecycle as the clients read. */
 async function startServer({
   verifyAfterMs,
   outcome = 'VERIFIED',

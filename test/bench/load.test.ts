@@ -15,7 +15,7 @@ import {
 
 const MS = 1e6
 
-/** One undisturbed run of three is enough for a measurement in milliseconds on a shared machine. */
+/** Measures milliseconds on a shared machine: one undisturbed run of three is enough. */
 async function onceOfThree(measure: () => Promise<void>): Promise<void> {
   for (let disturbed = 0; disturbed < 2; disturbed++) {
     const failure = await measure().then(
@@ -157,7 +157,7 @@ test('the same seed makes the same requests; a batch holds its items', () => {
   )
 })
 
-/** Figures of two commits can be compared only where both have sent the same bytes. */
+/** Figures of two commits are comparable only if both sent the same bytes. */
 test('the bytes of every shape of request are those of all figures so far', () => {
   const shape = { bearers: ['tly_a', 'tly_b'], items: 1, payloadBytes: 400, idempotencyKeys: false, seed: 7 }
   const members = { type: 'order/1', references: ['erp:1'] }
@@ -254,7 +254,7 @@ function planFor(server: { port: number }): LoadPlan {
 
 type Behaviour = {
   answerAfterMs?: number
-  /** Answers nothing for so long, once, so long after the first request. */
+  /** When the server stalls once, after the first request, and for how long. */
   stallAtMs?: number
   stallMs?: number
   statusOf?: (n: number) => number
@@ -262,7 +262,7 @@ type Behaviour = {
   pieces?: boolean
 }
 
-/** One after another: timers of different lengths may fire in another order than they are due. */
+/** Sequential, because timers of different lengths may fire out of order. */
 async function writeInPieces(socket: net.Socket, bytes: Buffer): Promise<void> {
   for (const [from, to] of [
     [0, 5],

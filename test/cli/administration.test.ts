@@ -12,9 +12,11 @@ import { buildCliApp } from '../helpers/cli-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { runCommand } from '../helpers/run-command.ts'
 
-/* Types, agents, keys, entries, proofs, checkpoints and audits of one running server with its worker. */
+/* Administrative commands against one running server with its worker. */
 
-/** Output of a command, one JSON value a line. The command must succeed without a word to people, unless they are told. */
+/**
+ * Returns a command's output, one JSON value a line. Asserts that it succeeds, with exactly `said` on standard error.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(args: string[], said = ''): Promise<any[]> {
   const { code, stdout, stderr } = await runCommand(args)

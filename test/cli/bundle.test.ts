@@ -20,7 +20,7 @@ import { consistencyOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
 const generic = (more: object = {}) => ({ type: 'generic/1', payload: { did: 'something' }, ...more })
 
-/** A server, its commands, and a function that saves a bundle and verifies it with nothing but the note key. */
+/** Sets up a server, and a function that saves a bundle and verifies it with only the note key. */
 async function setUp(t: TestContext) {
   const app = await buildCliApp(t)
   const publish = await makePublish(t, app)
@@ -139,7 +139,7 @@ test('entries that an agent signed itself come with its keys, across a rotation 
   ])
   assert.equal(range.head.keys.length, 2)
   const pinned = (kid: string) => runAlone(['verify', 'bundle', file, '--agent-key', `${who.agent}=${kid}`])
-  // The range has an entry of the agent's that the server signed.
+  // The range contains an entry of the agent that the server signed.
   assert.match((await pinned(first.kid)).stdout, /^BUNDLE_FAILED .*code=agent_signature_missing /)
   await bundle(last.id)
   assert.match((await pinned(first.kid)).stdout, /^BUNDLE_OK /)
@@ -153,7 +153,7 @@ test('a range holds registered statements whole, and is not made with half of on
   const last = (await app.notarize(generic())).entry.seq
   const both = await bundle('--from', String(seq), '--to', String(last))
   assert.match(both.stdout, / entries=3 .* statements=1\n$/)
-  // The policy stands before the range, and comes along.
+  // The policy is before the range and included.
   assert.doesNotMatch(both.stderr, /was not judged/)
   assert.ok(both.lines.some(({ kind }) => kind === 'registration-policy-set'))
   for (const [from, to, advice] of [
@@ -189,7 +189,7 @@ test('bundle refuses what it cannot make', async (t) => {
   assert.match(piped.stdout, /^\{"bundle":1,.*\n\{"entries":2\}\n$/s)
   const unknown = await runCommand(['bundle', 'rec_01jegv5gyme00r000000000001', '-o', file])
   assert.match(unknown.stderr, /not_found|has no record/)
-  // A key that may audit and read no documents.
+  // A key with audit:read may read no documents.
   const key = await addKey(app, { agent: app.ledger.agent.id, scopes: ['audit:read'] })
   const audit = (...args: string[]) =>
     runCommand(['bundle', '--from', '1', '--to', '3', '-o', file, '--api-key', key, ...args])
@@ -197,7 +197,7 @@ test('bundle refuses what it cannot make', async (t) => {
   assert.deepEqual(await audit('--no-documents'), { code: 0, stdout: '', stderr: '' })
 })
 
-/** A ledger of eight entries, a bundle of two of them as a file, and a command that verifies it. */
+/** Sets up a ledger of eight entries, a bundle file of two of them, and a function that verifies a bundle. */
 function setUpFile(t: TestContext) {
   const chain = makeChain()
   for (let i = 0; i < 5; i++) chain.notarize()

@@ -15,7 +15,6 @@ const loaded = await Promise.all(
   Object.entries(COMMANDS).map(async ([name, { load }]) => ({ name, ...(await load()) })),
 )
 
-/** Long options and short ones, as they stand in a text. */
 function optionsIn(text: string): string[] {
   return [...new Set(text.match(/(?<=^|[\s(`'=])--?[a-z][a-z-]*/gm))]
 }
@@ -27,7 +26,7 @@ function optionsOf(options: (typeof loaded)[number]['options']): string[] {
   ])
 }
 
-/** Options of another program in an example, or of another command in a text. */
+/** Options of other programs or commands that the texts mention. */
 const FOREIGN = /^-(c|r|n|e|o|d|y|rc)$/
 
 for (const { name, help, options } of loaded) {

@@ -9,7 +9,7 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 const KEY = 'tly_secret'
 const URL_KEPT = 'http://127.0.0.1:1'
 
-/** A folder of one's own to stand in, and an environment with nothing in it. */
+/** Changes into a new folder with an empty environment. */
 function standIn(t: TestContext): {
   folder: string
   keep(path: string, content?: unknown, mode?: number): string
@@ -43,7 +43,7 @@ test('finds what `npm start` wrote from its folder, from one below, and by TALLY
   const data = keep('data/credentials.json', { url: 'http://127.0.0.1:2', key: 'tly_data' })
   process.env['TALLYSTICK_DATA'] = dirname(data)
   assert.equal((await findConnection({})).origin, data)
-  // Credentials that `tallystick init` kept come before both.
+  // Credentials of `tallystick init` take precedence over both.
   const own = keep('config/tallystick/credentials.json', { url: 'http://127.0.0.1:3', key: 'tly_own' })
   assert.equal((await findConnection({})).origin, own)
 })

@@ -4,7 +4,10 @@ import { test } from 'node:test'
 import { readDsseSigner } from '../../cli/dsse-signer.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
-/* One key, as `openssl` writes it: `-param_enc explicit` spells out the curve, `-conv_form compressed` the point. Made for this test. */
+/*
+ * One key in several forms of `openssl`: `-param_enc explicit` spells out the curve, `-conv_form compressed`
+ * compresses the point. Made for this test.
+ */
 const FORMS = {
   named: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgT9/4b5Ha9CMlHP2B

@@ -16,7 +16,7 @@ import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
 import { sendProblem, startHostile } from '../sdk/hostile-server.ts'
 
-/** A process that tails, and what it has shown. */
+/** Starts `tallystick tail` as a process and collects its output. */
 function startTail(t: TestContext, args: readonly string[], env: Record<string, string>) {
   const child = endsWithTests(
     spawn(process.execPath, [CLI, 'tail', ...args], { env: { ...bareEnvironment(), ...env } }),
@@ -94,7 +94,7 @@ test('what happened in a ledger', async (t) => {
     'tail shows what comes from now on, and with the last cursor the next one goes on',
     async (t) => {
       const first = startTail(t, [], env)
-      // It says nothing before the first event.
+      // It prints nothing before the first event.
       const ids = new Set<string>()
       await until(async () => {
         ids.add((await app.notarize(genericBody({ n: ids.size }))).id)
@@ -152,7 +152,7 @@ test('what happened in a ledger', async (t) => {
     await again.close()
   })
 
-  // An interrupted tail leaves a connection on which nothing is ever sent: Node waits a minute for it.
+  // An interrupted tail leaves a connection without requests, for which Node would wait a minute.
   app.app.server.closeAllConnections()
 })
 

@@ -15,7 +15,6 @@ import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
 import { sendProblem, startHostile } from '../sdk/hostile-server.ts'
 
-/** The answer of a command that must succeed. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function answer(args: readonly string[], input?: string): Promise<any> {
   const { code, stdout, stderr } = await runCommand(args, input === undefined ? {} : { input })

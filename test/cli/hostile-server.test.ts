@@ -8,10 +8,10 @@ import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { API_KEY, sendJson, sendProblem, startHostile } from '../sdk/hostile-server.ts'
 
-/* Attacks of a server, and of a writer into a folder, on the user of the command line. */
+/* Attacks by a server, or by a writer into a folder, on the user of the command line. */
 
 const ESCAPE = '\u001b]0;evil\u0007'
-/** One character that begins a control sequence, and one that turns text around: JSON.stringify leaves both as they are. */
+/** A character that begins a control sequence and one that reverses text. JSON.stringify escapes neither. */
 const UNESCAPED = '\u009b2J\u202e'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const DRIVING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
@@ -54,7 +54,7 @@ test('nothing that a server answers drives the terminal, whatever command asked'
     const args = [...command, '--server', server.baseUrl, '--api-key', API_KEY]
     const { stdout, stderr } = await runAlone(args, { isTTY: true })
     assert.ok(stdout.includes('x'), `${command}: ${stderr}`)
-    // The progress bar begins its line anew, and clears the rest of it.
+    // The progress bar itself returns to the start of its line and clears it.
     const said = stderr.replaceAll('\r', '').replaceAll('\u001b[K', '')
     for (const text of [stdout, said]) assert.doesNotMatch(text, DRIVING, command.join(' '))
   }
@@ -139,7 +139,7 @@ test('what a webhook is called drives no terminal of a doctor, nor does what the
 test('an export takes over no file that lies there, which others may read or which is a link', async (t) => {
   const { directory } = temporaryFiles(t)
   const server = await startHostile(t, (response) => {
-    // The export begins with an entry that says who takes it.
+    // An export begins with an entry that announces it.
     if (response.req.method === 'POST') sendJson(response, { entry: { seq: 2 }, from: 0, to: 1 })
     else
       response

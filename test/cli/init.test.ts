@@ -34,7 +34,7 @@ test('init and doctor', async (t) => {
   const known = join(folder, 'known-ledgers.json')
   const { ledger, key, agent } = app.ledger
   const forget = () => rmSync(folder, { recursive: true, force: true })
-  /** An environment that says nothing, in a folder of its own. */
+  /** Removes the variables. The working folder is empty too. */
   const bare = () => {
     for (const name of ['TALLYSTICK_URL', 'TALLYSTICK_API_KEY']) delete process.env[name]
   }
@@ -64,7 +64,7 @@ test('init and doctor', async (t) => {
       assert.deepEqual(JSON.parse(readFileSync(known, 'utf8')), { ledgers: { [ledger.id]: said.firstKey } })
       const verified = await runCommand(['verify', '--server', app.url, '--json'])
       assert.equal(JSON.parse(verified.stdout).keys, 'pinned')
-      // From here on no other command needs options.
+      // From here on other commands need no options.
       assert.equal((await runCommand(['notarize', '--payload', '{}'])).code, 0)
       await publish()
     },
@@ -102,7 +102,7 @@ test('init and doctor', async (t) => {
     assert.equal(diagnosed, 0)
     assert.equal(found['checkpoint']!.status, 'skip')
     assert.equal(found['scopes']!.detail, 'records:read:own, records:write')
-    // The lesser key can't make another one.
+    // The key with fewer scopes cannot create another one.
     const refused = await runCommand(['init', '--agent', 'other'])
     assert.equal(refused.code, 77)
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), kept)
@@ -280,7 +280,7 @@ test('doctor says what stands in the way of a server: nobody there, another one,
     assert.deepEqual([code, found[check]?.status], [1, status], check)
     assert.match(found[check]!.detail, pattern)
   }
-  // Only what can be a server of ours is shown the key.
+  // The key is sent only to what may be a Tallystick server.
   assert.ok(seen.includes('Bearer tly_x') && seen.includes(undefined))
   const unusable = await diagnose(['--server', 'nowhere', '--api-key', 'tly_x'])
   assert.deepEqual([unusable.code, unusable.found['credentials']!.status], [1, 'fail'])

@@ -30,7 +30,7 @@ test('a temporary directory that is not there is this machine’s fault, and the
 
 test('a limit of file sizes here is never blamed on the server that sends the export', async (t) => {
   const { env, files } = await sharedCliApp(t)
-  // In blocks of 512 bytes or 1 KiB; libraries are read, not written.
+  // In blocks of 512 bytes or 1 KiB. Libraries are only read.
   const child = spawn('sh', ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, CLI, 'verify'], {
     env: { ...bareEnvironment(), ...env, TMPDIR: files.directory },
     stdio: ['ignore', 'pipe', 'pipe'],

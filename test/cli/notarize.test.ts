@@ -56,7 +56,7 @@ test('notarize', async (t) => {
         const shown = JSON.parse((await runCommand(['get', ids[i]!])).stdout)
         assert.deepEqual([shown.payload, shown.parent], [{ from }, record.id])
       }
-      // The keys are the caller's: the same again writes nothing.
+      // The idempotency keys come from the caller, so a repetition writes nothing.
       const written = await app.written()
       const again = await runCommand(
         ['notarize', file, '-', '--parent', record.id, '--ids', '--idempotency-key', 'two'],
@@ -130,7 +130,7 @@ test('notarize', async (t) => {
       const options = Object.keys(RECORD_OPTIONS).map((name) =>
         name.replaceAll(/-(\w)/g, (_all, letter: string) => letter.toUpperCase()),
       )
-      // --reference is given once for each. No option sets a traceparent.
+      // --reference is repeated for each one. No option sets a traceparent.
       assert.deepEqual(
         names.filter((name) => !options.includes(name.replace(/^references$/, 'reference'))),
         ['traceparent'],
@@ -138,7 +138,6 @@ test('notarize', async (t) => {
     },
   )
 
-  /** Parent and references of each record, from lines of ids. */
   async function originsOf(ids: string): Promise<[string | null, string[] | null][]> {
     const read = ids
       .trim()
@@ -153,7 +152,7 @@ test('notarize', async (t) => {
   await t.test(
     'lines are written in batches, in their order, with what the options say of each',
     async () => {
-      const input = `${lines(3)}\n \r\n{"n":4}\r\n{"n":5}` // empty lines, and no end of the last one
+      const input = `${lines(3)}\n \r\n{"n":4}\r\n{"n":5}` // Empty lines, and no newline at the end.
       const { code, stdout, stderr } = await runCommand(
         [
           'notarize',

@@ -32,7 +32,7 @@ import { until } from '../helpers/wait.ts'
 
 const PROOF = ['proof', '0']
 
-/** The text that `proof` prints, and a folder of its own. */
+/** Returns the text that `proof` prints, and the path of a file in a new folder. */
 async function setUp(t: TestContext) {
   const app = await sharedCliApp(t)
   const publish = await makePublish(t, app)
@@ -122,7 +122,7 @@ test('-o waits for the reader of a pipe, says so, writes to it, and ends with 74
 
 test('-o with a link like /dev/stdout is standard output, and >(…) a descriptor', async (t) => {
   const { text, at } = await setUp(t)
-  // Links as /dev has them. Not those: a fault here would replace them.
+  // Copies of the links in /dev, because a bug here would replace the real ones.
   for (const [name, fd] of [
     ['stdout', 1],
     ['stderr', 2],
@@ -144,7 +144,7 @@ test('-o with a link like /dev/stdout is standard output, and >(…) a descripto
     })
     return once(child, 'close')
   }
-  // The file was opened by the shell, which goes on writing to it.
+  // The shell opened the file and continues to write to it.
   assert.deepEqual(await bash('{ echo before; "$0" "$@" -o stdout; echo after; } > shared'), [0, null])
   assert.equal(readFileSync(at('shared'), 'utf8'), `before\n${text}after\n`)
   assert.deepEqual(
@@ -197,7 +197,7 @@ test('-o follows no link, and opens no pipe, that another user may have put ther
   const makeFolder = (name: string, { mode = 0o1777, owner = 0 } = {}) => {
     mkdirSync(at(name))
     chownSync(at(name), owner, owner)
-    // Not by mkdir, which the umask limits.
+    // Separate from mkdir, whose mode the umask limits.
     chmodSync(at(name), mode)
     mkdirSync(at(`${name}/own`))
     for (const [link, target, user] of [
@@ -264,7 +264,7 @@ test('one function of the command line renames over what a user named', () => {
   const renaming = files.filter((name) =>
     /\brename(Sync)?\b.*from 'node:fs|\brename(Sync)?,/.test(readFileSync(join('cli', name), 'utf8')),
   )
-  // The outbox's files are its own, in a folder.
+  // The outbox renames only its own files, within its folder.
   assert.deepEqual(renaming.sort(), ['outbox/calls.ts', 'output-file.ts'])
 })
 

@@ -9,7 +9,7 @@ import { buildTestApp } from '../helpers/app.ts'
 import { createEmptyDatabase, createTestDatabase, startTestPostgres } from '../helpers/database.ts'
 import { runAlone } from '../helpers/run-command.ts'
 
-/** A loaded machine takes longer than any gate that means something. */
+/** A gate that any disk passes, even on a busy machine. */
 const ANY_DISK = ['--gate-ms', '100000']
 
 type Run = { readonly code: number; readonly report: PreflightReport; readonly text: string }
@@ -222,7 +222,7 @@ test('a pooler in between is seen by the process that it announces', async (t) =
   assert.equal(statusOf(run, 'pooler'), 'warn')
 })
 
-/** As poolers do: what the database says of its process at the start is replaced (BackendKeyData, `K`). */
+/** Relays like a pooler: replaces the process id that the database announces at the start (BackendKeyData, `K`). */
 async function announceOtherPid(t: TestContext, target: string): Promise<string> {
   const url = new URL(target)
   const to = { port: Number(url.port), host: url.hostname }

@@ -9,7 +9,10 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 import { receiptFileOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
-/** A ledger of ten entries, the sixth a batch; the receipt of one of its records in the checkpoint of nine, as a file. */
+/**
+ * Sets up a ledger of ten entries, the sixth a batch, and a receipt file for one of the batch's records under the
+ * checkpoint of size nine.
+ */
 function setUp(t: TestContext) {
   const chain = makeChain()
   for (let i = 0; i < 7; i++) i === 2 ? chain.notarizeBatch(3) : chain.notarize()

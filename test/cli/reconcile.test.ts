@@ -15,7 +15,7 @@ function save(t: TestContext, { home, guest }: Pick<PeeredChains, 'home' | 'gues
   return [files.write('home.ndjson', textOf(home)), files.write('guest.ndjson', textOf(guest))]
 }
 
-/** Two records, of which one was shared later, and an offer on its way. */
+/** Makes two records, one of them shared later, and a pending offer. */
 function exchange(): PeeredChains {
   const peers = makePeers()
   const gated = peers.create()
@@ -66,7 +66,7 @@ test('names the ledger and the entry of the first difference, and exits with 1',
 test('says which of the two does not verify by itself', async (t) => {
   const peers = exchange()
   const seq = peers.guest.lines.length
-  // Twice the same entry, so the ledger does not verify.
+  // The same entry twice, so the ledger does not verify.
   const [first] = peers.home.lines.filter(({ kind }) => kind === 'record-created')
   peers.receive(peers.guest, first!)
   const [home, guest] = save(t, peers)

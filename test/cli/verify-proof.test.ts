@@ -7,7 +7,7 @@ import { makeChain, makeSigner, type TestLine } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
 import { consistencyOf, proofOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
-/** A ledger of ten entries, the sixth a batch; its proof in the checkpoint of nine, as a file. */
+/** Sets up a ledger of ten entries, the sixth a batch, and its proof file under the checkpoint of size nine. */
 function setUp(t: TestContext) {
   const chain = makeChain()
   for (let i = 0; i < 7; i++) i === 2 ? chain.notarizeBatch(3) : chain.notarize()

@@ -17,7 +17,7 @@ const size = chain.lines.length
 const TWO_OF_THREE = [...vkeys.flatMap((vkey) => ['--witness', vkey]), '--witnesses-min', '2']
 const STRICT = ['--strict', '--key', chain.firstSigner.kidHex]
 
-/** Verifier key of 1,312 bytes, as witnesses of C2SP publish it beside that of Ed25519. */
+/** Verifier key of 1,312 bytes, as C2SP witnesses publish it in addition to an Ed25519 key. */
 const POST_QUANTUM = `w0.example+00000000+${Buffer.concat([Buffer.of(6), Buffer.alloc(1_312, 7)]).toString('base64')}`
 
 const exportOf = (t: TestContext, note = chain.checkpoint()) =>
@@ -41,7 +41,7 @@ test('with --strict a ledger needs a checkpoint that enough of the witnesses cos
   const kept = temporaryFiles(t).write('kept.note', cosigned(chain.checkpoint(5), 1, 2))
   const withKept = await runAlone(['verify', one, ...TWO_OF_THREE, ...STRICT, '--checkpoint', kept])
   assert.match(withKept.stdout, new RegExp(`^INTEGRITY_OK .* covered=5 .* witnessed=5 of ${size}\n$`))
-  // One that nobody cosigned does not count, although it is yours.
+  // A checkpoint without cosignatures does not count, even if it is your own.
   const own = temporaryFiles(t).write('own.note', chain.checkpoint(5))
   const withOwn = await runAlone(['verify', one, ...TWO_OF_THREE, ...STRICT, '--checkpoint', own])
   assert.match(withOwn.stdout, /code=witnesses_too_few/)
@@ -74,7 +74,7 @@ test('with --strict a bundle needs a checkpoint that enough of the witnesses cos
   const few = cosigned(chain.checkpoint(), 1)
   assert.match((await check(few)).stdout, /^BUNDLE_OK .* cosigned=1\n$/)
   assert.match((await check(few, ...STRICT)).stdout, /^BUNDLE_FAILED code=witnesses_too_few /)
-  // One cosigned for another tree.
+  // A cosignature for another tree.
   const forged = chain.checkpoint() + cosigned(chain.checkpoint(4), 0).slice(chain.checkpoint(4).length)
   assert.match((await check(forged)).stdout, /^BUNDLE_FAILED .*code=signature_invalid/)
   const witnesses = { keys: vkeys, min: 2 }
@@ -100,7 +100,7 @@ test('with --strict a proof needs a checkpoint that enough of the witnesses cosi
   assert.match((await prove(few, ...STRICT)).stdout, /^PROOF_FAILED code=witnesses_too_few /)
 })
 
-/** Lines by keys that nobody named: of a stranger, and of a post-quantum key of a witness that is named by another one. */
+/** Lines by unknown keys: of a stranger, and a post-quantum line of a witness that is known by another key. */
 const UNKNOWN =
   signatureLine('stranger.example', new Uint8Array(4), new Uint8Array(64)) +
   signatureLine('w0.example', new Uint8Array(4), new Uint8Array(8 + 2_420))

@@ -104,7 +104,7 @@ test('remembers the first key of a ledger with --pin, and refuses another one la
 
 test('says what to do about wrong arguments, and exits with 64', async () => {
   const fails = async (args: string[], pattern: RegExp, env: Record<string, string> = {}) => {
-    // A user who has started a server in this folder has a key in it.
+    // Otherwise a key that a local server stored in this folder would be found.
     const { code, stdout, stderr } = await runAlone(args, { env: { TALLYSTICK_DATA: '/nowhere', ...env } })
     assert.deepEqual([code, stdout], [64, ''], `${args}: ${stderr}`)
     assert.match(stderr, pattern)

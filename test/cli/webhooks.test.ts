@@ -15,13 +15,13 @@ import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
 import { startReceiver } from '../helpers/webhook-receiver.ts'
 
-/* Webhooks through the command line, delivered by a worker to a receiver on this machine. */
+/* Webhooks through the command line, with a worker that delivers to a receiver on this machine. */
 
 const ALLOW = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
 const URL = 'https://example.com/hook'
 
-/** Output of a command, one JSON value a line. */
+/** Returns a command's output, one JSON value a line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(args: string[], said = ''): Promise<any[]> {
   const { code, stdout, stderr } = await runCommand(['webhooks', ...args])
@@ -35,7 +35,6 @@ async function fails(args: string[], code: number, pattern: RegExp): Promise<voi
   assert.match(failed.stderr, pattern)
 }
 
-/** Variables as a shell reads them. */
 function environmentOf(text: string): Record<string, string> {
   return Object.fromEntries(text.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)))
 }
@@ -292,7 +291,6 @@ test('beside a worker that delivers', async (t) => {
   })
 })
 
-/** Output of doctor about webhooks. */
 async function diagnosed() {
   const { stdout } = await runCommand(['doctor'])
   const findings = parseLines(stdout).filter(({ check }) => check === 'webhooks')

@@ -41,7 +41,7 @@ test('a text is found in every member that a reader sees, with the path to it', 
   assert.equal(whereIs(record('e', { payload: null }), 'jo'), null)
 })
 
-/** A client whose list has so many records, newest first; the one at `at` mentions Jane. */
+/** A client whose list has `size` records, newest first. The record at `at` mentions Jane. */
 function clientOf(size: number, at: number) {
   const asked: object[] = []
   const all = Array.from({ length: size }, (_, i) =>

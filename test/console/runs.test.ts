@@ -10,7 +10,6 @@ type Query = { readonly parent?: string; readonly limit: number }
 const record = (id: string, parent: string | null, type = 'agent-action/1') =>
   ({ id, parent, type, recordedAt: '2026-11-29T10:00:00.000Z' }) as LedgerRecord
 
-/** A client of a ledger with these records, in the order of the chain, and a list of its requests. */
 function clientOf(chain: readonly LedgerRecord[]) {
   const asked: Query[] = []
   const client = {

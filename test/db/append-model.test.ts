@@ -44,7 +44,7 @@ const MINUTE_MS = 60_000
 const DEADLINES_MS = [null, 60 * MINUTE_MS, 60 * MINUTE_MS, -60 * MINUTE_MS]
 const OUTCOMES = 11
 
-/** Values of fast-check; the numbers of an item pick among what is there when it is its turn. */
+/** Values of fast-check. An item's numbers pick from what exists when the item is made. */
 const itemArbitrary = fc.record({
   ledger: fc.nat({ max: LEDGERS - 1 }),
   shape: fc.oneof(
@@ -70,7 +70,7 @@ const itemArbitrary = fc.record({
 type Item = typeof itemArbitrary extends fc.Arbitrary<infer T> ? T : never
 const callsArbitrary = fc.array(
   fc.record({
-    login: fc.constantFrom('api' as const, 'worker' as const, 'worker' as const), // the worker's login can do all that there is
+    login: fc.constantFrom('api' as const, 'worker' as const, 'worker' as const), // The worker's login may do everything.
     items: fc.array(itemArbitrary, { minLength: 1, maxLength: 8 }),
   }),
   { minLength: 10, maxLength: 20 },
@@ -119,12 +119,12 @@ test('any calls end as if their items had come one after another', async (t) => 
     }),
     { numRuns: runs(30), endOnFailure: true },
   )
-  // Not to all of them every time: which ones is chance.
+  // Which outcomes occur is random, so some may be missing.
   assert.ok(seen.size >= OUTCOMES - 3, `the calls lead to ${[...seen]} only`)
   assert.ok(reached.size >= GATED_STATES_MIN, `the calls lead to ${[...reached]} only`)
 })
 
-/** Thirty runs on a busy machine have been seen to reach five. */
+/** Thirty runs on a busy machine once reached only five. */
 const GATED_STATES_MIN = 4
 
 test('calls of four connections at once leave one dense, linked chain, and take each key once', async (t) => {
@@ -142,7 +142,7 @@ test('calls of four connections at once leave one dense, linked chain, and take 
         }
         const done = await Promise.all(
           all.map(async (calls, i) => {
-            // Each connection knows its own records; keys, ledgers and chains are everybody's.
+            // Each connection models only its own records. Keys, ledgers and chains are shared.
             const own = new AppendModel()
             for (const [id, ledger] of start.ledgers) {
               own.ledgers.set(id, { ...ledger, records: new Map(), gated: new Map() })
@@ -168,7 +168,6 @@ test('calls of four connections at once leave one dense, linked chain, and take 
   )
 })
 
-/** Outcomes, seqs and chains of a call are the model's. */
 async function appendBoth(
   logins: Logins,
   model: AppendModel,
@@ -192,13 +191,13 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
     ...entry,
     ...keyOf(item, ledger, entry),
   }))
-  // Either one of a pair may be at fault.
+  // Either entry of a pair may be spoiled.
   return rest.length > 0 && item.request === 0
     ? [first!, ...rest.map((entry) => spoil(item, entry))]
     : [spoil(item, first!), ...rest]
 }
 
-/** A key of its actor; system has none. Anybody who notarizes is one of two. */
+/** Adds an idempotency key of the actor; the system has none. A notarizing actor is one of two. */
 function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEntry> {
   const notarizes = entry.toState === 'RECORDED' && {
     actorId: uuidOfBytes(sha256(bytesOfUuid(ledger.id), Buffer.of(item.actor)).subarray(0, 16)),
@@ -214,7 +213,7 @@ function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry[] 
     return [makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })]
   }
   const gated = [...model.ledgers.get(hex(ledger.id))!.gated]
-  // Mostly the newest ones: the others have come to their end.
+  // Usually one of the newest, because the others have ended.
   const picked = gated.at(-1 - (item.record % Math.min(3, Math.max(1, gated.length))))
   if (item.shape === 'creation' || !picked) return [makeCreation(ledger, termsOf(item.terms))]
   const [id, stands] = picked
@@ -243,7 +242,7 @@ function termsOf(number: number): Parameters<typeof makeCreation>[1] {
 
 const relativeToNow = (ms: number | null) => ms && Date.now() + ms
 
-/** Mostly one that the state allows, by whom it belongs to. */
+/** Usually a step that the state allows, by its party. */
 function makeRandomStep(
   item: Item,
   ledger: TestLedger,
@@ -251,7 +250,7 @@ function makeRandomStep(
   last: Parameters<typeof makeStep>[1],
 ): TestEntry {
   const ways = LIFECYCLE.filter(({ from }) => from === stands.state)
-  const way = ways[Math.max(0, item.way - 3)] // mostly the first, which leads on
+  const way = ways[Math.max(0, item.way - 3)] // Usually the first way, which leads on.
 
   const anything = !way || item.terms === 0
   const kind = anything ? STEP_KINDS[item.way % STEP_KINDS.length]! : (way.kind as StepKind)
@@ -279,7 +278,7 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
       return { ...entry, kind: 'no-such-kind' }
     case 'event':
       return { ...entry, version: null, records: [], document: undefined, gated: undefined }
-    case 'system': // it acts for nobody
+    case 'system': // The system acts on behalf of nobody.
       return entry.version !== null && entry.version > 1
         ? { ...entry, actorId: null, idempotency: null }
         : { ...entry, partyId: undefined, version: 0 }
@@ -288,7 +287,6 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
   }
 }
 
-/** Heads, entries, records and idempotency keys are the model's. */
 async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger): Promise<void> {
   const id = ledger.id
   const read = async (sql: string) => (await owner.query({ text: sql, values: [id], rowMode: 'array' })).rows
@@ -333,7 +331,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
   }
 }
 
-/** Checks that hold whatever the order was. */
+/** Checks that hold for any order of the calls. */
 async function judge(
   owner: pg.Client,
   ledgers: TestLedger[],

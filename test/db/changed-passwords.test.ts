@@ -47,7 +47,7 @@ test('a password that is changed while a server runs fails nothing: it is read a
       return { status: response.status, code, retryAfter: response.headers.get('retry-after') }
     }
     let refused = await refuse()
-    // One goes out before the server has heard that its connection was cut.
+    // One request may be sent before the server notices that its connection was cut.
     for (; refused.code === 'outcome_unknown'; refused = await refuse()) assert.equal(refused.status, 503)
     assert.equal(refused.status, 503)
     assert.ok(refused.retryAfter)

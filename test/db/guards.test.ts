@@ -19,12 +19,12 @@ import {
 } from '../helpers/database.ts'
 import { createTestLedger, makeEntry, type TestLedger } from '../helpers/test-ledger.ts'
 
-/* Triggers, foreign keys and the log of a table: what makes a chain of rows, and can be turned off beside it (finding S1). */
+/* Triggers, foreign keys and WAL logging of a table protect the chain, and an owner can turn them off (finding S1). */
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const migrateNow = (ownerUrl: string) => migrate({ ownerUrl, masterKey, passwords: TEST_PASSWORDS })
 
-/** Triggers of the chain, and the one that refuses every login but the owner's where the others are off. */
+/** Triggers of the chain, and the one that refuses all logins except the owner's while others are off. */
 const ALWAYS = ['chain_heads_forward_only', 'entries_extend_chain', 'proven_session']
 
 test('every trigger of the schema is noted, and fires always if the others rest on it', async (t) => {
@@ -108,7 +108,7 @@ test('an entry that does not move its head is not appended, whichever way it tak
   await withClient(database.ownerUrl, (client) =>
     client.query('alter table tallystick.entries disable trigger entries_extend_chain'),
   )
-  // A state of the database: 503, and a batch is not halved to find the row.
+  // A state of the database, not of a row: 503, and the batch is not halved.
   const unmoved = (error: Error & { code?: string }) =>
     error.code === '55000' && classifyFailure(error).kind === 'unavailable'
   await assert.rejects(appendEntries(api, [makeEntry(ledger)]), unmoved)
@@ -128,7 +128,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
     'alter table tallystick.records disable trigger records_begin',
     /the trigger records_begin of records is off/,
   )
-  // As `pg_restore --disable-triggers` leaves them.
+  // The state after `pg_restore --disable-triggers`.
   await refuses(
     'alter table tallystick.entries disable trigger all; alter table tallystick.entries enable trigger all',
     /the trigger entries_extend_chain of entries is off, the trigger records_begin of records is off: `npm run op -- migrate`/,
@@ -149,7 +149,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
   await openAs(database.apiUrl)
   await refuses('drop trigger entries_append_only on tallystick.entries', MISSING)
   await assert.rejects(migrateNow(database.ownerUrl), MISSING)
-  // As the refusal says.
+  // The remedy that the refusal names.
   const schema = readFileSync(new URL('../../migrations/schema.sql', import.meta.url), 'utf8')
   await withClient(database.ownerUrl, (owner) =>
     owner.query(/^CREATE TRIGGER entries_append_only .*$/m.exec(schema)![0]),

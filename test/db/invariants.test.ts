@@ -23,8 +23,8 @@ import {
 import { makeCreation, makeDocument, makeStep, makeWay } from '../helpers/test-steps.ts'
 
 /*
- * Breaks each invariant through SQL, as each login. Each refusal is named: a constraint or trigger of the schema, or
- * 42501, a lacking privilege.
+ * Tries to break each invariant through SQL with each login. Each refusal is a named constraint or trigger of the
+ * schema, or 42501 for a missing privilege.
  */
 
 type Login = 'api' | 'worker' | 'owner'
@@ -33,14 +33,12 @@ type Refusal = { readonly constraint: string } | { readonly code: string }
 const FORBIDDEN = { code: '42501' }
 const refusedBy = (constraint: string): Refusal => ({ constraint })
 
-// One database: nothing here succeeds, so that no test sees another's doing.
+// One database for all tests, because no attempt succeeds.
 let shared: Promise<TestDatabase> | null = null
-/** Database of the running test. */
 let database: TestDatabase
 let clients: Record<Login, pg.Client>
 let ledger: TestLedger
 let other: TestLedger
-/** Values that statements name by $name. */
 let values: Record<string, unknown>
 
 async function open(t: TestContext): Promise<void> {
@@ -56,8 +54,12 @@ async function open(t: TestContext): Promise<void> {
 }
 
 /**
- * Entries 0 to 2 of the ledger, 3 a record, 4 a batch, 5 a gated record, 6 another record; 7 to 11 what makes another gated
- * record VERIFIED with a revision behind it; 12 an erasure about it, of no document that is there.
+ * Fills the ledger:
+ *
+ * - entries 0 to 2: those of a new ledger
+ * - 3: a record; 4: a batch; 5: a gated record; 6: another record
+ * - 7 to 11: another gated record, VERIFIED and sent back for revision
+ * - 12: an erasure that names that record, of a document that does not exist
  */
 async function fill(): Promise<void> {
   ledger = await createTestLedger(clients.api)
@@ -148,12 +150,10 @@ const RECORD = (changes: Record<string, string> = {}) => {
   return `insert into tallystick.records (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-/** A record of a kind that is to begin with an entry of its own. */
 const NOTARIZED = (changes: Record<string, string>, entry: Record<string, string> = {}) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'record-notarized'", version: '1', ...entry })})
    ${RECORD({ first_seq: '13', ...changes })}`
 
-/** A batch of `count` records, with these chunks. */
 const BATCH = (count: string, ...chunks: Record<string, string>[]) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'batch-notarized'", version: '1', item_count: count })})
    ${CHUNKS(...chunks)}`
@@ -175,13 +175,13 @@ const CHUNKS = (...chunks: Record<string, string>[]) => {
     values ${rows.map((row) => `(${Object.values(row)})`)}`
 }
 
-/** The gated record that is ACTIVE again, moved by an entry that is inserted with it. */
+/** Moves the gated record that is ACTIVE again, with an entry inserted in the same statement. */
 const STEP = (entry: Record<string, string>, change: string) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'record-cancelled'", subject_id: '$gated', version: '6', prev_seq: '11', ...entry })})
    ${UPDATE('gated_records', change)} and record_id = $gated`
 const CANCELLED = "state = 'CANCELLED', version = 6, last_seq = 13"
 
-/** A gated record that begins with an entry, and a record, that are inserted with it. */
+/** Inserts a gated record with its entry and record. */
 const CREATION = (entry: Record<string, string>, gated: Record<string, string>) => {
   const columns = {
     ledger_id: '$ledger',
@@ -218,7 +218,7 @@ const DOCUMENT = (changes: Record<string, string>) => {
   return `insert into tallystick.documents (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-/** `note`: its third line; the right one is the root. */
+/** `note`: its third line, which should be the root. */
 const CHECKPOINT = (size: string, chain: string, note = '$random::bytea', noteSize = size) =>
   `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
    select $ledger, ${size}, $random, ${chain}, format(E'%s\\n%s\\n%s\\n', origin, ${noteSize}, encode(${note}, 'base64'))
@@ -230,14 +230,14 @@ const COSIGNATURE = (size: string, line = '— w1 AAAA\\n') =>
 const UPDATE = (table: string, change: string) =>
   `update tallystick.${table} set ${change} where ledger_id = $ledger`
 
-/** Its id is the other ledger's: an id is as good as another. */
+/** Uses the other ledger's id as the peer's id. */
 const PEER = `insert into tallystick.peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter,
     remote_ledger_id, handshake, added_seq)
   values ($ledger, $other, 'peer', 'invited', 'active', $agent, $random, now(), '{}', $other, $random, 1)`
 const RECEIVED = (seq: string, remoteSeq: string, leaf = '$leaf') =>
   `insert into tallystick.received_entries (ledger_id, seq, peer_id, remote_seq, kind, leaf, envelope)
    values ($ledger, ${seq}, $other, ${remoteSeq}, 'record-shared', ${leaf}, $envelope)`
-/** Received from a peer: an entry, its key, and a fork. */
+/** Rows received from a peer: an entry, its key, and a fork. */
 const FROM_PEER = [
   RECEIVED('12', '7'),
   `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki) values ($ledger, $other, $kid, 'EdDSA', $random)`,
@@ -247,7 +247,7 @@ const FROM_PEER = [
    values ($ledger, $other, 7, $leaf, 'seen', 'other', 'seen')`,
 ]
 
-/** Attempts that fail even for the owner while the triggers stand. */
+/** Attempts that fail even for the owner while the triggers are enabled. */
 const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, delete or truncate entries': [
     [refusedBy('entries_append_only'), UPDATE('entries', 'envelope = $envelope, leaf = $leaf')],
@@ -360,10 +360,10 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
   'move a gated record where no transition and no entry leads': [
     ...[
-      "state = 'ACTIVE'", // no step
-      "state = 'ACTIVE', version = 2", // no entry
-      "state = 'ACTIVE', version = 2, last_seq = 8", // the step of another record
-      "state = 'ACTIVE', performer_id = $agent", // no step, and not its performer
+      "state = 'ACTIVE'", // No step.
+      "state = 'ACTIVE', version = 2", // No entry.
+      "state = 'ACTIVE', version = 2, last_seq = 8", // The step of another record.
+      "state = 'ACTIVE', performer_id = $agent", // No step, and not its performer.
       'version = 2',
       'last_seq = 6',
     ].map((change): [Refusal, string] => [
@@ -371,28 +371,28 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       `${UPDATE('gated_records', change)} and record_id = $created`,
     ]),
     ...[
-      "state = 'VERIFIED', version = 4, last_seq = 10", // back
+      "state = 'VERIFIED', version = 4, last_seq = 10", // Backwards.
       "state = 'VERIFIED'",
       'version = 6',
-      CANCELLED, // no entry
+      CANCELLED, // No entry.
     ].map((change): [Refusal, string] => [
       refusedBy('gated_records_change'),
       `${UPDATE('gated_records', change)} and record_id = $gated`,
     ]),
     ...(
       [
-        [{ subject_id: '$created' }, CANCELLED], // names another record
-        [{ version: '7' }, CANCELLED], // not the next version
+        [{ subject_id: '$created' }, CANCELLED], // Names another record.
+        [{ version: '7' }, CANCELLED], // Not the next version.
         [{ version: '7' }, "state = 'CANCELLED', version = 7, last_seq = 13"],
-        [{ prev_seq: '9' }, CANCELLED], // does not follow the last entry
-        [{}, "state = 'EXPIRED', version = 6, last_seq = 13"], // leads elsewhere
-        [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // not from ACTIVE
+        [{ prev_seq: '9' }, CANCELLED], // Does not follow the last entry.
+        [{}, "state = 'EXPIRED', version = 6, last_seq = 13"], // Leads to another state.
+        [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // Not possible from ACTIVE.
         [{}, `${CANCELLED}, performer_id = $other`],
         [{}, `${CANCELLED}, performer_id = null`],
         [{}, `${CANCELLED}, revisions = 0`],
       ] as const
     ).map(([entry, change]): [Refusal, string] => [refusedBy('gated_records_change'), STEP(entry, change)]),
-    // an old step again: each version has one step
+    // A copy of an old step: each version has one step.
     [refusedBy('entries_by_record'), STEP({ version: '4', prev_seq: '9' }, CANCELLED)],
   ],
   'change the terms of a gated record, exchange its performer or count its revisions anew': [
@@ -421,7 +421,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('gated_records_append_only'), 'truncate tallystick.gated_records'],
   ],
   'insert a gated record that no entry creates': [
-    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // names another record
+    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // Names another record.
     [refusedBy('gated_records_begin'), CREATION({ kind: "'record-notarized'" }, {})],
     [refusedBy('gated_records_begin'), CREATION({}, { first_seq: '3' })],
     [refusedBy('gated_records_begin'), CREATION({}, { principal_id: '$other' })],
@@ -438,7 +438,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, remove or add the document of a step': [
     ...['digest = $random', 'subject_id = $stranger', 'seq = 10', "content = '[]'", 'salt = $salt']
       .concat(['ledger_id = $other', "document = 'evidence'"])
-      .concat(['content = null, salt = null, erased_seq = 13']) // no entry
+      .concat(['content = null, salt = null, erased_seq = 13']) // No entry.
       .map((change): [Refusal, string] => [
         refusedBy('documents_keep'),
         `${UPDATE('documents', change)} and seq = 11`,
@@ -448,20 +448,20 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       `${UPDATE('documents', change)} and seq = 11`,
     ]),
     [refusedBy('documents_content_or_erased'), DOCUMENT({ seq: '11', salt: 'null' })],
-    // an erasure of another subject, or of another entry's document
+    // An erasure of another subject, or of another entry's document.
     ...['9', '11'].map((seq): [Refusal, string] => [
       refusedBy('documents_keep'),
       `${UPDATE('documents', 'content = null, salt = null, erased_seq = 12')} and seq = ${seq}`,
     ]),
     [refusedBy('documents_append_only'), 'delete from tallystick.documents where ledger_id = $ledger'],
     [refusedBy('documents_append_only'), 'truncate tallystick.documents'],
-    [refusedBy('documents_keep'), DOCUMENT({ seq: '13' })], // no entry
-    [refusedBy('documents_keep'), DOCUMENT({ seq: '3' })], // no step
-    [refusedBy('documents_keep'), DOCUMENT({ seq: '8' })], // a step without one
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '13' })], // No entry.
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '3' })], // No step.
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '8' })], // A step without a document.
     [refusedBy('documents_keep'), DOCUMENT({ seq: '11', subject_id: '$created' })],
     [refusedBy('documents_keep'), DOCUMENT({ seq: '11', document: "'evidence'" })],
     [refusedBy('documents_keep'), DOCUMENT({ seq: '9', document: "'values'", subject_id: '$completion' })],
-    [refusedBy('documents_pkey'), DOCUMENT({ seq: '11' })], // a second one
+    [refusedBy('documents_pkey'), DOCUMENT({ seq: '11' })], // A second document.
     [refusedBy('documents_document_check'), DOCUMENT({ seq: '11', document: "'payload'" })],
   ],
   'say of an erasure what can’t be': [
@@ -471,10 +471,10 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('erasures_pkey'), ERASURE('10', "'reason'", '14')],
   ],
   'insert a record that no entry explains': [
-    [refusedBy('records_begin'), RECORD({ first_seq: '13' })], // no such entry
-    [refusedBy('records_begin'), RECORD({ first_seq: '8' })], // a step
-    [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // not a record's
-    [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // a batch's
+    [refusedBy('records_begin'), RECORD({ first_seq: '13' })], // No such entry.
+    [refusedBy('records_begin'), RECORD({ first_seq: '8' })], // A step.
+    [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // Not an entry of a record.
+    [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // An entry of a batch.
     [refusedBy('records_begin'), RECORD({ first_seq: '4', record_id: '$batch' })],
     [refusedBy('records_begin'), NOTARIZED({ payload: 'null', salt: 'null', payload_erased_seq: '14' })],
     [refusedBy('records_by_seq'), RECORD()],
@@ -482,14 +482,14 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('records_ids'), NOTARIZED({ record_id: '$newBatch' }, { subject_id: '$newBatch' })],
   ],
   'insert a chunk that no batch explains, or not all of them': [
-    [refusedBy('batch_chunks_begin'), CHUNKS({})], // no such entry
-    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '3' })], // no batch
-    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '4', chunk: '1', first_record_id: '$newBatchSecond' })], // a late one
+    [refusedBy('batch_chunks_begin'), CHUNKS({})], // No such entry.
+    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '3' })], // No batch.
+    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '4', chunk: '1', first_record_id: '$newBatchSecond' })], // A later chunk.
     [refusedBy('batch_chunks_begin'), BATCH('2', {})],
     [refusedBy('batch_chunks_begin'), BATCH('1', { count: '2' })],
     [refusedBy('batch_chunks_begin'), BATCH('1', { erased_seq: '14' })],
     [refusedBy('batch_chunks_begin'), BATCH('1', { chunk: '1', first_record_id: '$newBatchSecond' })],
-    [refusedBy('batch_chunks_begin'), BATCH('2', {}, { chunk: '1', first_record_id: '$newBatchSecond' })], // the first is not full
+    [refusedBy('batch_chunks_begin'), BATCH('2', {}, { chunk: '1', first_record_id: '$newBatchSecond' })], // The first chunk is not full.
     [
       refusedBy('batch_chunks_begin'),
       BATCH('65', { count: '64' }, { chunk: '1', first_record_id: '$otherBatchSecond' }),
@@ -516,8 +516,8 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       'count = 1',
       'first_record_id = $newBatch',
       'content = $random',
-      'content = $random, erased_seq = 5', // no erasure
-      'content = $random, erased_seq = 12', // one of another record
+      'content = $random, erased_seq = 5', // No erasure.
+      'content = $random, erased_seq = 12', // An erasure of another record.
       'erased_seq = 12',
     ].map((change): [Refusal, string] => [refusedBy('batch_chunks_change'), UPDATE('batch_chunks', change)]),
     [refusedBy('batch_chunks_append_only'), 'delete from tallystick.batch_chunks where ledger_id = $ledger'],
@@ -554,7 +554,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** Attempts of the worker, which publishes checkpoints and grows the tree; they fail for the owner too. */
+/** Attempts as the worker, which publishes checkpoints and extends the tree. They fail for the owner too. */
 const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'publish a checkpoint that contradicts the chain or an earlier one': [
     [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$random')],
@@ -577,7 +577,7 @@ const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** Attempts with a stolen pod's login, api or worker, that lack the privilege. */
+/** Attempts with the login of a stolen api or worker pod, which lack the privilege. */
 const POD_ATTEMPTS: Record<string, string[]> = {
   'write into the chain past append_entries': [
     ENTRY('13', '$next'),
@@ -834,7 +834,7 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
   ],
 }
 
-/** Privileges of each login on each table and function: a new one needs a line here. */
+/** Privileges of each login on each table and function. A new one needs a line here. */
 const GRANTS: Record<string, string> = {
   'schema tallystick': 'api: USAGE; worker: USAGE',
   schema_migrations: 'api: SELECT; worker: SELECT',
@@ -897,7 +897,7 @@ const GRANTS: Record<string, string> = {
   tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   peers: 'worker: SELECT',
   ...Object.fromEntries(
-    // All but the sealed token.
+    // All columns except the sealed token.
     [
       'ledger_id',
       'peer_id',
@@ -1138,7 +1138,8 @@ test('rows of a ledger that is moved stay as they are in each table that a login
      order by 1`,
     [BEFORE_EACH_CHANGED_ROW],
   )
-  // By append_entries, which asks the head; by erase_documents; and by a worker that takes no work of such a ledger.
+  // Guarded elsewhere: by append_entries, which reads the head, by erase_documents, and by the worker, which skips
+  // such a ledger.
   const guarded = [
     'batch_chunks',
     'batch_keys',
@@ -1158,7 +1159,7 @@ test('rows of a ledger that is moved stay as they are in each table that a login
   )
 })
 
-/** Bits of pg_trigger.tgtype: for each row (1), before (2), insert (4), delete (8), update (16). */
+/** Bits of pg_trigger.tgtype: row (1), before (2), insert (4), delete (8), update (16). */
 const BEFORE_EACH_CHANGED_ROW = 31
 
 test('the logins may do what this list says with each table and function of the schema, and public nothing', async (t) => {
@@ -1229,7 +1230,7 @@ function run(login: Login, sql: string) {
   return clients[login].query(text, parameters)
 }
 
-/** $name → $1 …, in the order of appearance; $$ stays. */
+/** Replaces $name by $1 …, in order of appearance. $$ stays. */
 function bind(sql: string): [string, unknown[]] {
   const names: string[] = []
   const text = sql.replace(/\$([a-zA-Z]\w*)/g, (_, name: string) => {

@@ -18,7 +18,7 @@ import { randomId } from '../helpers/test-ledger.ts'
 const ID = randomId()
 const SLICES = [{ level: 0, tile: 3, offset: 7, count: 9 }]
 
-/** Reads of a proof, by what may grow without end. */
+/** Queries of a proof, by the table that may grow without limit. */
 const READS: Record<string, (db: pg.Pool) => Promise<unknown>> = {
   'a tile': (db) => readTileSlices(db, ID, SLICES),
   leaves: (db) => readLeaves(db, ID, 0, 0),
@@ -38,7 +38,8 @@ test('every read of a proof is by primary key or index, in a plan made on empty 
   for (const [what, read] of Object.entries(READS)) {
     const plan = await planOf(client, read)
     assert.match(plan, /Index Cond/, `${what}:\n${plan}`)
-    // Cosignatures of one checkpoint are few. A filter means that more is read than is wanted; that an entry is the record's is looked at when it was found.
+    // One checkpoint has few cosignatures. A filter means that more rows are read than needed, except that the record
+    // of an entry is checked after the entry was found.
     assert.doesNotMatch(
       plan,
       /Seq Scan|Sort Key: (?!\(\(s\.peer_id IS NOT NULL\)\), s\.cosigned_at)|Filter: (?!.*first_seq)/,
@@ -47,7 +48,7 @@ test('every read of a proof is by primary key or index, in a plan made on empty 
   }
 })
 
-/** The plan that a session keeps for the query: it fits any values. */
+/** Returns the generic plan that a session caches for any values. */
 async function planOf(client: pg.Client, read: (db: pg.Pool) => Promise<unknown>): Promise<string> {
   let plan = ''
   const explaining = {

@@ -27,8 +27,8 @@ import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, randomId } from '../helpers/test-ledger.ts'
 
 /*
- * A session keeps the plans that it made when its tables were empty, where every plan seems to cost the same. Each of these must
- * be one that stays good: every table by an index, and by all of the key that is given.
+ * A session caches plans made when its tables were empty, where all plans seem to cost the same. Each of these must
+ * stay good: every table by an index, and by all given columns of its key.
  */
 
 test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
@@ -50,7 +50,7 @@ test('what searches goes by keys, whenever it was planned', async (t) => {
         await searchRecords(searches, id, { filters, order: 'desc', after, limit: 10 })
     }
   })
-  // Two of each filter, one of those that no record of a batch meets; and which days there are, of either kind.
+  // Two queries for each filter, one for filters that no batch record can match, and two that list days.
   assert.equal(new Set(asked.map(({ text }) => text)).size, 23)
   await checkPlans(pool, asked)
 })
@@ -89,14 +89,14 @@ async function checkEach(client: pg.ClientBase, asked: readonly Asked[]): Promis
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
     for (const [, index, condition] of plan.matchAll(/ using (\S+) on .*\n *Index Cond: (.*)/g)) {
-      // By the ledger alone it would read all that the ledger has: the second column counts, wherever the others stand.
+      // By the ledger alone it would read the whole ledger, so the second column must be in the condition too.
       for (const column of columnsOf.get(index!)!.slice(0, 2))
         assert.match(condition!, new RegExp(`(?<![.\\w])${column}\\b`), `${text}\n${plan}`)
     }
   }
 }
 
-/** Columns of each index, those that are expressions in part. */
+/** Columns of each index. Expressions are reduced to their first word. */
 async function readIndexes(client: pg.ClientBase): Promise<Map<string, string[]>> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(
     `select c.relname as name, array_agg(substring(pg_get_indexdef(i.indexrelid, n, false) from '\\w+') order by n) as columns
@@ -119,7 +119,7 @@ function elementOf(value: unknown): string {
 
 type Asked = { readonly text: string; readonly values: readonly unknown[] }
 
-/** Queries that the functions make of a ledger that has just begun. */
+/** Returns the queries that the functions make for a new ledger. */
 async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   const client = await pool.connect()
   const { id } = await createTestLedger(client)

@@ -8,7 +8,7 @@ import { openEraser } from '../helpers/eraser.ts'
 import { fullRecord } from '../helpers/every-member.ts'
 import { erase } from '../helpers/personal-records.ts'
 
-/** Columns that an erasure leaves: they say that there was a record, and nothing that it held. */
+/** Columns that survive an erasure: they show that there was a record, without its content. */
 const KEPT = new Set([
   'ledger_id',
   'record_id',
@@ -24,7 +24,7 @@ const KEPT = new Set([
   'other_members',
 ])
 
-/** A value of each type that no row below has. */
+/** For each type, a value that no row below has. */
 const OTHER: Readonly<Record<string, string>> = {
   uuid: 'gen_random_uuid()',
   text: `'other/1'`,
@@ -55,7 +55,7 @@ test('every column of a record stays as it is, and what it held goes with its er
 
   const before = await held()
   const empty = columns.filter(({ name }) => before[name] === null).map(({ name }) => name)
-  // No member lies among the others yet.
+  // No member uses the shared column yet.
   const others = OTHER_MEMBERS.length === 0 ? ['other_members'] : []
   assert.deepEqual(empty, ['payload_erased_seq', ...others], 'a new column needs a member in the fixture')
 

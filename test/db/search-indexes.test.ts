@@ -17,7 +17,6 @@ test('a member whose index is missing, or is of another member, is found', () =>
   assert.deepEqual(withoutIndex(schema, ['label', 'area', 'team']), ['area', 'team'])
 })
 
-/** Names of members whose index `records_by_…` the schema lacks. */
 function withoutIndex(schema: string, names: readonly string[]): string[] {
   return names.filter(
     (name) =>

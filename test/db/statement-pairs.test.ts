@@ -17,7 +17,7 @@ import {
   type TestLedger,
 } from '../helpers/test-ledger.ts'
 
-/* A statement of somebody else, and right behind it the entry that registers it. */
+/* Pairs of a statement from outside and the entry that registers it, directly behind it. */
 
 let shared: Promise<TestDatabase> | null = null
 

@@ -91,7 +91,7 @@ test('takes no larger share of the time than it may, however much there is to do
   assert.ok(share < 0.35, `${share} of the time`)
 })
 
-/** A machine on which a round waits, and takes CPU in its thread and in others; each round is noted. */
+/** Simulates a machine on which a round waits and takes CPU in its own and in other threads. Each round is recorded. */
 async function simulate(
   share: number,
   rounds: readonly { waitMs: number; cpuMs: number; threadsMs: number }[],

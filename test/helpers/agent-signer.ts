@@ -18,8 +18,8 @@ import { expectStatus, type TestApp } from './app.ts'
 import { sha256 } from './test-chain.ts'
 
 /*
- * An agent that signs by itself, lawfully or not: made of the formats' functions and node:crypto, without the SDK, so that a test can
- * have any member otherwise.
+ * An agent that signs its own entries, correctly or not. Built from the format functions and node:crypto instead of
+ * the SDK, so that a test can change any member.
  */
 
 export type TestAgentKey = {
@@ -47,18 +47,16 @@ function signAs(alg: SignatureAlgorithm, key: KeyObject, message: Uint8Array): U
   return hasLowS(signature) ? signature : withOtherS(signature)
 }
 
-/** (r, n - s) for (r, s). */
+/** Returns (r, n - s) for (r, s). */
 export function withOtherS(signature: Uint8Array): Uint8Array {
   const s = ORDER - BigInt(`0x${toHex(signature.subarray(32))}`)
   return new Uint8Array([...signature.subarray(0, 32), ...fromHex(s.toString(16).padStart(64, '0'))])
 }
 
-/** Identity under which an agent signs. */
 export type Signing = {
   readonly ledger: string
   readonly issuer: string
   readonly agent: string
-  /** Its API key's id. */
   readonly key: string
 }
 
@@ -66,7 +64,7 @@ export function signingOf({ ledger: { ledger, agent, key } }: TestApp): Signing 
   return { ledger: ledger.id, issuer: ledger.issuer, agent: agent.id, key: key.id }
 }
 
-/** Members that a test wants otherwise than an honest agent makes them. */
+/** Members in which a test differs from an honest agent. */
 export type Otherwise = {
   readonly atMs?: number
   readonly predicate?: object
@@ -111,7 +109,7 @@ function digestOf(document: unknown, salt: Uint8Array): string {
   return toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document as JsonValue))))
 }
 
-/** Body of POST /v1/records, signed by the agent. */
+/** Returns a body for POST /v1/records, signed by the agent. */
 export function signedRecord(
   by: TestAgentKey,
   who: Signing,
@@ -132,7 +130,7 @@ export function signedRecord(
 
 type TestItem = { readonly payload: object; readonly onBehalfOf?: string }
 
-/** Body of POST /v1/records/batch, signed by the agent. */
+/** Returns a body for POST /v1/records/batch, signed by the agent. */
 export function signedBatch(
   by: TestAgentKey,
   who: Signing,
@@ -157,7 +155,7 @@ export function signedBatch(
   }
 }
 
-/** Body of POST /v1/agents/{id}/signing-keys. */
+/** Returns a body for POST /v1/agents/{id}/signing-keys. */
 export function keyRegistration(
   { ledger, agent }: Pick<Signing, 'ledger' | 'agent'>,
   key: TestAgentKey,
@@ -173,7 +171,6 @@ export function keyRegistration(
   }
 }
 
-/** A key of the ledger's first agent, registered over HTTP. */
 export async function addSigningKey(
   app: TestApp,
   options: {

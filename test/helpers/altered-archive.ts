@@ -5,7 +5,6 @@ import { BodyTooLong } from '../../src/verify/archive/read-body.ts'
 import { type ArchiveSeal, CHECKPOINT_OBJECT, sealName } from '../../src/verify/archive/seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from '../../src/verify/archive/store.ts'
 
-/** Objects of an archive by name. */
 export type ArchiveFiles = ReadonlyMap<string, Buffer>
 
 export function readerOf(files: ArchiveFiles): ArchiveReader {
@@ -20,10 +19,10 @@ export function readerOf(files: ArchiveFiles): ArchiveReader {
   }
 }
 
-/** Changes of an archive with matching digests: what an attacker without a key can write. */
+/** Alters an archive and recomputes its digests: what an attacker without a key can write. */
 export class ArchiveEditor {
   readonly files: ArchiveFiles
-  /** The oldest first. */
+  /** Oldest first. */
   readonly seals: readonly ArchiveSeal[]
 
   constructor(files: ArchiveFiles) {
@@ -38,12 +37,11 @@ export class ArchiveEditor {
     this.seals = seals
   }
 
-  /** `edit` returns a seal, or its text. */
   seal(index: number, edit: (seal: ArchiveSeal) => object | string): ArchiveFiles {
     return this.#write(this.files, this.seals, (seal, i) => (i === index ? edit(seal) : seal))
   }
 
-  /** Changes an object, found by the seal that names it. */
+  /** Changes an object and the seal that names it. */
   object(name: string, edit: (bytes: Buffer) => Uint8Array): ArchiveFiles {
     const bytes = Buffer.from(edit(this.files.get(name)!))
     const [kind, rest] = name.split('/') as [string, string]
@@ -66,7 +64,7 @@ export class ArchiveEditor {
     )
   }
 
-  /** The first line that `edit` changes; null: it leaves the line as it is. */
+  /** Changes the first line for which `edit` returns a value instead of null. */
   line(edit: (line: Record<string, unknown>) => object | string | null): ArchiveFiles {
     for (const { lines } of this.seals.flatMap(({ pieces }) => pieces)) {
       const texts = gunzipSync(this.files.get(lines)!).toString().split('\n').slice(0, -1)
@@ -86,7 +84,6 @@ export class ArchiveEditor {
     throw new Error('no line is changed')
   }
 
-  /** Names of all objects that begin so. */
   names(start: string): string[] {
     return this.seals
       .flatMap(({ objects }) => objects.map(({ name }) => name))
@@ -117,7 +114,7 @@ const flipped = (at: number) => (bytes: Buffer) => {
   return changed
 }
 
-/** More lines than a piece may have. */
+/** Decompresses to more bytes than the lines of a piece may have. */
 const BOMB = gzipSync(Buffer.alloc(ARCHIVE_LINES_BYTES_MAX + 1), { level: 1 })
 
 type Alteration = readonly [about: string, code: string, (editor: ArchiveEditor) => ArchiveFiles]

@@ -27,55 +27,54 @@ export type TestApp = {
   readonly app: FastifyInstance
   readonly deps: Deps
   readonly database: TestDatabase
-  /** Every route that the application registered, in order. */
+  /** All routes that the application registered, in order. */
   readonly routes: RouteOptions[]
-  /** The test's ledger, made over HTTP. */
   readonly ledger: NewLedger
-  /** Id of that ledger as the database has it. */
+  /** The ledger's id as the database stores it. */
   readonly ledgerId: Uuid
-  /** Everything that was logged, as one text. */
+  /** All log lines since this TestApp was made, as one text. */
   logs(): string
-  /** A request with the first ledger's key; `key: null` sends none. Fails unless /openapi.json describes the answer. */
+  /**
+   * Sends a request with the first ledger's key, or without a key for `key: null`. Fails if /openapi.json does not
+   * describe the answer.
+   */
   send(method: string, url: string, options?: SendOptions): Promise<Response>
-  /** 201, or the test fails; the record. */
+  /** Notarizes a record and returns it. Fails unless the status is 201. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   notarize(body?: object, options?: SendOptions): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   entries(query?: string, options?: SendOptions): Promise<any[]>
-  /** Another ledger, by the route's own function where a key with fewer powers is needed. */
+  /** Creates another ledger. Calls the route's own function, because a test may need a key with fewer scopes. */
   newLedger(options?: { scopes?: readonly Scope[]; expiresAtMs?: number }): Promise<NewLedger>
-  /** Row counts of all tables, and every chain head: equal before and after means that nothing was written. */
+  /** Row counts of all tables, and every chain head. Two equal results mean that nothing was written in between. */
   written(): Promise<Record<string, unknown>>
-  /** As the database's superuser. */
+  /** Runs SQL as the superuser. */
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
 }
 
 export type SendOptions = {
   readonly key?: string | null
   readonly body?: unknown
-  /** Sent as it is, with `application/json` unless `headers` say otherwise. */
+  /** Sent unchanged, as `application/json` unless `headers` set another type. */
   readonly text?: string | Buffer
   readonly headers?: Record<string, string>
 }
 
 export type AppOptions = {
-  /** Its database; absent: one of its own on the suite's server. */
+  /** Default: a new database on the suite's server. */
   readonly database?: TestDatabase
-  /** How the application reaches its database, when not directly (through a proxy, for instance). */
+  /** URL by which the application reaches its database, such as that of a proxy. Default: directly. */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
-  /** The server's clock, in milliseconds. */
   readonly now?: () => number
-  /** Variables of its configuration, beyond those of every test. */
   readonly environment?: Record<string, string>
 }
 
-/** The application on a database of its own, with one ledger; closed when the test is done. */
+/** Builds the application on its own database with one ledger. Closed at the end of the test. */
 export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<TestApp> {
   const { makeLedger, of } = await openApp(t, options)
   return of(await makeLedger())
 }
 
-/** An application on a database of its own, as the tests of a ledger see it. */
 export type OpenApp = {
   makeLedger(): Promise<NewLedger>
   of(ledger: NewLedger): TestApp
@@ -90,7 +89,7 @@ export async function openApp(t: Test, options: AppOptions = {}): Promise<OpenAp
   const deps = { ...opened, now: options.now ?? opened.now }
   const { app, routes } = buildAndCollectRoutes(deps)
   const owner = new pg.Pool({ connectionString: database.superuserUrl, max: 2 })
-  // Broken on purpose in tests that kill connections.
+  // Some tests kill connections on purpose.
   owner.on('error', () => {})
   t.after(async () => {
     await app.close()
@@ -173,7 +172,7 @@ export function genericBody(payload: object = { tool: 'search', q: 'price of cop
   return { type: 'generic/1', payload }
 }
 
-/** The response, when it has that status; otherwise an error that shows its body. */
+/** Returns the response. Throws an error with its body if the status differs. */
 export function expectStatus(status: number, response: Response): Response {
   if (response.statusCode === status) return response
   throw new Error(`expected ${status}, got ${response.statusCode}: ${response.body.slice(0, 2_000)}`)
@@ -188,12 +187,12 @@ export function parseLines(text: string): any[] {
     .map((line) => JSON.parse(line))
 }
 
-/** Fastify announces each instance before any route is registered. */
+/** Relies on Fastify announcing each instance before any route is registered. */
 function buildAndCollectRoutes(deps: Deps): { app: FastifyInstance; routes: RouteOptions[] } {
   const routes: RouteOptions[] = []
   const collect = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
-    // As they are written: HEAD is added later (src/http/plugins/methods.ts).
+    // A copy of the route as declared: HEAD is added later (src/http/plugins/methods.ts).
     fastify.addHook('onRoute', (route) => void routes.push({ ...route }))
   }
   subscribe('fastify.initialization', collect)
@@ -204,7 +203,7 @@ function buildAndCollectRoutes(deps: Deps): { app: FastifyInstance; routes: Rout
   }
 }
 
-/** The tables are looked up and the query planned once: both cost more than counting, and a test counts hundreds of times. */
+/** Lists the tables and plans the query once. Both cost more than counting, and a test counts hundreds of times. */
 function makeReadWritten(owner: pg.Pool): () => Promise<Record<string, unknown>> {
   let query: Promise<string> | null = null
   return async () => {

@@ -4,7 +4,7 @@ import type { TestEntry } from './test-ledger.ts'
 import { genesisOf, linkOf } from './test-ledger.ts'
 
 /*
- * Model of append_entries, one item after another in order, in memory. The outcomes and their precedence are those at the top
+ * In-memory model of append_entries that decides items one after another. Outcomes and their precedence: see the top
  * of migrations/functions/append-entries.sql.
  */
 
@@ -19,7 +19,7 @@ type ModelEntry = {
   readonly chain: string
   readonly document: string | null
 }
-/** `count`: records of the chunk that begins with it; null: it is one with an entry of its own. */
+/** `count`: records of the chunk that begins with this record. null: the record has its own entry. */
 type ModelRecord = { readonly firstSeq: number; readonly count: number | null }
 export type ModelGated = {
   readonly firstSeq: number
@@ -43,7 +43,7 @@ export type ModelLedger = {
   readonly entries: ModelEntry[]
   readonly records: Map<string, ModelRecord>
   readonly gated: Map<string, ModelGated>
-  /** By actor and key. */
+  /** By actor and idempotency key. */
   readonly requests: Map<string, FirstRequest>
 }
 
@@ -57,7 +57,7 @@ export class AppendModel {
   readonly ledgers = new Map<string, ModelLedger>()
 
   append(items: readonly TestEntry[], login: Login): Answer[] {
-    // A call is decided by what it found at its start.
+    // A call is decided by the state at its start.
     const found = new Map(
       [...this.ledgers].map(([id, ledger]) => [
         id,
@@ -107,7 +107,7 @@ export class AppendModel {
     const { first, gated } = before
     const ledger = this.ledgers.get(hex(item.ledgerId))
     if (item.kind === 'ledger-created' ? ledger !== undefined : ledger === undefined) {
-      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // the seq means nothing
+      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // The seq means nothing here.
     }
     if (first) {
       const same = first.request === hex(item.idempotency!.requestHash)
@@ -116,7 +116,7 @@ export class AppendModel {
     const sameKey = item.idempotency && seen.keys.has(`${hex(item.ledgerId)} ${requestOf(item)}`)
     const sameRecord =
       item.version !== null && seen.subjects.has(`${hex(item.ledgerId)} ${hex(item.subjectId)}`)
-    // A step that the record has passed is decided at once.
+    // A step whose version is not above the record's is decided at once.
     if (sameKey || (sameRecord && !before.follows && item.version > (gated?.version ?? 0)))
       return refuse('again')
     return refuse(decideKind(item, login, ledger) ?? decideStep(item, gated) ?? decideClock(item))
@@ -156,7 +156,7 @@ export class AppendModel {
   }
 }
 
-/** The records that an item made, or the one that it moved. */
+/** Adds the records that an item makes, or moves the gated record that it is a step of. */
 export function moveRecords(ledger: ModelLedger, item: TestEntry, seq: number): void {
   for (const made of item.records) ledger.records.set(hex(made.recordId), { firstSeq: seq, count: null })
   for (const chunk of item.chunks)
@@ -183,7 +183,7 @@ export function moveRecords(ledger: ModelLedger, item: TestEntry, seq: number): 
   Object.assign(gated, stands)
 }
 
-/** The worker's completion-verified, and right behind it the verdict that follows from it. */
+/** True for the worker's completion-verified with its verdict directly behind it. */
 function isPair(item: TestEntry, next: TestEntry): boolean {
   return (
     item.kind === 'completion-verified' &&
@@ -197,7 +197,7 @@ function isPair(item: TestEntry, next: TestEntry): boolean {
   )
 }
 
-/** Where a record will stand after `item`, whether or not that may be appended. */
+/** State of a record after `item`, whether or not the item may be appended. */
 function leadBy(item: TestEntry, before: ModelGated | undefined): ModelGated {
   const nobody = { firstSeq: 0, principal: '', performer: null, gate: '', deadlineMs: null, maxRevisions: 0 }
   const to = { state: item.toState!, version: item.version!, lastLeaf: hex(item.leaf) }
@@ -231,7 +231,7 @@ function decideStep(item: TestEntry, gated: ModelGated | undefined): string | nu
   return !late && item.kind === 'record-expired' ? 'refused_deadline' : null
 }
 
-/** DESIGN §6, its last column. */
+/** Parties that may take each step: the last column of the table in docs/reference/lifecycle.md. */
 function isEntitled(item: TestEntry, gated: ModelGated): boolean {
   const party = item.actorId && item.partyId ? hex(item.partyId) : null
   switch (item.kind) {

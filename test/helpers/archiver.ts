@@ -24,7 +24,7 @@ import { temporaryFiles } from './temporary-files.ts'
 
 type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly size?: number }
 
-/** The worker's archive of an application with one ledger, as the worker's login. */
+/** Opens the worker's archive follower for an application with one ledger, with the worker's login. */
 export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
   const masterKey = makeMasterKey(TEST_MASTER_KEY)
@@ -69,7 +69,6 @@ export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores)
       while (await archiveLedgers(deps)) {}
     },
     keys: () => readKeys(pool, ledger).then(parseArchiveKeys),
-    /** Text of the ledger's key file. */
     keyFile: () => readKeys(pool, ledger),
     verify: (
       keys: ArchiveKeys | null = null,

@@ -5,8 +5,8 @@ import { ERROR_CODES, type ErrorCode } from '../../src/errors.ts'
 type Answer = Pick<Response, 'statusCode' | 'headers' | 'body'>
 
 /**
- * The answer as a problem document (RFC 9457), checked for its shape; the document. `about`: the request, for a
- * failure's message.
+ * Asserts that the answer is a well-formed problem document (RFC 9457) and returns the document. `about` names the
+ * request in failure messages.
  */
 export function assertProblem(
   response: Answer,

@@ -6,7 +6,10 @@ import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import type { TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
-/** The application's ledger verifies with what has left for the archive, here and in an audit's thread; without it no audit can tell. */
+/**
+ * Asserts that the ledger verifies with its archive, directly and in an audit's thread. Without the archive the audit
+ * must be rejected.
+ */
 export async function requireAuditable(app: TestApp, content: ArchiveContent): Promise<void> {
   const url = app.database.workerUrl
   const ledger = app.ledger.ledger.id

@@ -1,4 +1,6 @@
-/** Environment that a child needs, and nothing else of the caller's: no DATABASE_URL, no key. */
+/**
+ * Minimal environment for a child process. Nothing else of the caller's is passed on, such as DATABASE_URL or a key.
+ */
 export function bareEnvironment(): Record<string, string> {
   const names = ['PATH', 'NODE_COMPILE_CACHE']
   return Object.fromEntries(names.map((name) => [name, process.env[name] ?? '']).filter(([, value]) => value))

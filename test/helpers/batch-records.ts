@@ -6,8 +6,8 @@ import type { TestApp } from './app.ts'
 import { listStoredChunks, type StoredChunk } from './stored-chunks.ts'
 
 /**
- * Records of batches as they are stored, in the order of the chain, each with its payload's value; null: erased. Those of all ledgers
- * without `ledgerId`.
+ * Lists the stored records of batches in chain order, each with its parsed payload; null if erased. Without
+ * `ledgerId`: of all ledgers.
  */
 export async function listStoredRecords(from: Pick<TestApp, 'sql'> & { readonly ledgerId?: string }) {
   const records = (await listStoredChunks(from)).flatMap(recordsOf)
@@ -28,7 +28,6 @@ function payloadText({ document }: ChunkRecord): string {
 
 type StoredPayload = { readonly recordId: Uuid; readonly seq: number; readonly payload: string }
 
-/** Payloads of all records of the ledger, in the order of the chain. */
 export async function listPayloads(client: pg.ClientBase, ledgerId: Uuid): Promise<StoredPayload[]> {
   const sql: TestApp['sql'] = async (text, values) => (await client.query(text, values)).rows
   const own = await sql<{ recordId: Uuid; seq: string; payload: Buffer }>(

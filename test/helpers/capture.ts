@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 
 type Capture = Writable & { readonly isTTY: boolean; text(): string }
 
-/** A stream that remembers what was written to it, and is a terminal if one wants. */
+/** Returns a stream that stores what is written to it. It claims to be a terminal if `isTTY`. */
 export function capture(isTTY = false): Capture {
   const pieces: Buffer[] = []
   const stream = new Writable({

@@ -4,7 +4,7 @@ import { STATEMENT } from '../../src/proof/statement/kinds.ts'
 import type { Issuer } from './signed-statements.ts'
 import { makeId, sha256, type TestChain, type TestLine } from './test-chain.ts'
 
-/* Registered statements of a chain. */
+/* Adds registration policies and registered statements to a test chain. */
 
 export function setPolicy(chain: TestChain, issuers: readonly Issuer[], more: object = {}): TestLine {
   return chain.append({
@@ -26,7 +26,7 @@ export function pushStatement(
   return chain.push(STATEMENT, recordedAt, bytes)
 }
 
-/** The entry behind the statement. */
+/** Appends the `statement-registered` entry that belongs behind the statement. */
 export function register(
   chain: TestChain,
   policy: TestLine,

@@ -11,17 +11,18 @@ import { makeGated } from './test-gated.ts'
 import { receiptFileOf } from './test-proof.ts'
 
 /*
- * Exports that break one rule of the entries in order, or several of which one comes first: test/vectors/chains.json, which both verifiers
- * read. `node tools/run.mjs test/helpers/chain-vectors.ts` writes it anew.
+ * Makes test/vectors/chains.json, which both verifiers read. Each export breaks one rule of entries in order, or
+ * several rules with one that must be reported first. `node tools/run.mjs test/helpers/chain-vectors.ts` regenerates
+ * the file.
  */
 
-/** `code`: that of the refusal; null: it is taken. `compromised`: since when each kid is. */
+/** `code`: the expected refusal; null: the export is valid. `compromised`: time of the compromise, by kid. */
 export type ChainVector = {
   readonly name: string
   readonly code: string | null
   readonly lines: readonly string[]
   readonly compromised?: Readonly<Record<string, string>>
-  /** Statements with their receipts that were kept, in base64, and notes. */
+  /** Receipts with their statements in base64, and notes, that the verifier has from before. */
   readonly receipts?: readonly string[]
   readonly checkpoints?: readonly string[]
 }
@@ -30,7 +31,7 @@ type Build = (chain: TestChain) => void
 
 const HASH = 'ab'.repeat(32)
 
-/** Kinds that agents alone make, as the server would make them. */
+/** Kinds that only agents may make, here with the system as actor. */
 const BY_SYSTEM: readonly (readonly [EntryKind, object])[] = [
   ['registration-policy-set', { issuers: [] }],
   ['retention-set', { days: 183, basis: 'ai_act_19' }],
@@ -277,7 +278,7 @@ function erase(chain: TestChain, name: string, sha256: string, seq: number): voi
   })
 }
 
-/** All of them, anew: ids and keys are others each time. */
+/** Makes all vectors. Ids and keys differ each time. */
 export function makeChainVectors(): ChainVector[] {
   const alone = ALONE.map(([name, code, build]) => {
     const chain = makeChain()
@@ -292,7 +293,6 @@ export function makeChainVectors(): ChainVector[] {
   return [...alone, ...peered, brokenBehindTheft(), signedByAnother(), receiptOfAnother(), keptOfAnother()]
 }
 
-/** Bundles, as above. */
 export function makeBundleVectors(): ChainVector[] {
   return BUNDLES.map(([name, code, build]) => ({ name, code, lines: bundleTexts(build(makeChain())) }))
 }
@@ -342,7 +342,7 @@ const BUNDLES: readonly (readonly [
   ],
 ]
 
-/** The checkpoint is checked before all else of the first entry. */
+/** A verifier must check the checkpoint before anything else of the first entry. */
 function signedByAnother(): ChainVector {
   const chain = makeChain({ empty: true })
   const other = makeSigner()
@@ -361,7 +361,7 @@ function signedByAnother(): ChainVector {
   }
 }
 
-/** The owner of a receipt is checked before its path. */
+/** A verifier must check the ledger of a receipt before its path. */
 function receiptOfAnother(): ChainVector {
   const [chain, other] = [makeChain(), makeChain()]
   const receipts = [toBase64(receiptFileOf(other, other.lines[1]!, { path: [] }))]
@@ -374,7 +374,7 @@ function receiptOfAnother(): ChainVector {
   }
 }
 
-/** Another history by the same keys: checkpoints come before receipts. */
+/** A second history under the same keys. A verifier must check stored checkpoints before receipts. */
 function keptOfAnother(): ChainVector {
   const chain = makeChain()
   const line = chain.notarize()
@@ -385,7 +385,7 @@ function keptOfAnother(): ChainVector {
   return { name, code: 'checkpoint_mismatch', lines: chain.exportLines(), receipts, checkpoints }
 }
 
-/** The chain is checked before the time of a theft. */
+/** A verifier must check the chain before the time of a compromise. */
 function brokenBehindTheft(): ChainVector {
   const chain = makeChain()
   chain.notarize().chain = HASH

@@ -99,7 +99,7 @@ function makeProject(t: Parameters<typeof temporaryFiles>[0]): string {
   return directory
 }
 
-/** Settings and hooks of the person who runs the tests change nothing here. */
+/** Runs git without the settings and hooks of the user. */
 function gitIn(root: string): (...args: string[]) => void {
   const person = { NAME: 'somebody', EMAIL: 'somebody@example.com' }
   const env = {

@@ -3,15 +3,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 /*
- * npm test -- --changed: the tests that the changed files concern. A file concerns whoever imports it, starts it, or names its path
- * in a string, and whoever concerns those. Tests that list the files of a folder read more than they name: they are guards, and
- * always chosen.
+ * npm test -- --changed: selects the tests that the changed files affect. A file affects whoever imports it, starts
+ * it, or names its path in a string, and so on transitively. Tests that list the files of a folder read more than
+ * they name. They are guards and always selected.
  */
 
-/** Branches that a change is compared with, the first that exists. */
+/** Branches to compare with. The first that exists is used. */
 const BASES = ['main', 'origin/main']
 
-/** Files that differ from where this branch left the other, from the root: committed or not, new or gone. */
+/** Returns paths, from the root, of files that differ from the merge base: committed or not, new or deleted. */
 export function changedFiles(root: string, base?: string): string[] {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
@@ -32,7 +32,7 @@ export function changedFiles(root: string, base?: string): string[] {
   return [...new Set(listed)].sort()
 }
 
-/** Tests, from the root, that the changed files concern, and the guards among them. */
+/** Returns the tests that the changed files affect, and all guards. Paths are relative to the root. */
 export function concernedTests(root: string, tests: readonly string[], changed: readonly string[]): string[] {
   const names = namesOf(root)
   const isChanged = (path: string) =>
@@ -40,7 +40,7 @@ export function concernedTests(root: string, tests: readonly string[], changed: 
   return tests.filter((test) => isGuard(root, test) || distanceTo(isChanged, test, names) !== null)
 }
 
-/** Tests that the file concerns, without the guards: the nearest by imports first. */
+/** Returns the tests that the file affects, nearest by imports first, without guards. */
 export function nearestTests(root: string, tests: readonly string[], file: string): string[] {
   const names = namesOf(root)
   return tests
@@ -51,14 +51,14 @@ export function nearestTests(root: string, tests: readonly string[], file: strin
     .map(({ test }) => test)
 }
 
-/** Imports from the test to a wanted file, the fewest; null: it imports none. */
+/** Fewest imports from the test to a wanted file. null: there is no path. */
 function distanceTo(
   isWanted: (path: string) => boolean,
   test: string,
   names: (file: string) => readonly string[],
 ): number | null {
   const distances = new Map([[test, 0]])
-  // A map that grows is walked to its end.
+  // Breadth-first: iteration includes entries that are added meanwhile.
   for (const [path, distance] of distances) {
     if (isWanted(path)) return distance
     for (const named of names(path)) if (!distances.has(named)) distances.set(named, distance + 1)
@@ -67,12 +67,14 @@ function distanceTo(
 }
 
 const CODE = /\.(ts|tsx|mjs|cjs)$/
-/** A type is gone before anything runs. */
 const TYPE_IMPORT = /^(?:import|export)\s+type\s[^'"]*?from\s+'[^']+'/gm
-/** A path has an extension, or ends as a folder does. */
+/** A path ends with an extension or, if it is a folder, with a slash. */
 const PATH = /['"`](\.{0,2}[\w@./-]*(?:\.[a-z]{2,4}|\/))['"`]/g
 
-/** Reads each file once: the files that it names, and its folders, which end in a slash. One that is gone is named nevertheless. */
+/**
+ * Returns a function that reads each file once and returns the paths that it names. Folders end with a slash. A path
+ * whose file was deleted is included.
+ */
 function namesOf(root: string): (file: string) => readonly string[] {
   const read = new Map<string, readonly string[]>()
   return (file) => {
@@ -90,13 +92,13 @@ function namedIn(root: string, file: string): string[] {
   return [...text.matchAll(PATH)].flatMap(([, path]) => {
     const places = path!.startsWith('.') ? [dirname(file), ''] : ['', dirname(file)]
     const found = places.map((place) => relative(root, resolve(root, place, path!)))
-    // All of the project, or a place outside of it, is no file that somebody names.
+    // Drops the root itself and paths outside of it.
     const inside = found.filter((place) => place !== '' && !place.startsWith('..'))
     return path!.endsWith('/') ? inside.map((place) => `${place}/`) : inside
   })
 }
 
-/** Lists files, so that a new one could be a fault in it. */
+/** Matches code that lists files, so that any new file can matter to it. */
 const LISTS = /\bglobSync\(|readdirSync\([^;]{0,100}recursive: true/
 
 function isGuard(root: string, test: string): boolean {

@@ -4,11 +4,11 @@ import type { Uuid } from '../../src/proof/ids.ts'
 import { genesisOf, leafOf, linkOf } from './test-ledger.ts'
 
 /*
- * Re-verifies a whole ledger from the stored rows. Tests call it after nearly every step, failed ones above all.
+ * Verifies a whole ledger from the stored rows. Tests call it after nearly every step, above all after failed ones.
  * It needs a login that may read idempotency keys: the owner's or a superuser's.
  */
 
-/** Throws unless everything of the ledger explains everything else. Returns its size. */
+/** Throws if rows of the ledger contradict each other. Returns the ledger's size. */
 export async function checkLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const id = ledgerId
   const size = await checkChain(db, ledgerId)
@@ -19,7 +19,6 @@ export async function checkLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): 
   return size
 }
 
-/** Every ledger of the database. Returns how many there are. */
 export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<number> {
   const { rows } = await db.query<{ id: Uuid }>(
     `select ledger_id as id from (
@@ -31,10 +30,9 @@ export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<numb
   return rows.length
 }
 
-/** Dense seqs, leaves, links, and the head. */
 async function checkChain(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const id = ledgerId
-  // One query, one snapshot: the ledger may be growing.
+  // One query for one snapshot, because the ledger may be growing.
   const { rows } = await db.query<{
     seq: number
     leaf: Buffer

@@ -5,10 +5,10 @@ import { verifierKeyOf } from './test-proof.ts'
 
 type CheckpointTest = { after(cleanup: () => void): void }
 
-/** Answers of a server to whoever watches its checkpoints; a test may change them. */
+/** What the server answers. A test may change it. */
 export type ShownCheckpoint = { note: string; proof: () => { status: number; body: object } }
 
-/** A server of the ledger that shows what its operator wants to be seen. Returns its address. */
+/** Starts a server that shows clients any checkpoint that its operator chooses. Returns its address. */
 export async function serveCheckpoints(
   t: CheckpointTest,
   chain: TestChain,

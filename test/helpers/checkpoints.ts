@@ -7,7 +7,10 @@ import type { Test, TestApp } from './app.ts'
 import { makePublisher } from './publisher.ts'
 import { openWorkerPool } from './test-worker.ts'
 
-/** Publishes a checkpoint of every ledger that has grown, as if the one before were old enough. */
+/**
+ * Returns a function that publishes a checkpoint of every ledger that has grown, at once: it backdates the previous
+ * ones.
+ */
 export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'tallystick-test-'))
   const pool = openWorkerPool(t, app)
@@ -21,7 +24,7 @@ export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<
   }
 }
 
-/** Statements past every trigger, as anybody who owns the machine may run them. */
+/** Runs statements past every trigger, as anybody who controls the machine could. */
 export async function unguarded(app: TestApp, statements: string): Promise<void> {
   await app.sql(`begin; set local session_replication_role = replica; ${statements}; commit`)
 }

@@ -3,7 +3,10 @@ import { after } from 'node:test'
 
 const children: ChildProcess[] = []
 
-/** A test that fails half-way leaves its processes behind, and they would keep the test file from ending. */
+/**
+ * Kills the child after the file's tests. A child that a failed test leaves behind would keep the test file from
+ * ending.
+ */
 export function endsWithTests<T extends ChildProcess>(child: T): T {
   children.push(child)
   return child

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify'
 
-/** Parts of the OpenAPI document that a test reads. */
 export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
@@ -25,7 +24,7 @@ type Request = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers that an answer has only where the document says so. */
+/** Headers that an answer may have only if the document declares them. */
 const DOCUMENTED_HEADERS = [
   'Idempotency-Replayed',
   'RateLimit',
@@ -34,12 +33,12 @@ const DOCUMENTED_HEADERS = [
   'Tallystick-Ledger-Size',
   'WWW-Authenticate',
 ] as const
-/** Lines of NDJSON that are looked at: they are alike, and exports are long. */
+/** Number of NDJSON lines that are checked. They are alike, and exports are long. */
 const LINES_MAX = 200
 
-/** The same for every application of this process. */
+/** One document for all applications of this process. */
 let document: Promise<OpenApi> | undefined
-/** Validators are used a few times each: made 40 % cheaper by not being made fast. */
+/** Each validator runs only a few times. Without optimization the total cost is 40 % lower. */
 const ajv = new Ajv2020({
   strict: false,
   validateSchema: false,
@@ -47,22 +46,23 @@ const ajv = new Ajv2020({
   code: { optimize: false },
   inlineRefs: false,
 })
-/** By the text of the schema: a thousand answers have a hundred of them. */
+/** By schema text: a thousand answers share about a hundred schemas. */
 const validators = new Map<string, ValidateFunction>()
 
-/** Fails unless the answer is one that `/openapi.json` says the address gives: its status, media type, headers and body. */
+/** Fails unless `/openapi.json` declares the answer for this address: its status, media type, headers and body. */
 export async function assertDocumented(
   app: FastifyInstance,
   request: Request,
   response: Response,
 ): Promise<void> {
-  // Only servers call the one (docs/formats/federation.md), the other speaks a protocol of its own (docs/integrations/mcp.md), and the third is files.
+  // Not in the document: federation is called by servers only (docs/formats/federation.md), /mcp has its own protocol
+  // (docs/integrations/mcp.md), and the console is static files.
   if (request.url.startsWith('/v1/federation/') || request.url === '/mcp') return
   if (/^\/console(\/|$)/.test(request.url)) return
   document ??= readDocument(app)
   const { paths } = await document
   const path = findPath(paths, request.url)
-  // HEAD is what GET is, without content, and OPTIONS is the same at every address (src/http/plugins/methods.ts).
+  // HEAD is GET without content. OPTIONS is the same at every address (src/http/plugins/methods.ts).
   if (request.method === 'OPTIONS') return
   const isHead = request.method === 'HEAD'
   const operation = path && paths[path]![isHead ? 'get' : request.method.toLowerCase()]
@@ -136,7 +136,7 @@ function splitPlace(place: string): [path: string, method: string] {
   return [place.slice(0, end), place.slice(end + 1)]
 }
 
-/** An address with no parameter comes before one with. */
+/** A path without parameters takes precedence. */
 function findPath(paths: OpenApi['paths'], url: string): string | undefined {
   const [address] = url.split('?')
   if (Object.hasOwn(paths, address!)) return address

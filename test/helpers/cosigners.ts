@@ -4,7 +4,7 @@ import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
 const { sha256 } = nativeProviders
 
-/** Witnesses by their verifier keys, and notes with the cosignatures of some of them. */
+/** Makes `count` witnesses. Returns their verifier keys, and functions that add their cosignatures to a note. */
 export function makeCosigners(count: number) {
   const all = Array.from({ length: count }, (_, i) => ({
     name: `w${i}.example`,

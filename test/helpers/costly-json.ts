@@ -1,4 +1,7 @@
-/** Texts of JSON that cost as much as possible to parse, as long as `bytes`: each `{"records":[…]}`, or what `open` and `close` say. */
+/**
+ * Returns JSON texts of `bytes` length that are as expensive to parse as possible. Each is `{"records":[…]}`, or has
+ * `open` and `close` around its list.
+ */
 export function costlyTexts(bytes: number, open = '"records":', close = ''): Record<string, string> {
   const fill = (before: string, unit: (i: number) => string, after: string): string => {
     const units: string[] = []
@@ -13,7 +16,7 @@ export function costlyTexts(bytes: number, open = '"records":', close = ''): Rec
   }
   const list = (unit: (i: number) => string, name = open) => fill(`{${name}[`, unit, `]${close}}`)
   const nested = () => '['.repeat(28) + ']'.repeat(28)
-  /** Within every bound, and no more than that: members of 18 bytes, as many in each as a piece may have. */
+  /** As many members of 18 bytes in one object as the limits allow. */
   const most = Math.min(20_000, Math.floor(bytes / 40))
   const few = (name: string, inEach: number) =>
     list(() => {

@@ -1,22 +1,21 @@
 import { readFileSync } from 'node:fs'
 
-/** Cost of a group in a run, its child processes included. Times in milliseconds. */
+/** CPU and wall time of a group in a run, child processes included. */
 export type Cost = { readonly name: string; readonly cpuMs: number; readonly wallMs: number }
-/** Cost of a file in its group: the work of the group's own process for it (load-file.ts). */
+/** CPU time of one file within its group's process, without children (load-file.ts). */
 export type FileCost = Omit<Cost, 'wallMs'>
 
-/** A file may cost this much more than its line in the table: twice, because caches and the neighbours of a core matter. */
+/** Allowed factor over the table. It is 2, because caches and load on the other core change the cost. */
 const GROWTH_MAX = 2
-/** Below this a group is not looked at. */
 const FLOOR_MS = 4_000
-/** Below this a file of a group is not, because it may be the one that warms up what all of them use. */
+/** Files below this are not checked: the file may be the one that warms the caches for its group. */
 const FILE_FLOOR_MS = 2_000
 
 type Line = readonly [pid: number, parent: number, script: string | undefined, cpuMs: number, wallMs: number]
 
 /**
- * Adds up what the processes of a run have noted (note-cpu.cjs), by the group that started them. A process that is killed, or
- * that has an environment of its own, notes nothing.
+ * Adds up CPU time by group, from the notes of all processes (note-cpu.cjs). A process that is killed, or that has
+ * its own environment, leaves no note.
  */
 export function readCosts(
   noteFile: string,
@@ -26,7 +25,7 @@ export function readCosts(
   const lines = readNotes(noteFile).filter((note): note is Line => Array.isArray(note))
   const byPid = new Map(lines.map((line) => [line[0], line]))
   const owner = (line: Line): Line | null => {
-    // The child of the suite is the test runner, whose first argument is a test file too.
+    // The suite's child is the test runner. Its first argument is a test file too.
     if (line[1] === suitePid) return null
     if (groupOf(line[2] ?? '') !== null) return line
     const parent = byPid.get(line[1])
@@ -43,7 +42,6 @@ export function readCosts(
   return [...costs.values()].sort((a, b) => b.cpuMs - a.cpuMs)
 }
 
-/** Costs of the files that shared a process. */
 export function readFileCosts(noteFile: string): FileCost[] {
   return readNotes(noteFile).filter((note): note is FileCost => !Array.isArray(note))
 }
@@ -55,10 +53,10 @@ function readNotes(noteFile: string): (Line | FileCost)[] {
     .map((line) => JSON.parse(line))
 }
 
-/** The table of CPU seconds by file, test/costs.json; renewed by `npm run test:all -- --costs`. */
+/** test/costs.json: CPU seconds by file. `npm run test:all -- --costs` renews it. */
 export type CostTable = Readonly<Record<string, number>>
 
-/** Faults: files of the table's groups without a line in it. */
+/** Returns one message for each group with files that have no line in the table. */
 export function unknownFiles(
   costs: readonly Cost[],
   filesOf: (group: string) => readonly string[],
@@ -72,7 +70,7 @@ export function unknownFiles(
     )
 }
 
-/** Tells which files cost their group more than they may, so that none grows unseen among its neighbours. */
+/** Returns one message for each file that exceeds its limit, so that none grows unseen within its group. */
 export function fileOverruns(costs: readonly FileCost[], table: CostTable): string[] {
   return costs.flatMap(({ name, cpuMs }) => {
     const maxMs = Math.max(FILE_FLOOR_MS, GROWTH_MAX * 1_000 * (table[name] ?? 0))
@@ -83,7 +81,7 @@ export function fileOverruns(costs: readonly FileCost[], table: CostTable): stri
   })
 }
 
-/** Tells which groups cost more than their files may. */
+/** Returns one message for each group that exceeds the sum of its files' limits. */
 export function overruns(
   costs: readonly Cost[],
   filesOf: (group: string) => readonly string[],

@@ -1,4 +1,4 @@
-/** The same list's cursor at another place: what a client could make up. */
+/** Returns a cursor of the same list at another position, as a client could forge one. */
 export function movedCursor(cursor: string, place: readonly unknown[]): string {
   const [list] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as [string]
   return Buffer.from(JSON.stringify([list, ...place])).toString('base64url')

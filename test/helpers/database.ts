@@ -14,19 +14,19 @@ export type TestDatabase = {
   readonly apiUrl: string
   readonly workerUrl: string
   readonly superuserUrl: string
-  /** Before its time; otherwise it is dropped when its test is done. */
+  /** Drops the database early. Otherwise that happens after its test. */
   drop(): Promise<void>
 }
 
-/** `name` says whose database it is that leaks. */
+/** `name` appears in the message about leaked connections. */
 type Test = { readonly name: string; after(cleanup: () => Promise<void>): void }
 
-/** A pool that is being closed needs a moment; a connection that is still there after it was forgotten. */
+/** Time for a closing pool to finish. A connection that is still open after that is a leak. */
 const LEAK_MS_MAX = 2_000
 
 /**
- * A fresh, migrated database: a copy of a template that the suite migrates once. It is dropped when its test is done, at the
- * latest when the process's tests are, and a connection that is still open to it by then fails the file.
+ * Creates a migrated database by copying a template that the suite migrates once. The database is dropped after its
+ * test, or at the latest after the last test of the process. A connection that is still open then fails the file.
  */
 export async function createTestDatabase(t: Test): Promise<TestDatabase> {
   const { client, url } = await suite()
@@ -43,7 +43,7 @@ export async function createTestDatabase(t: Test): Promise<TestDatabase> {
   }
 }
 
-/** An empty database of the owner's, not migrated. */
+/** Creates an empty database of the owner, without migrations. */
 export async function createEmptyDatabase(t: Test): Promise<{ ownerUrl: string; superuserUrl: string }> {
   const { client, url } = await suite()
   const name = newName()
@@ -54,21 +54,24 @@ export async function createEmptyDatabase(t: Test): Promise<{ ownerUrl: string; 
   return { ownerUrl, superuserUrl: urlFor(url, name) }
 }
 
-/** A whole server for a test that kills it. It is stopped, and its folder removed, when the file's tests are done. */
+/**
+ * Starts a separate Postgres server for a test that kills it. It is stopped, and its folder removed, after the file's
+ * tests.
+ */
 export async function startTestPostgres(
   _t: Test,
   options: Omit<PostgresOptions, 'dataDir' | 'temporary'> = {},
 ): Promise<RunningPostgres> {
   const dataDir = temporaryDirInMemory()
-  // Other binaries want a cluster of their own version.
+  // Other binaries need a cluster of their own version.
   if (options.binDir === undefined) putCluster(dataDir)
   const server = await startPostgres({ ...options, dataDir, temporary: true })
   cleanups.push(() => server.stop('fast'))
   return server
 }
 
-// Newest first, when all tests of the process are done: hooks of `t.after` run oldest first, so a hook of ours would look
-// for open connections before the test's own hooks have closed them.
+// Runs in reverse order after all tests of the process. `t.after` hooks run in order of registration, so a hook here
+// would check for open connections before the test's own hooks close them.
 const cleanups: (() => Promise<void>)[] = []
 after(async () => {
   const errors: unknown[] = []
@@ -96,7 +99,10 @@ function dropAfter(t: Test, client: pg.Client, name: string): () => Promise<void
   return database.drop
 }
 
-/** Those of tests that are done, as far as nobody is connected: anybody who still is may be closing, and is asked at the end. */
+/**
+ * Drops databases of finished tests that have no connections. A remaining connection may just be closing, so it is
+ * checked at the end.
+ */
 async function dropEnded(client: pg.Client): Promise<void> {
   for (const { name, ended, drop } of databases) {
     if (ended && (await openConnections(client, name)).length === 0) await drop()
@@ -106,7 +112,7 @@ async function dropEnded(client: pg.Client): Promise<void> {
 type Suite = { readonly client: pg.Client; readonly url: string; close(): Promise<void> }
 let opened: Promise<Suite> | null = null
 
-/** The server and the process's own connection to it: a test's two statements there cost less than a login. */
+/** Returns the server and the process's one connection to it, which is cheaper than a login for each test. */
 async function suite(): Promise<Suite> {
   opened ??= openSuite()
   const { client } = await opened
@@ -142,7 +148,6 @@ async function dropDatabase(client: pg.Client, name: string, owner: string): Pro
   }
 }
 
-/** The connections that are still there after all. */
 async function untilClosed(client: pg.Client, name: string): Promise<string[]> {
   for (const giveUpAt = Date.now() + LEAK_MS_MAX; ; await sleep(20)) {
     const open = await openConnections(client, name)

@@ -1,6 +1,9 @@
 import type pg from 'pg'
 
-/** A chunk of a batch as `erase_documents` takes it: where it lies, the SHA-256 of its content, its content anew, and references that are gone. */
+/**
+ * A rewritten chunk for `erase_documents`: its position, the SHA-256 of its content before, the new content, and the
+ * keys that no longer apply.
+ */
 export type RewrittenChunk = {
   readonly seq: number
   readonly chunk: number
@@ -9,7 +12,7 @@ export type RewrittenChunk = {
   readonly keysGone: readonly Uint8Array[]
 }
 
-/** Has the database take away what the entries at `ats` erased. Returns how many documents were there. */
+/** Erases in the database what the entries at `ats` name. Returns the number of documents that existed. */
 export async function eraseInDatabase(
   worker: Pick<pg.ClientBase, 'query'>,
   ledgerId: string,

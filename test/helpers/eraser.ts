@@ -17,7 +17,7 @@ type Details = {
 }
 type Logged = Details & { readonly level: 'info' | 'error' }
 
-/** Documents that were taken away, of one ledger or of all. */
+/** Counts documents erased according to the log, of one ledger or of all. */
 export function takenAway(logged: readonly Logged[], ledger?: string): number {
   const lines = logged.filter(
     (line) => line.level === 'info' && (ledger === undefined || line.ledger === ledger),
@@ -26,7 +26,6 @@ export function takenAway(logged: readonly Logged[], ledger?: string): number {
 }
 
 export type Eraser = {
-  /** Rounds until there is no more to do at once. */
   run(): Promise<void>
   readonly pool: pg.Pool
   readonly refused: RefusedItems
@@ -34,7 +33,7 @@ export type Eraser = {
   readonly logged: Logged[]
 }
 
-/** The worker's erasures, on a connection of the worker's login. */
+/** Opens the worker's erasure follower, with the worker's login. */
 export function openEraser(
   t: Test,
   app: TestApp,

@@ -4,10 +4,12 @@ import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
 import { hasLowS } from '../../src/proof/p256-low-s.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 
-/** Order of P-256. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-/** Signer of another project: servers verify ES256, and sign with Ed25519. `privateKeyDer`: PKCS #8 DER of a P-256 key. */
+/**
+ * ES256 signer of another project: servers verify ES256 but sign with Ed25519. `privateKeyDer`: PKCS #8 DER of a
+ * P-256 key.
+ */
 export function makeEs256Signer(privateKeyDer: Uint8Array): Signer {
   const privateKey = createPrivateKey({ key: Buffer.from(privateKeyDer), format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
@@ -19,7 +21,6 @@ export function makeEs256Signer(privateKeyDer: Uint8Array): Signer {
   }
 }
 
-/** The same signature with the lower s. */
 export function lowerS(signature: Uint8Array): Uint8Array {
   if (hasLowS(signature)) return signature
   const [r, s] = [signature.subarray(0, 32), Buffer.from(signature.subarray(32))]

@@ -5,13 +5,12 @@ import { addStatement } from './signed-statements.ts'
 
 export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 
-/** Page of `GET /v1/events`. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export type EventPageAnswer = { data: any[]; nextCursor: string; more: boolean }
 
 /**
- * A ledger in which every kind of event has happened but those of peers, with checkpoints in between; `given`: that of an
- * application that is there.
+ * Makes a ledger with every kind of event except those of peers, and with checkpoints in between. Default: on a new
+ * application.
  */
 export async function buildEventLedger(t: Test, given?: TestApp): Promise<EventLedger> {
   const app = await gateLedger(t, given ?? (await buildTestApp(t)))
@@ -20,7 +19,7 @@ export async function buildEventLedger(t: Test, given?: TestApp): Promise<EventL
   return Object.assign(app, { publish })
 }
 
-/** Makes every kind of event of a ledger happen but those of peers. No other worker may be at work on its records meanwhile. */
+/** Causes every kind of event of a ledger except those of peers. No other worker may process the ledger meanwhile. */
 export async function letEventsHappen(app: GatedApp, publish: () => Promise<void>): Promise<void> {
   const { id } = await app.notarize(genericBody({ n: 1 }))
   const records = [genericBody({ n: 2 }), genericBody({ n: 3 })]
@@ -53,7 +52,6 @@ export async function eventPage(
   return expectStatus(200, await app.send('GET', url, key === undefined ? {} : { key })).json()
 }
 
-/** All events, page by page. */
 export async function allEvents(
   app: Pick<GatedApp, 'send'>,
   query: Record<string, string | number> = {},

@@ -4,8 +4,8 @@ import type { batchBody, notarizeBody } from '../../src/http/schemas/records.ts'
 import { RECORD_FILTERS } from '../../src/proof/statement/record-filters.ts'
 
 /*
- * The one fixture with every member of a record. It does not compile without a member that the request's schema has, and
- * the tests that must see every member go through it. `npm run docs` prints it for Python: test/vectors/every-member.json.
+ * The one fixture with every member of a record. It does not compile if a member of the request's schema is missing,
+ * and every test that needs all members uses it. `npm run docs` writes it for Python: test/vectors/every-member.json.
  */
 
 type Item = z.input<typeof batchBody>['records'][number]
@@ -17,13 +17,13 @@ type Samples = {
     NonNullable<(Item & Single)[Name]>,
   ]
 }
-/** Two of each that the members name. */
+/** Two existing agents and records that samples can reference. */
 export type Known = {
   readonly agents: readonly [string, string]
   readonly records: readonly [string, string]
 }
 
-/** Values of each member of an item of a batch. Those of a record by itself are among them. */
+/** Sample values of each member of a batch item. They include all members of a single record. */
 export function samplesOfItem({ agents, records }: Known): Samples {
   return {
     type: ['generic/1', 'order/1'],
@@ -39,13 +39,13 @@ export function samplesOfItem({ agents, records }: Known): Samples {
   }
 }
 
-/** An item with every member; the server salts it. */
+/** Returns an item with every member except the salt, which the server makes. */
 export function fullItem(known: Known) {
   const { salt: _, ...members } = firstOf(samplesOfItem(known))
   return members
 }
 
-/** A record by itself with every member. Its trace comes in a header. */
+/** Returns a single record with every member. Its trace goes into a header. */
 export function fullRecord(known: Known): { body: Omit<Single, 'salt'>; headers: { traceparent: string } } {
   const { traceparent, ...body } = fullItem(known)
   return { body, headers: { traceparent } }
@@ -57,7 +57,7 @@ function firstOf<T extends { readonly [name: string]: readonly [unknown, unknown
   }
 }
 
-/** The search that finds a record by a member's value; null: none does. */
+/** Search query for a member's value; null: the member cannot be searched by. */
 const SEARCHES: { readonly [Name in keyof Samples]: ((value: never) => Record<string, string>) | null } = {
   type: (type: string) => ({ type }),
   payload: null,
@@ -71,7 +71,10 @@ const SEARCHES: { readonly [Name in keyof Samples]: ((value: never) => Record<st
   traceparent: (traceparent: string) => ({ traceId: traceparent.slice(3, 35) }),
 }
 
-/** For each member that records are searched by: a query that finds a full record, and one by the other sample, which does not. */
+/**
+ * Returns two queries for each searchable member: one that finds the full record, and one with the other sample,
+ * which does not.
+ */
 export function searchesOf(
   known: Known,
 ): { member: string; finds: Record<string, string>; misses: Record<string, string> }[] {
@@ -83,7 +86,6 @@ export function searchesOf(
   })
 }
 
-/** Samples of every member, and names of all filters, as JSON. */
 export function everyMemberFile(): string {
   const id = (prefix: string, end: string) => `${prefix}_01jegv5gyme05800000000000${end}`
   const samples = samplesOfItem({

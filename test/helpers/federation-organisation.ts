@@ -16,7 +16,7 @@ import { temporaryDir } from './postgres.ts'
 
 export type Agent = {
   readonly id: string
-  /** As other ledgers write it: `led_…/agt_…`. */
+  /** Id as other ledgers write it: `led_…/agt_…`. */
   readonly remote: string
   readonly key: string
 }
@@ -29,13 +29,12 @@ export type Answer = {
 }
 
 export type Ask = {
-  /** Absent: the administrator's. */
+  /** Default: the administrator's. */
   readonly key?: string
   readonly body?: object
   readonly headers?: Record<string, string>
 }
 
-/** Migrated, and nobody's yet. */
 export type OwnDatabase = {
   readonly apiUrl: string
   readonly workerUrl: string
@@ -47,11 +46,11 @@ export type OrganisationOptions = {
   readonly database: OwnDatabase
   readonly masterKey: Uint8Array
   readonly port: number
-  /** How others reach it: through a proxy, or directly. */
+  /** URL for other servers, direct or through a proxy. */
   readonly publicUrl: string
-  /** Processes of their own, which can be killed. */
+  /** True: runs in separate processes that can be killed. */
   readonly processes: boolean
-  /** Environment of API and worker, over the usual one. */
+  /** Environment of API and worker, added to the usual one. */
   readonly environment: Record<string, string>
 }
 
@@ -60,9 +59,8 @@ export const OPERATOR_KEY = `tlo_${'e'.repeat(40)}`
 /** A ledger at a server, as its administrator and the owner of its database see it. */
 export class Member {
   readonly name: string
-  /** Servers, with no proxy before them. Requests take them in turn. */
+  /** Addresses of servers without a proxy. Requests use them round-robin. */
   readonly urls: readonly string[]
-  /** `led_…` */
   ledger = ''
   /** The ledger's first agent, whose key has all scopes. */
   admin: Agent = { id: '', remote: '', key: '' }
@@ -108,7 +106,7 @@ export class Member {
     }
   }
 
-  /** Sends a request and returns its answer; throws unless it succeeded. */
+  /** Sends a request and returns the answer's body. Throws unless the status is 2xx. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   async ask(method: string, path: string, options: Ask = {}): Promise<any> {
     const { status, body } = await this.send(method, path, options)
@@ -122,20 +120,19 @@ export class Member {
     return { id, remote: `${this.ledger}/${id}`, key }
   }
 
-  /** As the database's superuser. */
   async sql<T extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<T[]> {
     return withClient(this.#superuserUrl, async (client) => (await client.query<T>(text, values)).rows)
   }
 }
 
-/** A server and a worker with a database and keys of their own, and a ledger there. */
+/** A server and a worker with their own database and keys, and one ledger. */
 export class Organisation extends Member {
   readonly publicUrl: string
-  /** Its server's, with no proxy before it. */
+  /** The server's own address, without a proxy. */
   readonly url: string
   readonly database: OwnDatabase
   readonly masterKey: Uint8Array
-  /** Metrics of its parts since they were started last, if they run in this process. */
+  /** Metrics of each part since its last start, if it runs in this process. */
   readonly metrics = new Map<PartName, Metrics>()
   readonly #options: OrganisationOptions
   readonly #environment: NodeJS.ProcessEnv
@@ -161,7 +158,6 @@ export class Organisation extends Member {
     )
   }
 
-  /** Until the test ends. */
   async open(t: Test): Promise<this> {
     t.after(async () => {
       for (const part of ['worker', 'api'] as const) await this.stop(part)
@@ -173,7 +169,7 @@ export class Organisation extends Member {
     return this
   }
 
-  /** Returns when it is at work. */
+  /** Resolves when the part is ready. */
   async start(name: PartName): Promise<void> {
     const log = this.#options.processes ? this.#logOf(name) : null
     const part = await startPart(name, { env: this.#environment, log })
@@ -181,7 +177,7 @@ export class Organisation extends Member {
     if (part.metrics) this.metrics.set(name, part.metrics)
   }
 
-  /** As its operator stops it; nothing where it does not run. */
+  /** Stops the part gracefully. Does nothing if it is not running. */
   async stop(name: PartName): Promise<void> {
     await this.#end(name, 'SIGTERM')
   }
@@ -198,7 +194,7 @@ export class Organisation extends Member {
     await part?.end(signal)
   }
 
-  /** Another API beside the first, in this process: its URL. Until the test ends. */
+  /** Starts another API in this process and returns its URL. It ends with the test. */
   async startAnotherApi(t: Test): Promise<string> {
     const env = { ...this.#environment, TALLYSTICK_PORT: '0' }
     const part = await startPart('api', { env, log: null })
@@ -206,7 +202,7 @@ export class Organisation extends Member {
     return part.url!
   }
 
-  /** Its worker moves the ledger to the new key within seconds. */
+  /** Starts a key rotation. The worker moves the ledger to the new key within seconds. */
   async rotateKey(): Promise<void> {
     const masterKey = makeMasterKey(this.#options.masterKey)
     await withClient(this.database.superuserUrl, (client) =>
@@ -214,7 +210,7 @@ export class Organisation extends Member {
     )
   }
 
-  /** Log of its processes, from the end; empty for those that run here. */
+  /** Returns the end of the processes' logs. Empty if they run in this process. */
   logs(chars = 4_000): string {
     if (!this.#options.processes) return ''
     return (['api', 'worker'] as const)
@@ -227,7 +223,7 @@ export class Organisation extends Member {
   }
 }
 
-/** All test databases are copies of one, whose keys they would share. */
+/** Test databases are copies of one template and would share its keys. */
 async function replaceServerKeys(superuserUrl: string, masterKey: Uint8Array): Promise<void> {
   await withClient(superuserUrl, (client) =>
     withTransaction(client, async () => {

@@ -16,21 +16,20 @@ export type { Agent, Answer, Organisation, OwnDatabase } from './federation-orga
 export { Member } from './federation-organisation.ts'
 
 export type OrganisationsOptions = {
-  /** API and worker of each as processes, which can be killed; otherwise they run in this one. */
+  /** True: each API and worker is a process that can be killed. Otherwise they run in this process. */
   readonly processes?: boolean
-  /** Proxy before the servers: given one's address, answers the one at which the others find it. */
+  /** Puts a proxy before each server: takes the server's URL and returns the public one. */
   readonly through?: (url: string, index: number) => Promise<string>
-  /** One each; absent: copies of the suite's template. */
+  /** One for each organisation. Default: copies of the suite's template. */
   readonly databases?: readonly OwnDatabase[]
-  /** Environment of all processes, over the usual one. */
   readonly environment?: Record<string, string>
 }
 
 const NAMES = ['Acme', 'Bolt', 'Crate', 'Dock'] as const
-/** Time on a machine that has something else to do. */
+/** Generous, because the machine may be busy. */
 const SHARED_MS_MAX = 20_000
 
-/** Organisations that know nothing of each other; they end with the test. */
+/** Starts organisations without peerings. They end with the test. */
 export async function startOrganisations(
   t: Test,
   count: number,
@@ -49,7 +48,7 @@ export async function startOrganisations(
     })
     return organisation.open(t)
   })
-  // One that fails ends the test, which ends the others: after they have started.
+  // Waits for all starts before failing, so that the end of the test can stop all organisations.
   const started = await Promise.allSettled(starting)
   return started.map((result) => {
     if (result.status === 'rejected') throw result.reason
@@ -57,7 +56,7 @@ export async function startOrganisations(
   })
 }
 
-/** A peering of the two, by an invitation of the first; `peer_…`, when both say that it is active. */
+/** Makes a peering by an invitation of the first member. Returns `peer_…` when it is active on both sides. */
 export async function peer(inviter: Member, invited: Member, msMax = SHARED_MS_MAX): Promise<string> {
   const { id, invitation } = await inviter.ask('POST', '/v1/peers', { body: { name: invited.name } })
   await invited.ask('POST', '/v1/peers', { body: { name: inviter.name, invitation } })
@@ -77,22 +76,21 @@ export async function untilPeer(
   })
 }
 
-/** A gated record of `home` that a `guest` knows, and maybe works on. */
+/** A gated record of `home` that is shared with `guest`. */
 export type SharedRecord = {
   readonly id: string
   readonly peer: string
   readonly home: Member
   readonly guest: Member
-  /** Agent of the guest; null: the home's. */
+  /** Agent of the guest; null: an agent of the home performs. */
   readonly performer: Agent | null
 }
 
-/** Registers, at the home, the type of the records that `share` makes. */
 export async function registerDelivery(home: Member): Promise<void> {
   await home.ask('POST', '/v1/types', { body: DELIVERY })
 }
 
-/** A new `delivery/1` that is shared, and performed by the guest's agent; `body` says what else. */
+/** Creates a shared `delivery/1`, performed by `performer`. `body` adds or overrides members. */
 export async function share(
   {
     home,
@@ -115,7 +113,7 @@ export async function share(
   return { id, peer, home, guest, performer }
 }
 
-/** View of the record at a side; null if it has none. */
+/** Reads the record at one side. Returns null for 404. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function look(side: Member, { id }: Pick<SharedRecord, 'id'>): Promise<any> {
   const { status, body } = await side.send('GET', `/v1/records/${id}`)
@@ -124,7 +122,7 @@ export async function look(side: Member, { id }: Pick<SharedRecord, 'id'>): Prom
   throw new Error(`${side.name}: GET /v1/records/${id} answered ${status}: ${JSON.stringify(body)}`)
 }
 
-/** Waits until both sides agree on its state; returns the guest's view. */
+/** Waits until the record has this state on both sides. Returns the guest's view. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function untilBoth(record: SharedRecord, state: string, msMax = SHARED_MS_MAX): Promise<any> {
   const { home, guest } = record
@@ -137,7 +135,7 @@ export async function untilBoth(record: SharedRecord, state: string, msMax = SHA
   return look(guest, record)
 }
 
-/** The performer's step at its own server: 202, or it throws. */
+/** Takes the performer's step at its own server. Throws unless the answer is 202. */
 export async function offer(
   { id, guest, performer }: SharedRecord,
   step: 'activate' | 'completions',
@@ -148,13 +146,13 @@ export async function offer(
   throw new Error(`${guest.name}: ${step} of ${id} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
 }
 
-/** A step at the home, by the principal. */
+/** Takes a step of the principal at the home. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export function take({ id, home }: SharedRecord, step: string, body: object): Promise<any> {
   return home.ask('POST', `/v1/records/${id}/${step}`, { body })
 }
 
-/** From its creation to its acceptance, one step after the other; returns the guest's view then. */
+/** Takes the record from its creation to acceptance. Returns the guest's view. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function live(record: SharedRecord): Promise<any> {
   await untilBoth(record, 'CREATED')
@@ -166,13 +164,12 @@ export async function live(record: SharedRecord): Promise<any> {
   return untilBoth(record, 'ACCEPTED')
 }
 
-/** How far the two sides agree, as this one knows. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function reconciliation(side: Member, id: string): Promise<any> {
   return side.ask('GET', `/v1/peers/${id}/reconciliation`)
 }
 
-/** Asks the other side anew, and waits for what it says. */
+/** Starts a new reconciliation and returns its result. */
 export async function askAnew(side: Member, id: string) {
   const asked = await side.ask('POST', `/v1/peers/${id}/reconciliation`, { body: {} })
   assert.equal(asked.asking, true)
@@ -180,7 +177,6 @@ export async function askAnew(side: Member, id: string) {
   return reconciliation(side, id)
 }
 
-/** Waits until nothing is on its way to the peer. */
 export async function untilQuiet(side: Member, id: string): Promise<void> {
   await until(async () => {
     const { sent, offers } = await reconciliation(side, id)

@@ -1,7 +1,10 @@
 import type { Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
-/** As if the follower had passed all entries of all ledgers, so that a test's later changes are behind it. */
+/**
+ * Raises the verified size of all ledgers to their current size, as if the audit follower had verified everything.
+ * Later changes of stored entries are then below it.
+ */
 export async function raiseFloors(app: Pick<TestApp, 'sql' | 'deps'>): Promise<void> {
   const heads = await app.sql<{ ledger_id: Uuid; size: string; chain: Buffer; envelope_kid: Buffer }>(
     'select ledger_id, size, chain, envelope_kid from tallystick.chain_heads where size > 0',

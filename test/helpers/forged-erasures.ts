@@ -8,7 +8,7 @@ import type { DocumentKind } from '../../src/proof/statement/document-subjects.t
 import type { TestApp } from './app.ts'
 import { leafOf } from './test-ledger.ts'
 
-/** Row of an erasure, and its statement. */
+/** A row of `erasures`, and the statement that its entry signs. The two may differ. */
 export type SaidErasure = {
   readonly row: {
     readonly document: DocumentKind
@@ -19,7 +19,7 @@ export type SaidErasure = {
   readonly author?: NewLedger
 }
 
-/** As the route would append it, but for what is said. */
+/** Seals the erasure as the route would, with the given row and statement. */
 export function signErasure(app: TestApp, signer: Signer, { row, signed, author }: SaidErasure): EntryRow {
   const { ledger, agent, key } = author ?? app.ledger
   const { entry } = sealEntry(
@@ -58,7 +58,7 @@ export function withEnvelope(entry: EntryRow, envelope: Buffer): EntryRow {
   return { ...entry, envelope, leaf: leafOf(envelope) }
 }
 
-/** With the API's login, which may append whatever it likes; the entry's seq. */
+/** Appends with the API's login, which the database lets append any entry. Returns the seq. */
 export async function appendAsApi(app: TestApp, entry: EntryRow): Promise<number> {
   const client = await app.deps.writePool.connect()
   try {

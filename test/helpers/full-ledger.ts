@@ -10,17 +10,18 @@ import { makePersonalGated } from './personal-gated.ts'
 import { erase, PERSONAL } from './personal-records.ts'
 import { addStatement } from './signed-statements.ts'
 
-/** Kinds in which other ledgers take part. */
 export const FEDERATION_KINDS: readonly string[] = Object.keys(ENTRY_KINDS).filter((kind) =>
   /^(peer-|record-shared|entry-received|step-offered|offer-refused)/.test(kind),
 )
 
-/** Kinds of entries that a ledger without peers may have. */
 export const OWN_KINDS: readonly string[] = [...Object.keys(ENTRY_KINDS), STATEMENT].filter(
   (kind) => !FEDERATION_KINDS.includes(kind),
 )
 
-/** Fills the ledger with every kind of entry that needs no peer, and with every member of records. No entry may come behind the last. */
+/**
+ * Fills the ledger with every kind of entry that needs no peer, and with every member of records. Nothing may be
+ * appended after the last entry.
+ */
 export async function fillLedger(t: Test, app: GatedApp): Promise<void> {
   await addRecords(app)
   await addGated(app)
@@ -33,7 +34,7 @@ export async function fillLedger(t: Test, app: GatedApp): Promise<void> {
   await rotateKeys(makeRotator(t, app))
 }
 
-/** One by itself, a batch of two chunks, and others from which something was erased. */
+/** Adds a single record, a batch of two chunks, and records with erased documents. */
 async function addRecords(app: GatedApp): Promise<void> {
   expectStatus(
     201,
@@ -57,7 +58,7 @@ async function addRecords(app: GatedApp): Promise<void> {
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
 }
 
-/** One with all terms; every step; and every document that is erased. */
+/** Adds a gated record with all terms, every step, and every kind of document that can be erased. */
 async function addGated(app: GatedApp): Promise<void> {
   const deadline = new Date(Date.now() + 86_400_000).toISOString()
   const tolerances = { quantity: { percent: '6' } }
@@ -65,7 +66,7 @@ async function addGated(app: GatedApp): Promise<void> {
   for (const state of ['ACTIVE', 'SUBMITTED', 'ACCEPTED', 'CANCELLED', 'EXPIRED']) await app.reach(state)
 }
 
-/** Rules, holds, agents, keys and documents that came and went. */
+/** Adds and removes retention rules, holds, agents, keys and documents. */
 async function administer(t: Test, app: GatedApp): Promise<void> {
   const post = async (status: number, url: string, body: object) =>
     expectStatus(status, await app.send('POST', url, { body })).json()
@@ -97,7 +98,7 @@ async function administer(t: Test, app: GatedApp): Promise<void> {
   await post(200, `/v1/agents/${agent.id}/signing-keys/${second.kid}/revoke`, {})
 }
 
-/** As after an older backup was restored, and the operator acknowledged it. */
+/** Closes the ledger as after a restore from an older backup, and reopens it as the operator. */
 export async function closeAndReopen(app: TestApp): Promise<void> {
   const chain = Buffer.alloc(32, 1)
   await app.sql(

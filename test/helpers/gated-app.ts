@@ -11,7 +11,7 @@ import { makeTestWorker, openTestWorker, openWorkerPool } from './test-worker.ts
 
 export type Agent = { readonly id: string; readonly key: string }
 
-/** Agents that take steps, each with a key of its own. */
+/** Scopes of the agents that take steps. Each agent has its own key. */
 const SCOPES = {
   performer: ['records:write', 'records:read:own'],
   stranger: ['records:write', 'records:read:own'],
@@ -21,7 +21,7 @@ const SCOPES = {
 
 export type AgentName = 'principal' | keyof typeof SCOPES
 
-/** The steps that have a route, and a body that each takes. */
+/** Steps that have a route, each with a valid body. */
 export const STEP_BODIES = {
   activate: {},
   completions: { evidence: { quantity: 100, currency: 'EUR' } },
@@ -34,7 +34,7 @@ export const STEP_BODIES = {
 export type StepName = keyof typeof STEP_BODIES
 export const STEP_NAMES = Object.keys(STEP_BODIES) as StepName[]
 
-/** Agent of each step; `overturn` is anybody's but the performer's. */
+/** Agent that takes each step. `overturn` is open to any agent except the performer. */
 export const STEP_AGENTS: Readonly<Record<StepName, AgentName>> = {
   activate: 'performer',
   completions: 'performer',
@@ -44,7 +44,7 @@ export const STEP_AGENTS: Readonly<Record<StepName, AgentName>> = {
   overturn: 'overturner',
 }
 
-/** A completion passes with 95 to 105 of 100, in EUR. */
+/** A completion passes with a quantity of 95 to 105 and EUR. */
 export const DELIVERY = {
   name: 'delivery',
   version: 1,
@@ -75,49 +75,46 @@ export type StepOptions = {
 export type GatedApp = TestApp & {
   readonly agents: Readonly<Record<AgentName, Agent>>
   addAgent(name: string, scopes: readonly Scope[]): Promise<Agent>
-  /** 201, or the test fails; a `delivery/1` for `performer` by `principal`, as far as `body` does not say otherwise. */
+  /** Creates a `delivery/1` by `principal` for `performer`; `body` overrides. Fails unless the status is 201. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   create(body?: object, options?: Omit<StepOptions, 'body'>): Promise<any>
-  /** By the agent whose step it is, with a body that the step takes, as far as `options` do not say otherwise. */
+  /** Takes a step with the agent and body that the step needs; `options` override. */
   step(id: string, name: StepName, options?: StepOptions): Promise<Response>
-  /** 200, or the test fails; the record. */
+  /** Takes a step and returns the record. Fails unless the status is 200. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   take(id: string, name: StepName, options?: StepOptions): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   get(id: string): Promise<any>
-  /** The worker verifies its completion; the record. */
+  /** Runs the worker's verification of the completion and returns the record. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   verify(id: string): Promise<any>
-  /** As soon as the deadline has passed, the worker's round; the record. */
+  /** Waits for the deadline, runs the worker's expiry and returns the record. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   expire(id: string): Promise<any>
-  /** The worker's round of all that is overdue. */
   expireOverdue(): Promise<void>
-  /** A new record, taken to the state. */
+  /** Creates a record and takes it to the state. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   reach(state: string, body?: object): Promise<any>
 }
 
-/** The application with a gated type and the agents that take its steps. */
 export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<GatedApp> {
   return gateLedger(t, await buildTestApp(t, options))
 }
 
-/** The same of an application that is lent: lent-app.ts. */
+/** The same with an application that is reused: lent-app.ts. */
 export async function lendGatedApp(t: Test): Promise<GatedApp> {
   return gateLedger(t, await lendApp(t))
 }
 
 let workerPool: pg.Pool | null = null
 
-/** A new ledger of the application that all tests of the process share, with the gated type and its agents. */
+/** Creates a new ledger, with the gated type and its agents, in the application that all tests of the process share. */
 export async function sharedGatedApp(): Promise<GatedApp> {
   const app = await sharedApp()
   workerPool ??= openWorkerPool(ALL_TESTS, app)
   return addGates(app, makeTestWorker(workerPool, app))
 }
 
-/** The gated type and its agents, in the ledger of an application that is there. */
 export async function gateLedger(t: Test, app: TestApp): Promise<GatedApp> {
   return addGates(app, openTestWorker(t, app))
 }
@@ -172,7 +169,7 @@ async function addGates(app: TestApp, worker: ReturnType<typeof makeTestWorker>)
   return Object.assign(app, gated)
 }
 
-/** The creation must come before it, also on a busy machine. */
+/** Long enough for the creation to come before the deadline on a busy machine. */
 const EXPIRES_IN_MS = 600
 
 type WayStep = 'verify' | [StepName, StepOptions?]

@@ -1,11 +1,10 @@
 import type { AgentName, StepName } from './gated-app.ts'
 
 /*
- * DESIGN §6 a second time, as small as it goes: the answer of each request. It shares nothing with
- * src/proof/statement/kinds.ts, so that an error made there is not made again in checking.
+ * Smallest possible model of the lifecycle (docs/reference/lifecycle.md): the answer to each request. It shares nothing with
+ * src/proof/statement/kinds.ts, so that an error there is not repeated here.
  */
 
-/** A gated record, at one version. */
 export type ModelRecord = {
   readonly state: string
   readonly version: number
@@ -15,7 +14,7 @@ export type ModelRecord = {
   readonly gate: 'principal' | 'auto'
   readonly maxRevisions: number
   readonly revisions: number
-  /** Whether the newest completion is as the type's rules want it. */
+  /** True if the newest completion passes the type's rules. */
   readonly passes: boolean
 }
 
@@ -24,7 +23,7 @@ export type ModelRequest = {
   readonly by: AgentName
   readonly onBehalfOf: AgentName | null
   readonly ifVersion: number | null
-  /** For a completion, whether the rules pass; for a verdict, whether it accepts. */
+  /** Completion: the rules pass. Verdict: accept. */
   readonly good: boolean
 }
 
@@ -102,7 +101,7 @@ export function answer(record: ModelRecord, request: ModelRequest): ModelAnswer 
   }
 }
 
-/** Work of the worker on it: each version on the way. */
+/** Returns the versions that the worker adds to the record. */
 export function verified(record: ModelRecord): ModelRecord[] {
   if (record.state !== 'SUBMITTED') return []
   const { version, passes, gate } = record

@@ -2,11 +2,15 @@ import { relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /*
- * Test files that share a process. Starting one, loading the server (0.6 s of a core), building its first application (0.8 s) and
- * warming both up takes more than the tests of most files; Node's own `--test-isolation=none` would put all of them into one.
+ * Groups test files into shared processes. Starting a process, loading the server (0.6 s of CPU), building the first
+ * application (0.8 s) and warming up cost more than the tests of most files. Node's own `--test-isolation=none` would
+ * put all files into one process.
  */
 
-/** Files that measure the process's memory or time, change its environment, have hooks for all of its tests, or start Postgres servers. */
+/**
+ * Files that measure the memory or time of the process, change its environment, have hooks for all of its tests, or
+ * start Postgres servers.
+ */
 export const ALONE: ReadonlySet<string> = new Set([
   'cli/credentials.test.ts',
   'cli/init.test.ts',
@@ -17,15 +21,19 @@ export const ALONE: ReadonlySet<string> = new Set([
   'sdk/small-pieces.test.ts',
   'tools/go-tool.test.ts',
 ])
-/** Larger than a part: each has its own clusters, processes and children, and is long beside what a start takes. */
+/** Not split: its files have their own clusters and child processes, and run long compared with a process start. */
 const SYSTEM = 'system'
-/** By test/costs.json, so in a process that is shared about half of it. More is a group that the others wait for. */
+/**
+ * Seconds by test/costs.json; in a shared process about half of that. A larger group would delay the end of the run.
+ */
 const PART_SECONDS_MAX = 60
 
 export type Group = { readonly name: string; readonly files: readonly string[] }
 type Costly = { readonly file: string; readonly cost: number }
 
-/** Groups of all files, the costliest first: a long one that begins last is what everybody waits for. */
+/**
+ * Returns the groups of all files, costliest first, because a long group that starts last delays the end of the run.
+ */
 export function groupFiles(
   testDir: string,
   files: readonly string[],
@@ -56,14 +64,14 @@ function nameOf(path: string): string {
 
 const LOAD_FILE = new URL('./load-file.ts', import.meta.url)
 
-/** Text of a file that imports each (load-file.ts). */
+/** Returns the source of a file that imports each file of the group (load-file.ts). */
 export function renderGroup({ files }: Group): string {
   const imports = files.map((file) => `await loadFile(${JSON.stringify(pathToFileURL(file).href)})`)
   return [
     "import { test } from 'node:test'",
     `import { beginTests, loadFile } from ${JSON.stringify(LOAD_FILE.href)}`,
-    // The first test, which the others wait for: otherwise the tests of the first file could be done while the second is loaded,
-    // and the process would begin what it does after its tests.
+    // The other tests wait for this one. Otherwise the tests of the first file could end while the second is loading,
+    // and the process would run its final hooks.
     'const all = Promise.withResolvers()',
     "test('the files of the group are loaded', () => all.promise.then(beginTests))",
     ...imports,
@@ -72,7 +80,7 @@ export function renderGroup({ files }: Group): string {
   ].join('\n')
 }
 
-/** Parts of a room that cost about the same: the costliest file first, each to the part that has the least so far. */
+/** Splits a folder into groups of about equal cost: each file, costliest first, goes to the cheapest group so far. */
 function split(name: string, members: readonly Costly[]): Group[] {
   const total = members.reduce((sum, { cost }) => sum + cost, 0)
   const parts = Array.from({ length: Math.max(1, Math.ceil(total / PART_SECONDS_MAX)) }, () => ({

@@ -4,12 +4,12 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes of memory that the result of `make` holds, in the heap and in buffers outside it. */
+/** Returns the bytes of memory that the result of `make` retains, in the heap and in buffers outside it. */
 export async function heldBytes(make: () => unknown): Promise<number> {
   const before = await liveBytes()
   const made = await make()
   const grown = (await liveBytes()) - before
-  // Used after the second look, so that it is alive then.
+  // Keeps the result alive until after the second measurement.
   if (made === undefined) throw new Error('make MUST return what holds them')
   return grown
 }

@@ -1,20 +1,20 @@
 /**
- * Bound of a turn of the event loop in tests. 50 ms are meant; a core that others use too takes up to twice as long for the same.
- * The attacks took 1,000 ms and more before.
+ * Maximum slice of the event loop in tests. The target is 50 ms, and a shared core takes up to twice as long. The
+ * attacks took 1,000 ms and more before they were fixed.
  */
 export const HELD_MS_MAX = 100
 
 const LOOK_EVERY_MS = 1
 
 type Held<T> = {
-  /** Longest time that this thread's processor worked without a pause. */
+  /** Longest CPU time of this thread without a pause. */
   readonly heldMs: number
-  /** The same by the clock, which counts what other processes of the machine took as well. */
+  /** The same in wall-clock time, which includes what other processes took. */
   readonly elapsedMs: number
   readonly result: T
 }
 
-/** How long `work` held the event loop of this thread at a stretch, and what it came to. */
+/** Runs `work`. Returns its result and the longest time for which it blocked this thread's event loop. */
 export async function heldWhile<T>(work: () => Promise<T>): Promise<Held<T>> {
   let heldMs = 0
   let elapsedMs = 0
@@ -30,7 +30,7 @@ export async function heldWhile<T>(work: () => Promise<T>): Promise<Held<T>> {
   const timer = setInterval(look, LOOK_EVERY_MS)
   try {
     const result = await work()
-    // A turn that is just over counts too.
+    // Includes a slice that ends just now.
     await new Promise((resolve) => setTimeout(resolve, 2 * LOOK_EVERY_MS))
     return { heldMs: Math.round(heldMs), elapsedMs: Math.round(elapsedMs), result }
   } finally {

@@ -4,20 +4,19 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ends } from './tcp-proxy.ts'
 
-/** Outcome of a request: `lose` answers a write without doing it, `change` turns a bit of an answer's body. */
+/** Fault of a request. `lose`: answers a write without executing it. `change`: flips a bit in the answer's body. */
 export type HttpFault = 'refuse' | 'cut' | 'slow' | 'lose' | 'change'
 
 export type HttpFaults = {
   readonly url: string
-  /** Decides for each request; null: it passes. */
   choose: (method: string, path: string) => HttpFault | null
-  /** Requests that passed or did not, by method. */
+  /** Number of all requests by method, with or without a fault. */
   readonly requests: Map<string, number>
 }
 
 const SLOW_MS = 300
 
-/** Stands before a server that speaks HTTP, and does what a bad one does. The `Host` of a request stays, because it is signed. */
+/** HTTP proxy that injects faults. Keeps the `Host` of a request, because it is signed. */
 export async function startHttpFaults(t: Ends, target: string): Promise<HttpFaults> {
   const requests = new Map<string, number>()
   const server = createServer((asked, answer) => {

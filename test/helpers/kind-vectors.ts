@@ -19,26 +19,23 @@ import { bundleTexts, rangeOf, selectionOf, type TestBundle, verifyTexts } from 
 import { digestOf, makeChain, makeId, makeSigner, saltDocument, type TestLine } from './test-chain.ts'
 
 /*
- * One good statement of each kind and one change at a time: test/vectors/kinds.json, which both verifiers read, so that neither can change
- * a cell of its table of kinds alone. `node tools/run.mjs test/helpers/kind-vectors.ts` writes it anew.
+ * Makes test/vectors/kinds.json: one valid statement of each kind, with one change at a time. Both verifiers read it,
+ * so neither can change a cell of its table of kinds alone. `node tools/run.mjs test/helpers/kind-vectors.ts`
+ * regenerates the file.
  */
 
-/** A sample with changes. `code`: that of the refusal; null: it is taken. */
+/** A sample with changes. `code`: the expected refusal; null: it is valid. */
 export type StatementVector = {
   readonly about: string
   readonly code: string | null
   readonly kind: EntryKind
-  /** Names, in place of the sample's. */
   readonly subjects?: readonly string[]
-  /** Changes of the predicate: members to set, and members to remove. */
   readonly set?: JsonObject
   readonly without?: readonly string[]
 }
 
-/** A statement as JSON, without a signature. */
 type Statement = { readonly subject: readonly { readonly name: string }[]; readonly predicate: JsonObject }
 
-/** Text of the statement that a vector is about. */
 export function textOf(samples: Readonly<Record<string, Statement>>, vector: StatementVector): string {
   const { kind, subjects, set = {}, without = [] } = vector
   const sample = samples[kind]!
@@ -56,27 +53,26 @@ function samplesOf(): Record<string, Statement> {
   return Object.fromEntries(samples)
 }
 
-/** A last entry behind `begin`. */
+/** An entry behind those of `begin`. */
 export type LastVector = {
   readonly about: string
   readonly code: string | null
   readonly line: TestLine
-  /** An export's first line, of a first entry. */
+  /** First line of an export, for vectors of a first entry. */
   readonly head?: string
 }
 
 export type KindVectors = {
   readonly samples: Readonly<Record<string, Statement>>
   readonly statements: readonly StatementVector[]
-  /** A record, and an entry of each kind beside it. */
+  /** Bundles of a record with an entry of each kind. */
   readonly bundles: readonly {
     readonly about: string
     readonly code: string | null
     readonly lines: readonly string[]
   }[]
-  /** First entries, each alone. */
   readonly first: readonly LastVector[]
-  /** An export's first line, and entries that each of the last ones follows. */
+  /** First line of an export, and the entries before each of `last`. */
   readonly begin: readonly string[]
   readonly last: readonly LastVector[]
 }
@@ -84,14 +80,14 @@ export type KindVectors = {
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 const HASH = 'ab'.repeat(32)
 const P = 'statement_predicate'
-/** No member of any kind is such a number. */
+/** Invalid as a value of any member. */
 const WRONG = 0.5
 
 const AGT = SAMPLES['agent-registered'].subjects[0]!
 const CMP = SAMPLES['completion-submitted'].subjects[1]!
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-/** Optional members that no sample has, or a value that goes with them. */
+/** Optional members that no sample has, or values that fit them. */
 const OPTIONAL: Readonly<Record<string, JsonObject[string]>> = {
   onBehalfOf: AGT,
   traceparent: TRACEPARENT,
@@ -166,7 +162,7 @@ export function* statementVectors(): Generator<StatementVector> {
   }
 }
 
-/* Rules of docs/formats/statements.md, written by hand: these vectors test the table of kinds. */
+/* Rules of docs/formats/statements.md, written by hand, because these vectors test the table of kinds. */
 
 const MOVES = (kind: string) =>
   /^(record-(notarized|created|activated|cancelled|expired)|completion-|verdict-|revision-)/.test(kind)
@@ -194,7 +190,7 @@ const OPTIONAL_OF: { readonly [Kind in EntryKind]?: readonly string[] } = {
   'hold-set': ['type', 'agent', 'records'],
 }
 
-/** Kinds that the other kind of author cannot say, by their members. */
+/** Kinds whose members prevent the other sort of author, and the expected code. */
 const BY_OTHER: { readonly [Kind in EntryKind]?: string } = {
   'ledger-created': P,
   'agent-key-registered': P,
@@ -231,7 +227,7 @@ const GATED = [
   'record-expired',
 ] as const
 
-/** By which entry another ledger receives it. */
+/** Kind of the entry with which another ledger receives each kind. */
 const RECEIVER: { readonly [Kind in EntryKind]?: string } = {
   ...Object.fromEntries(GATED.map((kind) => [kind, 'entry-received'])),
   'payload-erased': 'entry-received',
@@ -317,7 +313,7 @@ const CONTRADICTIONS: {
   ],
 }
 
-/** Kinds of which an entry alone, behind a ledger's beginning, gets as far as its author. */
+/** Kinds whose entry, alone behind a new ledger's first entries, passes all checks up to the one of its author. */
 const ALONE = KINDS.filter(
   (kind) =>
     ![
@@ -331,7 +327,10 @@ function isReceiving(kind: string): boolean {
   return Object.hasOwn(SAMPLES[kind as EntryKind].predicate, 'received') || kind === 'peer-added'
 }
 
-/** `codeOf`: code by which a ledger of these lines is refused, which the maker asks for what follows behind an author that is entitled. */
+/**
+ * `codeOf`: returns the code with which a ledger of these lines is refused. It gives the expected code where the
+ * author is entitled.
+ */
 export function makeKindVectors(codeOf: (lines: readonly string[]) => string | null): KindVectors {
   const chain = makeChain({ empty: true })
   chain.create()
@@ -374,7 +373,7 @@ export function makeKindVectors(codeOf: (lines: readonly string[]) => string | n
       add(`${kind}, by a key with ${scope} alone`, entry(kind, byKey(only)))
       add(`${kind}, by a key with all but ${scope}`, entry(kind, byKey(not)), refused)
     } else add(`${kind}, by a key`, entry(kind, byKey(all)), refused)
-    // The server erases by a rule.
+    // A retention rule lets the server erase.
     const byRule = kind === 'payload-erased' && { rule: 3 }
     add(`${kind}, by the system`, entry(kind, { ...chain.system(), key: undefined, ...byRule }))
     add(`${kind}, signed by the agent`, entry(kind, byKey(all), own))
@@ -414,7 +413,6 @@ export function makeKindVectors(codeOf: (lines: readonly string[]) => string | n
   }
 }
 
-/** Code by which a bundle is refused; null: it is taken. */
 export function codeOfBundle(lines: readonly string[]): string | null {
   try {
     verifyTexts(lines)
@@ -449,7 +447,7 @@ function bundleVectors(): KindVectors['bundles'] {
   return [...alone, ...others]
 }
 
-/** Entries of a guest's peering, beside a record of the guest. */
+/** Entries of a guest's peering, next to a record of the guest. */
 const ABOUT_PEERS: readonly (readonly [EntryKind, (peers: PeeredChains) => TestLine])[] = [
   ['peer-added', ({ guest }) => guest.lines.find(({ kind }) => kind === 'peer-added')!],
   ['peer-key-rotated', (peers) => peers.rotate(peers.guest, peers.home.rotateServerKey(makeSigner()))],
@@ -466,7 +464,7 @@ const ABOUT_PEERS: readonly (readonly [EntryKind, (peers: PeeredChains) => TestL
 
 const UNRELATED = 'entry_unrelated'
 
-/** Entries with which others travel, or do not. */
+/** Entries that may or may not be in a bundle together. */
 const TRAVELS: readonly (readonly [about: string, code: string | null, build: () => TestBundle])[] = [
   ...ABOUT_PEERS.map(
     ([kind, append]) =>
@@ -518,7 +516,7 @@ function registeredStatement() {
   return { chain, policy, statement, registered: register(chain, policy, statement) }
 }
 
-/** A rotation is in every bundle already. */
+/** Every bundle contains rotations already. */
 function besides(chain: ReturnType<typeof makeChain>, line: TestLine) {
   const last = chain.lines.at(-1)!
   return last.kind === 'server-key-rotated' ? [{ line }] : [{ line }, { line: last }]
@@ -555,7 +553,7 @@ function addPeer(chain: ReturnType<typeof makeChain>, { digest, kid }: Handshake
   })
 }
 
-/** A ledger's definition that its digest, or a key's kid, is not of. */
+/** First entries whose definition does not match their digest, or whose key does not match its kid. */
 function firstVectors(codeOf: (lines: readonly string[]) => string | null): LastVector[] {
   const changes = [
     ['as it should be', undefined, undefined],
@@ -579,7 +577,6 @@ function firstVectors(codeOf: (lines: readonly string[]) => string | null): Last
   })
 }
 
-/** Subjects of a sample, with a reason where it may have one. */
 function withReason(kind: EntryKind): readonly string[] {
   const { subjects } = SAMPLES[kind]
   const isLacking = ENTRY_KINDS[kind].subjects.length > subjects.length
@@ -651,7 +648,7 @@ function isDocument(rule: string, documents: readonly string[]): boolean {
   return document !== undefined && documents.includes(document)
 }
 
-/** Code by which a ledger of these lines, without a checkpoint, is refused; null: it is taken. */
+/** Returns the code with which a ledger of these lines, without a checkpoint, is refused; null: it is valid. */
 export function codeOfLines([first, ...lines]: readonly string[]): string | null {
   const { keys } = JSON.parse(first!) as { keys: readonly KeyHint[] }
   const findKey = makeFindKey(keys, nativeProviders)
@@ -667,7 +664,6 @@ export function codeOfLines([first, ...lines]: readonly string[]): string | null
   }
 }
 
-/** A vector a line. */
 function fileOf({ samples, begin, statements, first, last, bundles }: KindVectors): string {
   const list = (rows: readonly unknown[]) => `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]`
   const head = `{"samples": ${JSON.stringify(samples)},\n"begin": ${list(begin)},\n`

@@ -5,11 +5,9 @@ import { buildReleasedApp } from './released-app.ts'
 
 type Released = Awaited<ReturnType<typeof buildReleasedApp>>
 
-/** Errors of rounds that failed. */
 export const errorsOf = ({ logged }: Released) =>
   logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
 
-/** So many records with an entry of their own. Their ids. */
 export async function notarizeSingles(app: TestApp, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i += 50)
@@ -24,7 +22,7 @@ export async function notarizeSingles(app: TestApp, count: number): Promise<stri
   return ids
 }
 
-/** Envelopes that have left, of a ledger of `count` records. */
+/** Builds a ledger of `count` records whose envelopes have moved to the archive. */
 export async function buildLeft(t: Parameters<typeof buildReleasedApp>[0], count = 3) {
   const released = await buildReleasedApp(t)
   const ids = await notarizeSingles(released.app, count)
@@ -33,7 +31,10 @@ export async function buildLeft(t: Parameters<typeof buildReleasedApp>[0], count
   return { ...released, released, ids }
 }
 
-/** Status of every GET that reads a ledger, and digest of the answer, about these records and entries. */
+/**
+ * Returns the status, and the digest of a 200 answer, of every GET route that reads a ledger, for these records,
+ * entries and tiles.
+ */
 export async function answersOf(
   app: TestApp,
   {
@@ -58,7 +59,7 @@ export async function answersOf(
   const found: Record<string, string> = {}
   for (const address of addresses) {
     const { statusCode, rawPayload } = await app.send('GET', address)
-    // A refusal names its request.
+    // Other answers differ each time, because they contain the request's id.
     const digest = createHash('sha256').update(rawPayload).digest('hex')
     found[address] = statusCode === 200 ? `200 ${digest}` : `${statusCode}`
   }

@@ -5,15 +5,14 @@ import { ALL_TESTS } from './at-end.ts'
 import { createTestDatabase } from './database.ts'
 
 /*
- * Applications for tests of a whole deployment, such as those of followers, which work on every ledger of a database. A test has one
- * to itself, empty. The next test gets the same one, emptied: a new application, the copy of a database and sessions that compile
- * and plan everything again took more CPU than most tests.
+ * Applications for tests of a whole deployment, such as those of followers, which work on every ledger of a database.
+ * A test has the application to itself, with an empty database. The next test reuses it after it is emptied. A new
+ * application, a database copy and new sessions that compile and plan everything took more CPU than most tests.
  */
 
 type Kept = {
   isLent: boolean
   readonly opened: OpenApp
-  /** Pools of the worker's login, by name. */
   readonly pools: Map<string, pg.Pool>
   empty(): Promise<boolean>
   close(): Promise<void>
@@ -25,13 +24,15 @@ ALL_TESTS.after(async () => {
 })
 
 /**
- * An application with one new ledger, and no other rows than a new database has. It goes back when the test is done. Where the test
- * has changed the schema or what a new database holds (keys of the server), or patched a pool that stays, the next test gets another one.
+ * Lends an application with one new ledger and otherwise only the rows of a new database. It is returned after the
+ * test. The next test gets another application if this test changed the schema or the initial rows (such as server
+ * keys), or patched a pool that stays.
  */
 export async function lendApp(t: Test): Promise<TestApp> {
   const lent = (await emptied()) ?? (await open(t.name))
   lent.isLent = true
-  // Hooks that the test adds later close what it has opened: the next loan looks after the application.
+  // Not emptied here: hooks that the test adds later still have to close what it opened. The next loan empties the
+  // application.
   t.after(async () => {
     lent.isLent = false
   })
@@ -41,8 +42,8 @@ export async function lendApp(t: Test): Promise<TestApp> {
 }
 
 /**
- * A pool that stays with a lent application: the next test gets the same one by its name. A pool without a name ends with the test, and
- * so does the pool of any other application.
+ * Returns a pool that stays with a lent application: the next test gets the same pool by its name. A pool without a
+ * name, and a pool of any other application, ends with the test.
  */
 export function lentPool(t: Test, app: TestApp, name: string | null, open: () => pg.Pool): pg.Pool {
   const lent = name === null ? undefined : lentBy.get(app.deps)
@@ -95,12 +96,15 @@ async function open(name: string): Promise<Kept> {
   return each
 }
 
-/** A test has put something of its own into the way of queries. */
+/** True if a test intercepts the pool's queries. */
 function isPatched(pool: pg.Pool): boolean {
   return pool.listenerCount('acquire') > 0 || Object.hasOwn(pool, 'query') || Object.hasOwn(pool, 'connect')
 }
 
-/** Statements: a digest of the rows of a new database and of its schema; the removal of rows from all other tables. */
+/**
+ * Returns two statements. `filled` computes a digest of the schema and of the rows of a new database; `clear` deletes
+ * the rows of all other tables.
+ */
 async function tablesOf(superuser: pg.Client): Promise<{ filled: string; clear: string }> {
   const { rows: tables } = await superuser.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c
@@ -113,7 +117,7 @@ async function tablesOf(superuser: pg.Client): Promise<{ filled: string; clear: 
   const digests = full!.map(
     ({ name }) => `(select md5(string_agg(r::text, '' order by r::text)) from ${name} r)`,
   )
-  // Each write of a row gives it another xmin.
+  // Every write changes a row's xmin.
   const catalogs = [
     'pg_class',
     'pg_attribute',

@@ -17,7 +17,6 @@ import * as run from '../../src/run/limits.ts'
 import * as signing from '../../src/signing/limits.ts'
 import * as verify from '../../src/verify/limits.ts'
 
-/** All limits of `src`, for tests of pages that name them. */
 export const limits = {
   ...append,
   ...db,

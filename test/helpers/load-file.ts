@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const TEST_DIR = resolve(import.meta.dirname, '..')
 
-/** CPU time of the process when the tests of the next file began. */
+/** CPU time of the process when the tests of the current file began. */
 let begunAtMs = 0
 
 export function beginTests(): void {
@@ -13,8 +13,8 @@ export function beginTests(): void {
 }
 
 /**
- * Loads a file of a group, and notes what it has cost when its tests are done: tests of a process run one after another. One that
- * cannot be loaded is a test that fails, and the others go on.
+ * Loads a file of a group and records its cost after its tests. Tests of a process run one after another. A file that
+ * cannot be loaded becomes a failing test, and the others continue.
  */
 export async function loadFile(url: string): Promise<void> {
   const loadedAtMs = cpuMs()

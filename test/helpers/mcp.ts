@@ -1,11 +1,10 @@
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Test } from './app.ts'
 
-/** `legacy`: with the handshake of 2025-11-25; `auto`: 2026-07-28, which says in each message who asks. */
+/** `legacy`: with the handshake of 2025-11-25. `auto`: 2026-07-28, where each message identifies its client. */
 export const ERAS = ['legacy', 'auto'] as const
 export type Era = (typeof ERAS)[number]
 
-/** The official client, on a server that listens. */
 export async function connectMcp(t: Test, url: string, key: string, era: Era = 'auto'): Promise<Client> {
   const client = makeMcpClient(era)
   const requestInit = { headers: { authorization: `Bearer ${key}` } }
@@ -18,7 +17,7 @@ export function makeMcpClient(era: Era = 'auto'): Client {
   return new Client({ name: 'tests', version: '1' }, { versionNegotiation: { mode: era } })
 }
 
-/** The structure that a tool answered. Fails where it answered an error, or text that says something else. */
+/** Returns the tool's structured content. Fails on an error, or if the text differs from the structured content. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function callTool(client: Client, name: string, args: object, meta?: object): Promise<any> {
   const { isError, structuredContent, content } = await call(client, name, args, meta)
@@ -28,7 +27,7 @@ export async function callTool(client: Client, name: string, args: object, meta?
   return structuredContent
 }
 
-/** The text of a tool's error. Fails where it answered none. */
+/** Returns the text of the tool's error. Fails if there is none. */
 export async function refusedTool(client: Client, name: string, args: object): Promise<string> {
   const { isError, content } = await call(client, name, args)
   const [text] = content as unknown as [{ text: string }]

@@ -9,7 +9,7 @@ import { signEntry } from '../../src/signing/sign-entry.ts'
 import type { TestApp } from './app.ts'
 import { sha256 } from './open-envelope.ts'
 
-/** Another agent of the ledger, by the entry that the route would append. */
+/** Adds an agent to the ledger with the same entry that the route would append. */
 export async function addAgent(app: TestApp, name: string, ledger: NewLedger = app.ledger): Promise<string> {
   const { agent, entry } = makeAgent(app, name)
   await append(app, ledger, [entry])
@@ -18,14 +18,14 @@ export async function addAgent(app: TestApp, name: string, ledger: NewLedger = a
 
 type KeyOptions = { scopes: readonly Scope[]; agent?: string; expiresAtMs?: number; ledger?: NewLedger }
 
-/** Another key of the ledger, of its first agent where none is given; the secret. */
+/** Adds a key to the ledger and returns its secret. Default: of the ledger's first agent. */
 export async function addKey(app: TestApp, options: KeyOptions): Promise<string> {
   const { secret, entry } = makeKey(app, options)
   await append(app, options.ledger ?? app.ledger, [entry])
   return secret
 }
 
-/** Agents with a key each, in one transaction. */
+/** Adds agents with one key each, in one transaction. */
 export async function addAgentsWithKeys<Name extends string>(
   app: TestApp,
   scopes: Readonly<Record<Name, readonly Scope[]>>,
@@ -68,7 +68,7 @@ function makeKey(app: TestApp, options: KeyOptions): { secret: string; entry: Ne
   const scopes = [...options.scopes].sort()
   const expiresAt = options.expiresAtMs === undefined ? null : new Date(options.expiresAtMs).toISOString()
   const secret = makeApiKey(parseId('led', ledger.ledger.id))
-  const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // its members are in JCS order
+  const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // The members are in JCS order.
   const agentId = parseId('agt', agent)
   const secretHash = hashKey(secret)
   const expiresAtMs = options.expiresAtMs ?? null

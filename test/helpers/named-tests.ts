@@ -1,7 +1,10 @@
 import { globSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 
-/** Test files of the paths, each a file or a folder, relative to the current folder. Throws an Error that names a path without tests. */
+/**
+ * Returns the test files of the paths. A path is a file or a folder, relative to the current folder. Throws an Error
+ * that names each path without tests.
+ */
 export function namedTests(paths: readonly string[], testDir: string): string[] {
   const missing = paths.filter((path) => testsOf(path).length === 0)
   if (missing.length === 0) return paths.flatMap(testsOf)
@@ -10,7 +13,7 @@ export function namedTests(paths: readonly string[], testDir: string): string[] 
   )
 }
 
-/** A file, or those of a folder; none where there is nothing. */
+/** Returns the file, or the tests of the folder; nothing if the path does not exist. */
 export function testsOf(path: string): string[] {
   const file = resolve(path)
   const found = statSync(file, { throwIfNoEntry: false })

@@ -1,4 +1,4 @@
-// Loaded by every process of a test run (run.ts): notes at its end what it cost.
+// Loaded by every process of a test run (run.ts). Records the CPU time of the process at its exit.
 const { appendFileSync } = require('node:fs')
 const startedAt = performance.now()
 process.on('exit', () => {
@@ -13,6 +13,6 @@ process.on('exit', () => {
   try {
     appendFileSync(process.env.TALLYSTICK_TEST_CPU, `${JSON.stringify(line)}\n`)
   } catch {
-    // The run is over, and its folder is gone.
+    // The run has ended and its folder is removed.
   }
 })

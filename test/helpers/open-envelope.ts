@@ -3,8 +3,8 @@ import canonicalize from 'canonicalize'
 import { decode, encode, Tagged } from 'cborg'
 
 /*
- * A second reading of docs/formats for tests of the server: it shares nothing with src/proof, so that an error made
- * there in writing is not made again in checking.
+ * Second implementation of docs/formats for tests of the server. It shares nothing with src/proof, so that an error
+ * there is not repeated here.
  */
 
 export type PublishedKey = { kid: string; use: string; alg: string; spki: string }
@@ -16,7 +16,10 @@ type OpenedEnvelope = {
   readonly statement: any
 }
 
-/** Checks the signature with the key of the keys document that the envelope names; throws when it does not hold. */
+/**
+ * Verifies the signature with the published key that the envelope names, and returns the content. Throws if it is
+ * invalid.
+ */
 export function openEnvelope(base64: string, keys: readonly PublishedKey[]): OpenedEnvelope {
   const bytes = Buffer.from(base64, 'base64')
   const tagged = decode(bytes, { useMaps: true, tags: Tagged.preserve(18), strict: true }) as Tagged
@@ -52,7 +55,7 @@ export function leafOf(bytes: Uint8Array | string): Buffer {
   return sha256(Buffer.of(0), bytes)
 }
 
-/** RFC 9162 §2.1.1, by its recursive definition. */
+/** Merkle root by the recursive definition of RFC 9162 §2.1.1. */
 export function rootOf(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return sha256('')
   if (leaves.length === 1) return leaves[0]!

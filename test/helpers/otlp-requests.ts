@@ -1,8 +1,8 @@
 import { LOGS, type Message, TRACES } from '../../src/records/otlp/messages.ts'
 
 /*
- * Builds OTLP requests byte by byte, in both encodings, also invalid ones. `Raw` is a piece of a body: text of JSON, or bytes of a protobuf
- * message.
+ * Builds OTLP requests byte by byte in both encodings, including invalid ones. `Raw` is a fragment of a body: JSON
+ * text, or bytes of a protobuf message.
  */
 
 export type Raw = Buffer
@@ -44,7 +44,7 @@ export type Value =
   | { readonly map: readonly (readonly [name: Uint8Array, value: Value])[] }
   | null
 
-/** Members by field name. Texts are bytes, ids hex, nanoseconds bigints, attributes pairs. */
+/** Members by field name. Texts are bytes, ids hex, nanoseconds bigints, attributes lists of pairs. */
 export type Members = { readonly [name: string]: unknown }
 
 export function protobufOf(message: Message, members: Members): Raw {
@@ -82,7 +82,7 @@ export function protobufValue(value: Value): Raw {
   return bytesField(7, value.bytes)
 }
 
-/** `numbers`: 64-bit integers as numbers, not as texts. */
+/** `numbers`: writes 64-bit integers as JSON numbers instead of strings. */
 export type JsonStyle = { readonly numbers: boolean }
 
 export function jsonOf(message: Message, members: Members, style: JsonStyle = { numbers: false }): Raw {
@@ -152,14 +152,13 @@ export const NAMES = {
   logs: { groups: 'resourceLogs', scopes: 'scopeLogs', items: 'logRecords' },
 } as const
 
-/** Schema of a span or a log. */
 export function itemMessage(signal: Signal): Message {
   const { groups, scopes, items } = NAMES[signal]
   const below = (message: Message, name: string) => message.names.get(name)!.kind as Message
   return below(below(below(signal === 'traces' ? TRACES : LOGS, groups), scopes), items)
 }
 
-/** A request with these spans or logs under one resource and scope. */
+/** Returns a request with these spans or logs under one resource and scope. */
 export function requestOf(signal: Signal, encoding: 'json' | 'protobuf', items: readonly Raw[]): Raw {
   const { groups, scopes, items: name } = NAMES[signal]
   if (encoding === 'json') return raw(`{"${groups}":[{"${scopes}":[{"${name}":`, listOf(items), '}]}]}')

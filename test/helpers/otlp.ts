@@ -21,12 +21,12 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { SendOptions, TestApp } from './app.ts'
 
-/* Spans and logs as OpenTelemetry's own SDK makes them, and requests as its exporters write them. */
+/* Spans and logs from OpenTelemetry's own SDK, and request bodies from its exporters. */
 
 type Attributes = Record<string, string | number | boolean | string[]>
 
 const RESOURCE = { 'service.name': 'agents', 'service.version': '1.0' }
-/** Spans that have ended, of one trace: a tool call for each of `names`, then the agent above them. */
+/** Returns the finished spans of one trace: a tool call for each of `names`, then their parent, the agent. */
 export function agentRun(names: readonly string[], attributes: Attributes = {}): ReadableSpan[] {
   const exporter = new InMemorySpanExporter()
   const provider = new TracerProvider({
@@ -59,7 +59,7 @@ export function agentRun(names: readonly string[], attributes: Attributes = {}):
 
 type Log = { readonly eventName?: string; readonly body?: string; readonly attributes?: Attributes }
 
-/** Log records of one process, a millisecond apart. */
+/** Returns log records of one process, one millisecond apart. */
 export function agentLogs(logs: readonly Log[]): ReadableLogRecord[] {
   const exporter = new InMemoryLogRecordExporter()
   const provider = new LoggerProvider({
@@ -74,7 +74,6 @@ export function agentLogs(logs: readonly Log[]): ReadableLogRecord[] {
 
 export type Encoding = 'json' | 'protobuf'
 
-/** The body that an exporter sends. */
 export function encodeSpans(spans: ReadableSpan[], encoding: Encoding = 'protobuf'): Buffer {
   const serializer = encoding === 'json' ? JsonTraceSerializer : ProtobufTraceSerializer
   return Buffer.from(serializer.serializeRequest(spans)!)
@@ -104,6 +103,6 @@ export function sendOtlp(
   })
 }
 
-/** Sets how the ledger's first key takes OTLP; null: as by default. */
+/** Sets the OTLP settings of the ledger's first key; null: the defaults. */
 export const setOtlp = (app: TestApp, otlp: object | null) =>
   app.send('PUT', `/v1/keys/${app.ledger.key.id}/otlp`, { body: { otlp } })

@@ -14,8 +14,8 @@ import {
 import { makeGated } from './test-gated.ts'
 
 /*
- * Two ledgers in memory that share records, each signing what it is told to: `home` invited `guest`. A test may change
- * the statements of one about the other.
+ * Two in-memory ledgers that share records; `home` invited `guest`. Both sign whatever a test appends, so that a test
+ * may change the statements of one about the other.
  */
 
 export type PeeredChains = ReturnType<typeof makePeers>
@@ -25,7 +25,6 @@ export function statementOf(line: Pick<TestLine, 'envelope'>): ParsedStatement {
   return parseStatement(parseEnvelope(fromBase64(line.envelope)).payload)
 }
 
-/** Member of a receiver's entry that names the one it receives. */
 export function receivedOf(line: TestLine) {
   const { ledger, kind, predicate } = statementOf(line)
   const { record = null, version = null } = predicate
@@ -33,10 +32,10 @@ export function receivedOf(line: TestLine) {
   return { ledger, seq: line.seq, leaf: line.leaf, kind, record, version: recordVersion }
 }
 
-/** `envelope`: the one beside the entry; undefined: none. */
+/** `envelope`: stored beside the entry; undefined: none. */
 type Receiving = { received?: object; predicate?: object; envelope?: string | undefined; by?: string }
 
-/** `of`: chains that there are already, which may be peers, or have been. */
+/** `of`: existing chains, which may already be, or have been, peers. */
 export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; guest?: TestChain } } = {}) {
   const { home = makeChain(), guest = makeChain() } = options.of ?? {}
   const peer = makeId('peer')
@@ -52,7 +51,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
     terms,
     about,
 
-    /** `side`: the ledger of the entry. */
+    /** `side`: the ledger that gets the entry. */
     add: (side: TestChain, predicate: object = {}, subject?: Subject) => {
       const members = { ...terms, ...predicate }
       const { tokenHash, inviter, invited } = members
@@ -89,7 +88,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
         received: beside(line, changes),
       }),
 
-    /** Next step of the guest's agent in the record. */
+    /** Offers the guest agent's next step of the record. */
     offer: (
       gated: Gated,
       step: 'record-activated' | 'completion-submitted',
@@ -114,7 +113,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
       })
     },
 
-    /** The home's own step, by an offer. */
+    /** Appends the home's own step for an offer. */
     take: (gated: Gated, offer: TestLine, changes: object = {}) => {
       const { ledger, predicate, actor, onBehalfOf } = statementOf(offer)
       const step = {
@@ -126,7 +125,6 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
         ...changes,
       }
       const [evidence] = offer.documents
-      // Each chain has its own copy of the document.
       if (evidence) return gated.submit({ completion: predicate['completion'], ...step }, { ...evidence })
       return gated.activate(step)
     },
@@ -148,7 +146,6 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
       })
     },
 
-    /** A record of the home's, performed by the guest's agent. */
     create: (changes: object = {}): Gated => {
       const share = [{ peer, documents: 'whole' }]
       return makeGated(home, { performer: `${guest.ledger}/${guest.agent}`, share, ...changes })

@@ -2,7 +2,7 @@ import { identityOf, makePeers, type PeeredChains, statementOf } from './peered-
 import { digestOf, makeChain, makeId, makeSigner } from './test-chain.ts'
 import { makeGated } from './test-gated.ts'
 
-/* Vectors of chain-vectors.ts about ledgers that share records. */
+/* Vectors of chain-vectors.ts for ledgers that share records. */
 
 const HASH = 'ab'.repeat(32)
 
@@ -12,7 +12,7 @@ function shared(peers: PeeredChains) {
   return gated
 }
 
-/** The guest receives a creation or a share of a record of its own. */
+/** Makes the guest receive a creation or a share of a record that belongs to the guest. */
 function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', record: string): void {
   const { home, guest, peer } = peers
   const share = [{ peer, documents: 'digests' }]
@@ -23,7 +23,7 @@ function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', 
   }
 }
 
-/** `side`: the ledger whose export it is. */
+/** `side`: the ledger that is exported. */
 export const PEERED: readonly (readonly [
   name: string,
   code: string | null,

@@ -1,21 +1,20 @@
 import type { GatedApp } from './gated-app.ts'
 import { SECRET } from './personal-records.ts'
 
-/** The rule on the currency fails, so that the compared values repeat it. */
+/** The rule on the currency fails, so that the compared values contain the secret too. */
 export const PERSONAL_EVIDENCE = { quantity: 100, currency: SECRET }
 export const PERSONAL_REASON = { reason: `because of ${SECRET}` }
 
 export type PersonalGated = {
   readonly id: string
-  /** Completions of its two rounds. */
   readonly completions: readonly [string, string]
-  /** Seq of its creation; one entry a step follows. */
+  /** Seq of the creation. Each step follows as one entry. */
   readonly firstSeq: number
 }
 
 /**
- * A record that has been through two rounds, with somebody's name in every document that a record can have: payload,
- * evidence and compared values of two completions, and the reasons of a revision, a verdict and an overturn.
+ * Makes a record with two rounds and a person's name in every kind of document: the payload, evidence and compared
+ * values of two completions, and the reasons of a revision, a verdict and an overturn.
  */
 export async function makePersonalGated(app: GatedApp): Promise<PersonalGated> {
   const payload = { quantity: 100, name: SECRET }
@@ -42,7 +41,6 @@ export type Erasable = {
   readonly address: string
 }
 
-/** All that lie beside it, oldest first. */
 export function documentsOf({ id, completions, firstSeq }: PersonalGated): Erasable[] {
   const of = (document: string, step: number, completion: string | null, address: string): Erasable => ({
     document,

@@ -19,7 +19,7 @@ export async function postBatch(app: TestApp, count: number, headers: Record<str
   return app.send('POST', '/v1/records/batch', { body, headers })
 }
 
-/** The entries' lines of an export. */
+/** Returns the entries of an export, without its first and last line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export function linesOf(text: string): any[] {
   return text

@@ -9,12 +9,14 @@ import { findPort } from '../system/deployment/processes.ts'
 import { temporaryDir } from './postgres.ts'
 import { until } from './wait.ts'
 
-/** null: PgBouncer is here; else why not. */
 export function whyNoPgbouncer(): string | null {
   return spawnSync('pgbouncer', ['--version']).error ? 'pgbouncer is not installed' : null
 }
 
-/** A PgBouncer as its package configures it, but for its mode, before the Postgres of these URLs. Answers them as it is reached. */
+/**
+ * Starts a PgBouncer with its package's configuration, except for its mode, before the Postgres of these URLs.
+ * Returns the URLs through it.
+ */
 export async function startPgbouncer(
   t: TestContext,
   mode: 'session' | 'transaction' | 'statement',
@@ -23,7 +25,7 @@ export async function startPgbouncer(
 ): Promise<string[]> {
   const port = await findPort()
   const dir = temporaryDir()
-  // It does not run as root.
+  // PgBouncer refuses to run as root.
   const user = resolveRunAs('/nonexistent', () => {})
   const write = (name: string, lines: readonly string[]) => {
     writeFileSync(join(dir, name), `${lines.join('\n')}\n`, { mode: 0o600 })
@@ -52,7 +54,7 @@ export async function startPgbouncer(
   const exited = once(child, 'exit')
   const kill = () => child.kill('SIGTERM')
   process.once('exit', kill)
-  // After those who are connected to it: hooks run oldest first.
+  // Hooks run oldest first. The nested hook runs after those that close the connections.
   t.after(() =>
     t.after(async () => {
       kill()

@@ -5,7 +5,10 @@ import { buffer } from 'node:stream/consumers'
 
 type Test = { after(cleanup: () => Promise<void>): void }
 
-/** A proxy before `target` that answers pages where `refuse` gives a status for a body. */
+/**
+ * Starts a proxy before `target`. If `refuse` returns a status for a body, the proxy answers with that status and a
+ * page.
+ */
 export async function startPickyProxy(
   t: Test,
   target: string,

@@ -1,4 +1,4 @@
-/** Posts and returns the answer; throws unless the server made something. */
+/** Throws unless the status is 201. */
 export async function post<T>(url: string, key: string, body: object): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',

@@ -8,17 +8,17 @@ import { isReachable, requireReachable } from '../../src/run/postgres/layout.ts'
 import { type RunAs, resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 
-/** With fsync, without which the product refuses: in memory, where the clusters of tests lie, it costs nothing. */
+/** With fsync, which the product requires. Test clusters are in memory, where fsync costs nothing. */
 export const TEST_SETTINGS = {
   shared_buffers: '128MB',
   max_connections: 200,
-  // In memory the log is kept no longer than it must be.
+  // Limits the memory that WAL takes.
   max_wal_size: '512MB',
 } as const
 
 /**
- * The suite's own server: npm test starts one for all files, and a file that is run alone starts its own. Its folder is
- * removed with it, also after a kill.
+ * Starts the suite's own server. npm test starts one for all files; a file that runs alone starts its own. Its folder
+ * is removed at the end, even after a kill.
  */
 export async function startSuitePostgres(): Promise<RunningPostgres> {
   const dataDir = temporaryDirInMemory()
@@ -26,27 +26,30 @@ export async function startSuitePostgres(): Promise<RunningPostgres> {
   return startPostgres({
     dataDir: putCluster(dataDir),
     temporary: true,
-    // A login with a password set here takes one round of SHA-256 instead of 4,096. Postgres 16 brought it.
+    // One SHA-256 iteration instead of 4,096 for logins whose password is set here. Since Postgres 16.
     settings: { ...TEST_SETTINGS, scram_iterations: 1 },
   })
 }
 
-/** A file system in memory. The same copy of a database takes Postgres 14 ms there, and on a disk 25 to 220. */
+/** File system in memory. Postgres copies a database there in 14 ms, and on a disk in 25 to 220. */
 const MEMORY = '/dev/shm'
-/** Where the whole suite's databases, clusters and logs fit at once; a container may have 64 MB. */
+/** Enough for all databases, clusters and logs of the suite. Containers may have only 64 MB. */
 const MEMORY_FREE_BYTES_MIN = 4 * 1024 ** 3
 
-/** Removed when this process ends. */
+/** Makes a directory that is removed when this process ends. */
 export function temporaryDir(): string {
   return makeDir([tmpdir(), '/var/tmp'])
 }
 
-/** In memory where there is room, else on the disk: for what need not wait as a deployment does, nor grow. */
+/**
+ * The same in memory if there is room, otherwise on the disk. For data that stays small and need not have the speed
+ * of a real disk.
+ */
 export function temporaryDirInMemory(): string {
   return makeDir(hasRoom(MEMORY) ? [MEMORY, tmpdir(), '/var/tmp'] : [tmpdir(), '/var/tmp'])
 }
 
-/** A root user's Postgres runs as somebody else, who may not be let into TMPDIR. */
+/** As root, Postgres runs as another user, who may have no access to TMPDIR. */
 function makeDir(parents: readonly string[]): string {
   runAs ??= { user: resolveRunAs('/nonexistent', () => {}) }
   const { user } = runAs
@@ -63,25 +66,24 @@ function hasRoom(dir: string): boolean {
   return bavail * bsize >= MEMORY_FREE_BYTES_MIN
 }
 
-/** Asking for it starts three processes. */
+/** Cached, because finding it starts three processes. */
 let runAs: { readonly user: RunAs } | undefined
 
 const temporaryDirs: string[] = []
 process.once('exit', () => {
-  // Bounded in time, which rmSync is not: nobody waits for what somebody still writes to.
+  // With a timeout, which rmSync has not: another process may still write there.
   if (temporaryDirs.length > 0) spawnSync('rm', ['-rf', ...temporaryDirs], { timeout: REMOVAL_MS_MAX })
 })
 const REMOVAL_MS_MAX = 20_000
 
-/** Where npm test keeps the cluster that `putCluster` copies. */
 export const CLUSTER_VARIABLE = 'TALLYSTICK_TEST_CLUSTER'
 let prepared = process.env[CLUSTER_VARIABLE]
-/** One that lay in a server's folder is gone with that. */
+/** The cluster is gone if it was in the folder of a server that was removed. */
 const isPrepared = () => prepared !== undefined && existsSync(prepared)
 
 /**
- * Makes the folder one in which a Postgres was initialized and never started, for a test that is not about that: initdb
- * takes a second, and a copy of what it made a thirtieth.
+ * Fills the folder with an initialized cluster that was never started, for tests that are not about initialization.
+ * initdb takes a second, the copy a thirtieth of that.
  */
 export function putCluster(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 })

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** A connection to a server on this machine that reads nothing unless it is told to. */
+/** Opens a paused connection to a server on this machine. It reads nothing until it is resumed. */
 export function openSocket(t: TestContext, port: number): Socket {
   const socket = connect(port, '127.0.0.1').pause()
   socket.on('error', () => {})
@@ -24,7 +24,7 @@ export function requestText(
   ].join('\r\n')
 }
 
-/** An answer as it came. `body`: without the framing of chunks. */
+/** A raw answer. `body`: without chunked framing. */
 export type RawAnswer = {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -32,8 +32,8 @@ export type RawAnswer = {
 }
 
 /**
- * The answers that the bytes hold, one behind the other. Throws where they are anything else: something that was written in the
- * midst of an answer is found so. `rest`: the beginning of one that was cut. Knows no answers to HEAD.
+ * Parses consecutive answers. Throws on anything else, which detects bytes that were written into the middle of an
+ * answer. `rest`: an incomplete answer at the end. Does not support answers to HEAD.
  */
 export function readAnswers(bytes: string): { readonly answers: RawAnswer[]; readonly rest: string } {
   const answers: RawAnswer[] = []
@@ -58,7 +58,6 @@ function splitHeader(line: string): [name: string, value: string] {
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)]
 }
 
-/** null: not all of it is there. */
 function readBody(
   bytes: string,
   status: number,

@@ -2,14 +2,13 @@ import { type Organisation, peer, startOrganisations } from './federation.ts'
 import { type RefusingProxy, startRefusingProxy } from './refusing-proxy.ts'
 import { until } from './wait.ts'
 
-/** Largest body that the proxy takes: less than the large record has, and more than any other. */
+/** Body limit of the proxy: below the large record, above any other. */
 const PROXY_BYTES_MAX = 40_000
 const LARGE = 'x'.repeat(60_000)
-/** As a firewall would have it. */
+/** A word that a firewall could block. */
 const WORD = '<script>'
 const WRITERS = 8
 
-/** Two peers, the second one behind a proxy. */
 export async function startRefused(t: Parameters<typeof startOrganisations>[0]) {
   let proxy: RefusingProxy | null = null
   const [home, guest] = (await startOrganisations(t, 2, {
@@ -29,8 +28,8 @@ export async function startRefused(t: Parameters<typeof startOrganisations>[0]) 
 }
 
 /**
- * Shares so many records through a proxy that refuses bodies of more than PROXY_BYTES_MAX, so that one of them never passes, and
- * those with WORD in them, which another one has.
+ * Shares `records` records through the proxy. It refuses bodies above PROXY_BYTES_MAX, so one record never passes. It
+ * also refuses bodies that contain WORD, as another record does.
  */
 export async function refuseBetween(
   { home, id, proxy, makeRecord, has }: Awaited<ReturnType<typeof startRefused>>,

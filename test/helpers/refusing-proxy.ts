@@ -5,15 +5,17 @@ import type { Ends } from './tcp-proxy.ts'
 
 export type RefusingProxy = {
   readonly url: string
-  /** Status that a body is answered with instead, in HTML as a gateway says it; 200: in JSON, empty; null: it is handed on. Assign another one. */
+  /**
+   * Returns the status with which the proxy answers a body itself: in HTML like a gateway, or for 200 an empty JSON
+   * object. null: the body is forwarded. Assignable.
+   */
   refuse: (body: string, path: string) => number | null
-  /** Whether the answer to an accepted body is cut in its middle. */
   cut: () => boolean
-  /** Bytes of each body that came, and what it was answered: the status, with a star where this proxy said it. */
+  /** Size and answer of each body. The answer is the status, with a star if this proxy gave it. */
   readonly log: { readonly path: string; readonly bytes: number; readonly answer: string }[]
 }
 
-/** Stands before a server as a gateway or a firewall does, with bodies and headers as they came. */
+/** Starts a proxy that acts like a gateway or firewall and forwards bodies and headers unchanged. */
 export async function startRefusingProxy(t: Ends, target: string): Promise<RefusingProxy> {
   const server = createServer(async (incoming, outgoing) => {
     const body = Buffer.concat(await incoming.toArray())

@@ -1,6 +1,6 @@
 /*
- * A process that takes content out of Postgres, as the worker does, until it is killed or done: `release-worker.ts WORKER_URL ARCHIVE`,
- * the address of a login and the directory of the archive.
+ * Process that moves content out of Postgres like the worker, until it is killed or done. Usage: `release-worker.ts
+ * WORKER_URL ARCHIVE`, with the URL of the worker's login and the archive's directory.
  */
 import { join } from 'node:path'
 import { openReadPool } from '../../src/db/connect/pools.ts'

@@ -18,14 +18,17 @@ import { temporaryFiles } from './temporary-files.ts'
 
 type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly chunks?: number }
 
-/** An application that reads the archive, and the worker's work by which its ledger gets there and leaves Postgres. */
+/**
+ * Builds an application that reads the archive, and the worker's functions that move its ledger's content there and
+ * out of Postgres.
+ */
 export async function buildReleasedApp(t: Test) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
   const app = await buildTestApp(t, { environment: { TALLYSTICK_ARCHIVE: `file://${root}` } })
   return { app, ...(await openReleased(t, app, root)) }
 }
 
-/** The same of an application that there is. `root`: of its archives. */
+/** The same for an existing application. `root`: directory of its archives. */
 export async function openReleased(t: Test, app: TestApp, root: string) {
   const stores = { of: (ledger: string) => directoryStore(join(root, ledger)), close() {} }
   const archiver = await openArchiver(t, app, stores)
@@ -48,7 +51,7 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
   const directory = join(root, app.ledger.ledger.id)
   return {
     ...{ archiver, deps, logged, pool, directory, masterKey, stores },
-    /** As if the follower had verified all entries. */
+    /** Sets the verified size to the ledger's size, as if the audit follower had verified all entries. */
     async raiseFloor() {
       await app.sql(
         `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain, chain from tallystick.chain_heads
@@ -58,32 +61,31 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
     async release() {
       while (await releaseContent(deps)) {}
     },
-    /** Archives all, and has leave what may. */
+    /** Archives everything and releases what may leave Postgres. */
     async leave() {
       await archiver.run()
       await this.raiseFloor()
       await this.release()
     },
-    /** Chunks whose content is in Postgres, and chunks that have left. */
+    /** Counts chunks whose content is in Postgres, and chunks whose content has left. */
     async chunks() {
       const [row] = await app.sql<{ here: number; left: number }>(
         `select count(content)::int as here, (count(*) - count(content))::int as left from tallystick.batch_chunks`,
       )
       return [row!.here, row!.left]
     },
-    /** Entries whose envelope has left, by kind. */
     async leftEnvelopes() {
       const rows = await app.sql<{ kind: string; left: number }>(
         `select kind, count(*)::int as left from tallystick.entries where envelope is null group by kind order by kind`,
       )
       return Object.fromEntries(rows.map(({ kind, left }) => [kind, left]))
     },
-    /** Erasures as a worker that reads the archive carries them out. */
+    /** Carries out pending erasures like a worker that reads the archive. */
     async eraseAll(worker: pg.Pool) {
       const pending = await listPendingErasures(worker, null, 100)
       await eraseAll({ pool: worker, masterKey }, pending, await readFindKey(worker))
     },
-    /** A worker's connections, by which this reads what has left. */
+    /** Opens a worker's pool that reads released content from the archive. */
     openPool(released: ArchiveContent | null) {
       const opened = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
       t.after(() => opened.end())

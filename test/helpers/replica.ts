@@ -18,22 +18,19 @@ export type Replicated = {
 }
 
 export type Standby = {
-  /** As the API's login. */
   readonly apiUrl: string
   readonly postgres: RunningPostgres
-  /** As its superuser. */
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
-  /** Keeps it from moving on: from then on it lags. */
+  /** Pauses replay. The standby lags from then on. */
   pause(): Promise<void>
   resume(): Promise<void>
-  /** Returns when it has replayed all that the primary has written. */
   caughtUp(): Promise<void>
   stop(): Promise<void>
 }
 
 const DATABASE = 'tallystick'
 const CAUGHT_UP_MS_MAX = 20_000
-/** Committed is written, as in a deployment: otherwise nobody could say what the standby lacks. */
+/** Commits must be on the disk, as in a deployment. Otherwise it would be undefined what the standby lacks. */
 const SETTINGS = {
   ...TEST_SETTINGS,
   synchronous_commit: 'on',
@@ -42,7 +39,7 @@ const SETTINGS = {
   wal_keep_size: '256MB',
 }
 
-/** A primary with the schema, and a standby that follows it by streaming. They end with the process's tests. */
+/** Starts a primary with the schema and a streaming standby. Both end after the process's tests. */
 export async function startReplicated(
   t: Parameters<typeof startTestPostgres>[0],
   settings: Readonly<Record<string, string | number>> = {},
@@ -65,7 +62,6 @@ export async function startReplicated(
   return { database, primary, replica: await startStandby(t, primary, settings) }
 }
 
-/** One more standby of it. */
 export async function startStandby(
   t: Parameters<typeof startTestPostgres>[0],
   primary: RunningPostgres,
@@ -109,7 +105,7 @@ export async function startStandby(
     },
     async resume() {
       await own.query('select pg_wal_replay_resume()').catch((error: { code?: string }) => {
-        // serialization_failure: it has resumed, and replays what this statement's own snapshot needs.
+        // serialization_failure: replay has resumed, and removes rows that this statement's snapshot needs.
         if (error.code !== '40001') throw error
       })
     },
@@ -121,7 +117,7 @@ export async function startStandby(
   }
 }
 
-/** A copy of the running primary, as `pg_basebackup` makes it: the suite's binaries have none. */
+/** Copies the running primary like `pg_basebackup`, which the suite's binaries lack. */
 async function copyCluster(primary: RunningPostgres, dataDir: string): Promise<void> {
   const from = clusterDir(primary.dataDir)
   const to = clusterDir(dataDir)
@@ -143,7 +139,7 @@ async function copyCluster(primary: RunningPostgres, dataDir: string): Promise<v
     chmodSync(join(to, file), 0o600)
     chownSync(join(to, file), uid, gid)
   }
-  // The primary's, so that both have the same superuser's password.
+  // Both servers then have the same superuser password.
   execFileSync('cp', ['-a', join(primary.dataDir, 'passwords.json'), join(dataDir, 'passwords.json')])
 }
 

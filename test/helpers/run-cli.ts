@@ -3,7 +3,7 @@ import { runScript, type ScriptRun } from './run-script.ts'
 
 export const CLI = fileURLToPath(new URL('../../cli/tallystick.ts', import.meta.url))
 
-/** Runs the command line tool as a process, with no configuration of anybody who runs the tests. */
+/** Runs the command line tool as a process, without the user's configuration. */
 export function runCli(
   args: readonly string[],
   { env, ...options }: { env?: Record<string, string>; input?: string } = {},

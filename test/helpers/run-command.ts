@@ -6,7 +6,7 @@ import { capture } from './capture.ts'
 type CommandRun = { readonly code: number; readonly stdout: string; readonly stderr: string }
 type Input = { readonly input?: string; readonly isTTY?: boolean }
 
-/** Runs the command line tool in this process, with its environment: much cheaper than runCli. */
+/** Runs the command line tool in this process and with its environment. Much cheaper than runCli. */
 export async function runCommand(
   args: readonly string[],
   { input = '', isTTY = false }: Input = {},
@@ -16,7 +16,10 @@ export async function runCommand(
   return { code, stdout: stdout.text(), stderr: stderr.text() }
 }
 
-/** The same with nothing of this process's environment, as runCli has it. One at a time: meanwhile there is no other. */
+/**
+ * The same without this process's environment, like runCli. It replaces `process.env` meanwhile, so only one call may
+ * run at a time.
+ */
 export async function runAlone(
   args: readonly string[],
   { env, ...input }: Input & { env?: Record<string, string> } = {},

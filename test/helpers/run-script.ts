@@ -8,13 +8,13 @@ export type ScriptRun = { readonly code: number | null; readonly stdout: string;
 type Options = {
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
-  /** The folder it is run in: of another copy of the project. */
+  /** Working directory, such as another copy of the project. */
   readonly root?: string
 }
 
 /**
- * Runs a script of the project as a process, to its end. Nothing of the caller's environment reaches it but PATH. Not synchronously:
- * some callers have an application or load in their own process.
+ * Runs a script of the project as a process until it exits. Only PATH and the compile cache of the caller's
+ * environment are passed on. Asynchronous, because some callers run an application or load in their own process.
  */
 export async function runScript(
   script: string,
@@ -26,7 +26,7 @@ export async function runScript(
     env: { ...bareEnvironment(), ...env },
     stdio: 'pipe',
   })
-  child.stdin.on('error', () => {}) // a script that failed does not read
+  child.stdin.on('error', () => {}) // A script that failed does not read its input.
   child.stdin.end(input)
   let stdout = ''
   let stderr = ''
@@ -43,7 +43,6 @@ export async function runScript(
   return { code, stdout, stderr }
 }
 
-/** Runs an operator's command, as the image and `npm run op` do. */
 export function runCommand(name: string, args: readonly string[], options?: Options): Promise<ScriptRun> {
   return runScript('src/run/command.ts', [name, ...args], options)
 }

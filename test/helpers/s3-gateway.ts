@@ -13,7 +13,7 @@ export const BUCKET = 'ledgers'
 
 export type S3Gateway = { readonly url: string; readonly directory: string; client(): S3Client }
 
-/** Versity's S3 over a directory, with a bucket whose objects can be locked. `tool`: its binary. */
+/** Starts Versity's S3 gateway on a directory, with a bucket that supports object lock. `tool`: path of its binary. */
 export async function startS3Gateway(t: Ends, tool: string): Promise<S3Gateway> {
   const directory = mkdtempSync(join(tmpdir(), 'tallystick-s3-'))
   const [root, versions, sidecar] = ['root', 'versions', 'sidecar'].map((name) => join(directory, name)) as [

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 
 /*
- * Tables of the second verifier (python/src/tallystick/verify), read as text: Python may not be here. python/tests/test_kinds.py compares them
- * as they are.
+ * Reads the tables of the second verifier (python/src/tallystick/verify) as text, because Python may not be
+ * installed. python/tests/test_kinds.py compares the real tables.
  */
 
-/** A kind, as far as both verifiers have a column for it. */
+/** The columns of a kind that both verifiers have. */
 export type SecondKind = {
   readonly subjects: readonly string[]
-  /** Names of members, sorted. */
+  /** Sorted names of members. */
   readonly required: readonly string[]
   readonly optional: readonly string[]
   readonly records: 'makes' | 'moves' | null
@@ -19,11 +19,9 @@ export type SecondKind = {
 
 export type SecondTables = {
   readonly kinds: ReadonlyMap<string, SecondKind>
-  /** Steps of a record, each as one text. */
   readonly steps: readonly string[]
-  /** Members of an item of a batch, sorted. */
   readonly item: readonly string[]
-  /** Optional members of a shown record that are compared with what was signed. */
+  /** Optional members of a disclosed record that are compared with the signed ones. */
   readonly shown: readonly string[]
 }
 
@@ -71,7 +69,7 @@ export function readSecondVerifier(): SecondTables {
 const ALWAYS = ['ledger', 'actor', 'recordedAt']
 const OPTIONAL = ['key', 'onBehalfOf', 'traceparent']
 
-/** Members that several kinds have under a name. */
+/** Named groups of members that several kinds share. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   _RECORD: ['parent', 'references'],
   _COMPLETION: ['completion'],
@@ -92,7 +90,7 @@ function namesIn(text: string): string[] {
   return [...text.matchAll(/'([a-z-]+)'/g)].map(([, name]) => name!)
 }
 
-/** Arguments of each `'kind': _kind(…)`. */
+/** Returns the arguments of each `'kind': _kind(…)`. */
 function callsIn(text: string): [kind: string, call: string][] {
   return text
     .split(/\n {4}'(?=[a-z-]+': _kind\()/)
@@ -103,12 +101,12 @@ function callsIn(text: string): [kind: string, call: string][] {
     })
 }
 
-/** Arguments without names: the commas between them stand in no bracket. */
+/** Positional arguments, split at commas outside of brackets. */
 function argumentsOf(call: string): string[] {
   return topLevel(call).filter((part) => !/^\w+=/.test(part))
 }
 
-/** Names of the members of a dict, or of one that has a name. */
+/** Names of the members of a dict literal, or of a named group. */
 function membersOf(dict: string): readonly string[] {
   if (!dict.startsWith('{')) return NAMED[dict] ?? []
   return topLevel(dict.slice(1, -1)).flatMap((part) =>
@@ -132,7 +130,7 @@ function sorted(names: readonly string[]): string[] {
   return [...new Set(names)].sort()
 }
 
-/** Differences of one row from the second verifier's: for each column, what only one of the two has. */
+/** Compares a row with the second verifier's. Returns, for each column that differs, what only one of them has. */
 export function differencesOf(
   row: {
     readonly subjects: readonly string[]
@@ -159,7 +157,6 @@ export function differencesOf(
     .map((column) => `${column}: ${onlyOne(own[column], second[column])}`)
 }
 
-/** What only the table of kinds has, and what only the second verifier has. */
 function onlyOne(own: SecondKind[keyof SecondKind], second: SecondKind[keyof SecondKind]): string {
   const [ours, theirs] = [own, second].map((value) => new Set(Array.isArray(value) ? value : [value]))
   const without = (from: Set<unknown>, other: Set<unknown>) => [...from].filter((name) => !other.has(name))

@@ -10,12 +10,12 @@ import { freePort } from './free-port.ts'
 import { temporaryDir } from './postgres.ts'
 import { openSocket } from './raw-http.ts'
 
-/** So that garbage which V8 has not collected yet is not taken for what is held. */
+/** A small heap, so that garbage that V8 has not yet collected does not count as retained memory. */
 const HEAP = '--max-old-space-size=192'
-/** Between questions: on a busy machine those who ask without a pause would be the load. */
+/** Pause between requests. On a busy machine, clients without a pause would be the load themselves. */
 const PAUSE_MS = 20
 
-/** A server as a process of its own, whose memory is nobody else's, on the database of `app`. */
+/** A server in its own process, so that its memory can be measured, on the database of `app`. */
 export class ServerProcess {
   readonly url: string
   readonly #server: ProductProcess
@@ -25,7 +25,7 @@ export class ServerProcess {
     this.#server = server
   }
 
-  /** Ended when `use` is over, or the database would not be given back. */
+  /** Starts a server and kills it after `use`, so that the database can be returned. */
   static async use(app: TestApp, use: (server: ServerProcess) => Promise<void>): Promise<void> {
     const server = await ServerProcess.#start(app)
     try {
@@ -56,20 +56,19 @@ export class ServerProcess {
     return !this.#server.hasEnded
   }
 
-  /** Resident, as the kernel counts it; 0 when it has ended. */
+  /** Resident memory by the kernel's count; 0 after the process has ended. */
   get memoryMiB(): number {
     if (!this.isAlive) return 0
     const status = readFileSync(`/proc/${this.#server.pid}/status`, 'utf8')
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) / 1024
   }
 
-  /** A connection that reads nothing unless it is told to. */
   open(t: TestContext): Socket {
     return openSocket(t, Number(new URL(this.url).port))
   }
 }
 
-/** Asks again and again, one after another, until it is ended; `end` returns how long each answer took, sorted. */
+/** Sends requests one after another until `end` is called. `end` returns the sorted latencies. */
 export function askMeanwhile(t: TestContext, ask: () => Promise<Response>): { end(): Promise<number[]> } {
   let isOver = false
   t.after(() => {
@@ -87,7 +86,7 @@ export function askMeanwhile(t: TestContext, ask: () => Promise<Response>): { en
       await sleep(PAUSE_MS)
     }
   })()
-  asking.catch(() => {}) // said by `end`
+  asking.catch(() => {}) // `end` rejects with it.
   return {
     async end() {
       isOver = true

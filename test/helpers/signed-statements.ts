@@ -5,7 +5,7 @@ import { toBase64, utf8Encode } from '../../src/proof/bytes.ts'
 import { toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { expectStatus, type TestApp } from './app.ts'
 
-/* Signed Statements as their issuers make them, by code that knows COSE and nothing of ours but the Sig_structure. */
+/* Signed Statements as issuers make them, by independent COSE code. Only the Sig_structure is ours. */
 
 export type Issuer = {
   readonly issuer: string
@@ -13,7 +13,7 @@ export type Issuer = {
   readonly kid: Uint8Array
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
-  /** The key as a registration policy has it. */
+  /** The key as a registration policy lists it. */
   readonly key: { readonly kid: string; readonly alg: 'EdDSA' | 'ES256'; readonly spki: string }
 }
 
@@ -40,7 +40,7 @@ export type StatementParts = {
   readonly subject?: string
   readonly contentType?: string
   readonly payload?: Uint8Array
-  /** Changes of the protected header; undefined takes a member out. */
+  /** Changes of the protected header; undefined removes a member. */
   readonly header?: ReadonlyMap<unknown, unknown>
   readonly unprotected?: ReadonlyMap<unknown, unknown>
 }
@@ -85,7 +85,6 @@ export function encodeSign1(parts: readonly unknown[]): Uint8Array {
   return new Uint8Array(encode(new Tagged(18, parts), rfc8949EncodeOptions))
 }
 
-/** Sets a registration policy with these issuers' keys alone. */
 export async function setPolicy(
   app: TestApp,
   issuers: readonly Issuer[],
@@ -99,7 +98,7 @@ export async function setPolicy(
   return expectStatus(200, await app.send('PUT', '/v1/registration-policy', options)).json()
 }
 
-/** Registers a statement of an issuer of its own; as the list shows it. */
+/** Registers a statement of a new issuer. Returns it as the list of statements shows it. */
 export async function addStatement(app: TestApp, { key: { key } }: NewLedger = app.ledger) {
   const issuer = makeIssuer()
   await setPolicy(app, [issuer], { key })

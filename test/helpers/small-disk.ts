@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A file system of its own with so much room, unmounted after the test. null: the test is skipped, because nobody may mount here. */
+/**
+ * Mounts a file system with a size limit and unmounts it after the test. Returns null, and skips the test, where
+ * mounting is not permitted.
+ */
 export function smallDisk(
   t: TestContext,
   { bytes, inodes = 10_000 }: { readonly bytes: number; readonly inodes?: number },
@@ -21,7 +24,6 @@ export function smallDisk(
   return null
 }
 
-/** Has another program use all the room that is left. */
 export function fillDisk(directory: string): void {
   const fd = openSync(join(directory, 'lost+found'), 'a', 0o600)
   try {

@@ -7,8 +7,6 @@ import { indexOfRecordId } from '../../src/proof/statement/batch-ids.ts'
 import type { TestApp } from './app.ts'
 import { appendAsApi, signErasure } from './forged-erasures.ts'
 
-/* Rows of batch_chunks, as an owner of the database reads and changes them. */
-
 export type StoredChunk = {
   readonly seq: number
   readonly chunk: number
@@ -17,7 +15,7 @@ export type StoredChunk = {
   readonly content: Buffer
 }
 
-/** Chunks in the order of the chain; those of all ledgers without `ledgerId`. */
+/** Returns chunks in chain order. Without `ledgerId`: of all ledgers. */
 export async function listStoredChunks({
   sql,
   ledgerId,
@@ -42,7 +40,7 @@ export async function writeContent(
   )
 }
 
-/** As writeContent, with the keys by which the records are found. */
+/** The same as writeContent, and also writes the keys by which the records are found. */
 export async function writeRecords(
   app: TestApp,
   stored: StoredChunk,
@@ -61,7 +59,7 @@ export async function writeRecords(
   )
 }
 
-/** Signs that the payload of a batch's record is erased. Returns the seq of that entry. */
+/** Appends a signed erasure of the payload of a batch's record. Returns the seq of that entry. */
 export async function orderErasure(app: TestApp, recordId: Uuid): Promise<number> {
   const { seq, record } = await findRecord(app, recordId)
   const entry = signErasure(app, await app.deps.signers.load(), {
@@ -75,7 +73,7 @@ export async function orderErasure(app: TestApp, recordId: Uuid): Promise<number
   return appendAsApi(app, entry)
 }
 
-/** Takes away the payload of a batch's record, with the seq of the entry that is said to order it. */
+/** Removes the payload of a batch's record. `erasedSeq`: the entry that supposedly orders the erasure. */
 export async function takeAway(app: TestApp, recordId: Uuid, erasedSeq: number): Promise<void> {
   const { seq, stored, records, record, place } = await findRecord(app, recordId)
   const document = { digest: digestOf(record), referencesDigest: referencesDigestOf(record), erasedSeq }
@@ -96,7 +94,7 @@ async function findRecord(app: TestApp, recordId: Uuid) {
   return { seq: stored.seq, stored, records, record: records[place]!, place }
 }
 
-/** No trigger fires, foreign keys' included. */
+/** Runs SQL with all triggers disabled, including those of foreign keys. */
 export async function asOwner({ sql }: TestApp, text: string): Promise<void> {
   await sql(`set session_replication_role = replica; ${text}; set session_replication_role = origin`)
 }

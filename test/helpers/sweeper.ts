@@ -6,15 +6,15 @@ import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
 export type Sweeper = {
-  /** Looks through every ledger whose sweep is due, this one's first, from the entry at `from` on. */
+  /** Sweeps every ledger whose sweep is due. This ledger's sweep is made due first, from entry `from` on. */
   run(from?: number): Promise<void>
   readonly pool: pg.Pool
-  /** Documents whose erasure was signed, a number for each page. */
+  /** Number of erasures that were signed, by page. */
   readonly observed: number[]
   readonly logged: string[]
 }
 
-/** The worker's sweeps by rules of retention, on connections of the worker's login. */
+/** Opens the worker's retention sweeps, with the worker's login. */
 export function openSweeper(t: Test, app: TestApp, clocks: Partial<Clocks> = {}): Sweeper {
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
@@ -43,8 +43,8 @@ export function openSweeper(t: Test, app: TestApp, clocks: Partial<Clocks> = {})
 }
 
 /**
- * Makes the entries of the ledger's records so many days older in their columns, past every trigger, because no test waits for half
- * a year. Envelopes stay as they are: before the ledger is verified, `unage` takes it back.
+ * Backdates the entries of the ledger's records by `days` in their columns, past every trigger, because no test can
+ * wait half a year. Envelopes do not change, so `unage` must restore the columns before the ledger is verified.
  */
 export async function age(app: TestApp, days: number): Promise<void> {
   await app.sql(`do $$ begin

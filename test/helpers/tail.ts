@@ -3,19 +3,19 @@ import { SseParser } from '../../sdk/http/sse.ts'
 
 export type TestTail = {
   readonly response: IncomingMessage
-  /** Events so far, with the cursor behind each and the time of arrival (performance.now()). */
+  /** Events so far, each with its cursor and time of arrival (performance.now()). */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   readonly events: { cursor: string; atMs: number; event: any }[]
   readonly text: () => string
   readonly lastEventId: () => string
-  /** The time since it was opened, when the server has ended it. */
+  /** Resolves when the server ends the stream, with the time since it was opened. */
   readonly ended: Promise<number>
   close(): void
 }
 
 type Cleanup = { after(cleanup: () => void): void }
 
-/** `GET /v1/events` as a stream, or whatever else is answered. */
+/** Opens `GET /v1/events` as a stream. Returns the response even if it is not one. */
 export async function openTail(
   t: Cleanup,
   origin: string,

@@ -3,14 +3,12 @@ import type { Uuid } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 
-/* Tampering by an owner of the database, and the verdict of verification. */
+/* Tampers as a database owner, and returns the result of verification. */
 
-/** A ledger of a test, and its database's owner. */
 export type Tampered = {
   sql<T extends object>(text: string, values?: unknown[]): Promise<T[]>
 }
 
-/** `OK`, or the first refusal. */
 export async function verdictOf(
   superuserUrl: string,
   ledger: string,
@@ -69,8 +67,8 @@ export async function listColumns(app: Tampered): Promise<Column[]> {
 }
 
 /**
- * Changes the column in one row, of the ledger if there is one, and returns what puts it back: the value as text, which every type
- * here reads back exactly.
+ * Changes the column in one row, preferably of this ledger. Returns a function that restores the value from its text,
+ * which is exact for all types here.
  */
 export async function tamper(
   app: Tampered,
@@ -95,7 +93,6 @@ export async function tamper(
   return async () => void (await set(old, id))
 }
 
-/** Deletes the first row of the ledger in a table, or its last. */
 export async function deleteRow(
   app: Tampered,
   table: string,
@@ -106,7 +103,7 @@ export async function deleteRow(
     (select ctid from tallystick.${table} t where ${isOf('t', ledgerId)} order by ${orderOf(table)} ${order} limit 1)`)
 }
 
-/** Condition on a row of any table. */
+/** Condition that a row of any table belongs to the ledger, or to none. */
 function isOf(row: string, ledgerId: Uuid): string {
   return `(coalesce(to_jsonb(${row}) ->> 'ledger_id', '${ledgerId}') = '${ledgerId}')`
 }
@@ -121,7 +118,7 @@ export async function restoreTable(app: Tampered, table: string): Promise<void> 
   )
 }
 
-/** The smallest change of each type; of a null, something. */
+/** Smallest change of each type. null becomes some value. */
 const CHANGES: Record<string, string> = {
   bytea: "coalesce(set_byte($, length($) - 1, get_byte($, length($) - 1) # 1), '\\x7b7d')",
   uuid: "coalesce(overlay($::text placing case right($::text, 1) when '0' then '1' else '0' end from 36)::uuid, gen_random_uuid())",

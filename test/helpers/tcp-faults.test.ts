@@ -11,7 +11,10 @@ type Stage = { readonly proxy: FaultProxy; readonly heard: string[]; send(body: 
 
 const ANSWER = 'x'.repeat(2_000)
 
-/** A server that answers each request with its body and a long text; what it heard, in order; a client that keeps its connection. */
+/**
+ * Starts a server that answers each request with its body and a long text, and a client that keeps its connection.
+ * `heard`: request bodies in order of arrival.
+ */
 async function stage(t: TestContext, faults: readonly Fault[]): Promise<Stage> {
   const heard: string[] = []
   const server = createServer(async (incoming, outgoing) => {
@@ -19,7 +22,7 @@ async function stage(t: TestContext, faults: readonly Fault[]): Promise<Stage> {
     try {
       for await (const chunk of incoming) chunks.push(chunk)
     } catch {
-      return // cut
+      return
     }
     heard.push(Buffer.concat(chunks).toString())
     outgoing.end(heard.at(-1) + ANSWER)
@@ -36,7 +39,7 @@ async function stage(t: TestContext, faults: readonly Fault[]): Promise<Stage> {
   return { proxy, heard, send: (body) => post(agent, proxy.url, body) }
 }
 
-/** The body of the answer, or the code of the error. */
+/** Resolves with the body of the answer, or the code of the error. */
 function post(agent: Agent, url: string, body: string): Promise<string> {
   return new Promise((resolve) => {
     const sent = request(url, { method: 'POST', agent }, (answer) => {
@@ -50,7 +53,7 @@ function post(agent: Agent, url: string, body: string): Promise<string> {
   })
 }
 
-/** Half of what `reorder` holds a request back: what comes by then came for another reason. */
+/** Half of the time that `reorder` delays a request: one that arrives earlier was not released by the timer. */
 const WAIT_MS_MAX = 30_000
 
 describe('a request that', () => {

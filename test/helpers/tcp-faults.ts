@@ -4,10 +4,15 @@ import { randomFrom } from '../../bench/load/random.ts'
 import type { Ends } from './tcp-proxy.ts'
 
 /**
- * Fault of one request. `drop`: it is swallowed, and so is the connection after `ms`. `reset`: before it is passed on. `delay`:
- * by `ms`. `cut`: after so many bytes in one direction; of an answer, 0 swallows it whole. `duplicate`: the same bytes arrive twice,
- * the second time on a connection of their own, before the request or after it is answered. `reorder`: its sender is cut off, and it
- * arrives behind the next request that passes, or after `ms`.
+ * Fault of one request.
+ *
+ * - `drop`: the request is dropped, and its connection is closed after `ms`.
+ * - `reset`: the connection is reset before the request is forwarded.
+ * - `delay`: the request is delayed by `ms`.
+ * - `cut`: the connection is cut after `bytes` in one direction. 0 toClient drops the whole answer.
+ * - `duplicate`: the same bytes arrive twice, the second time on their own connection, before the request or after
+ *   its answer.
+ * - `reorder`: the sender is cut off, and the request arrives after the next one that passes, or after `ms`.
  */
 export type Fault =
   | { readonly kind: 'pass' | 'reset' }
@@ -17,17 +22,15 @@ export type Fault =
 
 export type FaultKind = Fault['kind']
 
-/** `request`: the how manyeth of the proxy, from 0 on. */
+/** `request`: number of the request at this proxy, from 0. */
 export type FaultPlan = (request: number) => Fault
 
 export type FaultProxy = {
-  /** The target's URL with the proxy's address; no slash at its end. */
+  /** The target's URL with the proxy's address, without a trailing slash. */
   readonly url: string
-  /** So many requests met each. */
   readonly met: Readonly<Record<FaultKind, number>>
-  /** Requests that nobody has answered yet. */
   readonly underWay: number
-  /** From now on everything passes, and what was held back is passed on. */
+  /** Forwards everything from now on, including delayed requests. */
   heal(): void
 }
 
@@ -36,8 +39,8 @@ const PASS: Fault = { kind: 'pass' }
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
- * The same seed, the same faults: each request's is drawn for its number alone. `share`: of all requests, how many meet one; the kinds
- * are as frequent as each other. `msMax`: of drops, delays and what is held back.
+ * Returns a deterministic plan: a fault depends on the seed and the request's number. `share`: fraction of requests
+ * with a fault; all kinds are equally frequent. `msMax`: limit for drops, delays and reorders.
  */
 export function seededPlan(
   seed: number,
@@ -50,13 +53,13 @@ export function seededPlan(
     if (kind === 'pass' || kind === 'reset') return { kind }
     if (kind === 'duplicate') return { kind, order: random.pick(['before', 'after']) }
     if (kind !== 'cut') return { kind, ms: random.integer(1, msMax) }
-    // Before anything, within a head, within a body, or behind all of it.
+    // Before anything, within the head, within the body, or after everything.
     const bytes = random.integer(0, random.pick([0, 300, 4_000]))
     return { kind, direction: random.pick(['toServer', 'toClient']), bytes }
   }
 }
 
-/** Stands between HTTP/1.1 clients and a server, and does to each request what the plan says. */
+/** Proxy between HTTP/1.1 clients and a server that injects the planned faults. */
 export async function startFaultProxy(t: Ends, targetUrl: string, plan: FaultPlan): Promise<FaultProxy> {
   const proxy = new FaultingProxy(new URL(targetUrl), plan)
   await proxy.listen()
@@ -111,7 +114,7 @@ class FaultingProxy implements FaultProxy {
     for (const release of this.#held) release()
   }
 
-  /** Requests one after the other: nobody here pipelines. */
+  /** Requests must come one at a time: the proxy does not support pipelining. */
   #serve(client: Socket): void {
     this.#keep(client)
     const server = this.#connect()
@@ -125,7 +128,7 @@ class FaultingProxy implements FaultProxy {
       this.#asking.delete(client)
       const passed = chunk.subarray(0, answers.left)
       answers.left -= passed.length
-      // A reset would overtake what was just written: cut when it is out.
+      // A reset would overtake the bytes just written, so it waits until they are flushed.
       client.write(passed, () => {
         if (answers.left <= 0) reset(client, server)
       })
@@ -175,7 +178,7 @@ class FaultingProxy implements FaultProxy {
     }
   }
 
-  /** Until the next request is answered. */
+  /** Delays the request until the next one is answered, or for `ms`. */
   #hold(request: Buffer, ms: number): void {
     const release = () => {
       clearTimeout(timer)
@@ -185,7 +188,7 @@ class FaultingProxy implements FaultProxy {
     this.#held.add(release)
   }
 
-  /** On a connection of its own, whose answer nobody hears. Resolves when it begins. */
+  /** Delivers the request on a separate connection and discards the answer. Resolves when the answer begins. */
   async #deliver(request: Buffer): Promise<void> {
     const server = this.#connect()
     server.write(request)
@@ -200,7 +203,7 @@ class FaultingProxy implements FaultProxy {
 
   #keep(socket: Socket): Socket {
     this.#sockets.add(socket)
-    // The other end is killed, or does the killing.
+    // The other end is killed, or resets the connection.
     socket.on('error', () => {})
     return socket.on('close', () => this.#sockets.delete(socket))
   }
@@ -214,7 +217,7 @@ function later(ms: number, act: () => void): void {
   setTimeout(act, ms).unref()
 }
 
-/** Length of the request at the beginning of `bytes`, with its body; null: it is not all there. */
+/** Length of the first request in `bytes`, body included; null: incomplete. */
 function requestBytes(bytes: Buffer): number | null {
   const end = bytes.indexOf(HEAD_END)
   if (end < 0) return null

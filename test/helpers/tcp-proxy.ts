@@ -2,38 +2,32 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type TcpProxy = {
-  /** The target's URL with the proxy's address. */
   readonly url: string
-  /** Cuts every connection now. */
   cut(): void
-  /** Forwards this many more bytes, over all connections together, and then cuts them all. */
+  /** Forwards this many more bytes over all connections together, then cuts them all. */
   cutAfter(bytes: { readonly toServer: number } | { readonly toClient: number }): void
-  /** Keeps what the server answers until `resume`. */
+  /** Buffers the server's answers until `resume`. */
   hold(): void
   resume(): void
-  /** Nothing passes any more on the connections that are open, in either direction, and nobody is told; new ones work. */
+  /** Silently stops all traffic on open connections, in both directions. New connections work. */
   strand(): void
-  /** The same, and nothing passes on new connections either, until `accept`. */
+  /** The same, and new connections get no traffic either, until `accept`. */
   isolate(): void
-  /** Cuts and refuses connections until `accept`. */
   refuse(): void
   accept(): void
-  /** Leads connections that are made from now on to another server. */
+  /** Sends new connections to another server. */
   leadTo(targetUrl: string): void
-  /** Open now. */
   readonly connections: number
-  /** Bytes forwarded so far. */
   readonly toServerBytes: number
   readonly toClientBytes: number
 }
 
-/** A test, or whatever else ends. */
 export type Ends = { after(cleanup: () => Promise<void>): void }
 
 type Direction = 'toServer' | 'toClient'
 type Pair = { readonly client: Socket; readonly server: Socket; held: Buffer[]; isStranded: boolean }
 
-/** Stands between a client and a server, and breaks what a network breaks. */
+/** Proxy between a client and a server that simulates network failures. */
 export async function startTcpProxy(t: Ends, targetUrl: string): Promise<TcpProxy> {
   const proxy = new CuttingProxy(targetUrl)
   await proxy.listen()
@@ -161,7 +155,7 @@ class CuttingProxy implements TcpProxy {
     this.#left[direction] -= passed.length
     this.#bytes[direction] += passed.length
     const socket = direction === 'toServer' ? pair.server : pair.client
-    // A reset would overtake what was just written: cut when it is out.
+    // A reset would overtake the bytes just written, so it waits until they are flushed.
     const last = this.#left[direction] <= 0
     socket.write(passed, () => {
       if (last) setImmediate(() => this.cut())

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import './at-end.ts' // before the hook of database.ts, which imports this module
+import './at-end.ts' // Registers its hook before that of database.ts, which imports this module.
 
-/** Roles belong to the whole server and test files run side by side, so all of them share these passwords. */
+/** Roles belong to the whole server, and test files run in parallel, so all of them share these passwords. */
 export const TEST_PASSWORDS = { owner: 'test-owner', api: 'test-api', worker: 'test-worker' } as const
 
-/** The master key that sealed the server keys in every test database. */
+/** Master key of the server keys in every test database. */
 export const TEST_MASTER_KEY = new Uint8Array(32).fill(7)
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
@@ -17,7 +17,7 @@ const OWNER_LOCK = 7_411_959
 
 let template: Promise<string> | null = null
 
-/** Template that every test's database is a copy of: migrated once, by whichever process comes first. */
+/** Returns the template from which every test database is copied. The first process migrates it. */
 export function ensureTemplate(client: pg.Client, superuserUrl: string): Promise<string> {
   template ??= findTemplate(client, superuserUrl)
   return template
@@ -40,7 +40,7 @@ async function findTemplate(client: pg.Client, superuserUrl: string): Promise<st
   return template
 }
 
-/** Migrated under another name first: a migration that fails leaves no half-made template behind. */
+/** Migrates under another name first, so that a failed migration leaves no half-made template. */
 async function makeTemplate(client: pg.Client, superuserUrl: string, template: string): Promise<void> {
   const draft = `${template}_draft`
   await ensureTestOwner(client)
@@ -54,7 +54,7 @@ async function makeTemplate(client: pg.Client, superuserUrl: string, template: s
   await client.query(`alter database ${draft} rename to ${template}`)
 }
 
-/** The server of a suite has made this role already, with a password that only its starter knows. */
+/** The suite's server has this role already, with a password that only its starter knows. */
 export async function ensureTestOwner(client: pg.Client): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [OWNER_LOCK])
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 type Test = { after(cleanup: () => void): void }
 
-/** A directory of its own, removed when the test is done; returns a function that writes files into it. */
+/** Makes a directory that is removed after the test, and returns a function that writes files into it. */
 export function temporaryFiles(t: Test): {
   directory: string
   write(name: string, content: string | Uint8Array): string

@@ -12,7 +12,10 @@ import { sha256, type TestChain, type TestLine } from './test-chain.ts'
 
 const SECRET = Buffer.alloc(32, 7)
 
-/** A small archive of the chain: a seal of one piece for each size, all of them below 256. `definitions`: of types, by their names. */
+/**
+ * Makes a small archive of the chain: one seal with one piece for each size. All sizes are below 256. `definitions`:
+ * type definitions by name.
+ */
 export function archiveOf(
   chain: TestChain,
   sizes: readonly number[],

@@ -13,10 +13,10 @@ import { itemProofOf } from './test-proof.ts'
 type Lines = [Record<string, unknown>, ...Record<string, unknown>[]]
 export type TestBundle = { head: Record<string, unknown>; lines: Record<string, unknown>[]; end: unknown }
 
-/** Entries of a selection; of a batch the items that are shown. */
+/** An entry of a selection; `items`: the disclosed items of a batch. */
 type Chosen = { readonly line: TestLine; readonly items?: readonly number[] }
 
-/** A selection as a server's client would make it. `chosen`: entries of its records, and erasures. */
+/** Makes a selection as a server would. `chosen`: entries of its records, and erasures. */
 export function selectionOf(
   chain: TestChain,
   of: { record: string } | { run: string } | { selection: BundleFilter },
@@ -52,14 +52,13 @@ export function rangeOf(
   return { head: headOf(chain, { range }, 'complete', size), lines, end: { entries: lines.length } }
 }
 
-/** The texts of its lines. */
 export function bundleTexts({ head, lines, end }: TestBundle): string[] {
   return [head, ...lines, end].map((line) => JSON.stringify(line))
 }
 
 const NO_TRUST: ProofTrust = { kids: [], noteKey: null, keptCheckpoints: [], consistency: null }
 
-/** Verifies it as the SDK does, without its streams. */
+/** Verifies a bundle like the SDK, but without streams. */
 export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust> = {}): BundleFindings {
   const head = parseBundleHead(texts[0] ?? '')
   const verifier = new BundleVerifier(head, { ...NO_TRUST, ...trust, idSeed: 1 }, providers)
@@ -70,7 +69,6 @@ export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust>
   return verifier.finish(parseBundleEnd(utf8Encode(texts.at(-1) ?? '')))
 }
 
-/** The definition, and every rotation. */
 function foundationOf(chain: TestChain, size: number): TestLine[] {
   return chain.lines
     .slice(0, size)
@@ -84,7 +82,7 @@ function headOf(chain: TestChain, of: object, completeness: string, size: number
     of,
     completeness,
     documents: 'all',
-    // One more than there are rotations.
+    // One key more than there are rotations.
     keys: chain
       .keys()
       .slice(0, foundationOf(chain, size).length)

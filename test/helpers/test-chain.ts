@@ -23,13 +23,13 @@ import { signCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'
 
 /*
- * A whole ledger in memory: makes keys, appends entries of every kind as a server would, and gives export lines. It
- * signs all that it is told to append, lawful or not, as a thief of the envelope key would.
+ * A whole ledger in memory. It makes keys, appends entries of every kind as a server would, and exports lines. It
+ * signs everything that a test appends, lawful or not, like a thief of the envelope key.
  */
 
 export const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(hash('sha256', data, 'buffer'))
 
-/** Providers of node:crypto: no native module, and quick enough. The tests of src/signing cover strictness. */
+/** Providers of node:crypto: no native module, and fast enough. Tests of src/signing cover strictness. */
 export const providers: ProofProviders = {
   sha256,
   verifySignature: (key, message, signature) =>
@@ -47,7 +47,7 @@ export function makeSigner(): TestSigner {
 
 const signer = (key: KeyObject) => (message: Uint8Array) => new Uint8Array(signWith(null, message, key))
 
-/** Ids in order, so that tests can name them. */
+/** Ids are consecutive and the same in every run, so that tests can name them. */
 let lastId = 0
 export function makeId(prefix: IdPrefix): string {
   const uuid = new Uint8Array(16)
@@ -56,7 +56,7 @@ export function makeId(prefix: IdPrefix): string {
   return formatIdBytes(prefix, uuid)
 }
 
-/** Ids of a batch's records: consecutive, the first one's low 12 bits zero. */
+/** Returns the ids of a batch's records: consecutive, with the low 12 bits of the first one zero. */
 export function makeRecordIds(count: number): string[] {
   lastId = Math.ceil((lastId + 1) / 4_096) * 4_096 - 1
   return Array.from({ length: count }, () => makeId('rec'))
@@ -79,12 +79,12 @@ export type TestLine = {
   envelope: string
   documents: TestDocument[]
   items: BatchItem[] | null
-  /** The envelope of another ledger's entry. */
+  /** Envelope of the other ledger's entry. */
   received?: string
   signer?: { alg: string; spki: string }
 }
 
-/** Members of an entry that a test wants otherwise than a server would make them. */
+/** Members of an entry, which a test may set differently than a server would. */
 type Appending = {
   kind: EntryKind
   subjects: readonly Subject[]
@@ -93,7 +93,7 @@ type Appending = {
   items?: BatchItem[] | null
   received?: string | undefined
   signer?: TestSigner
-  /** The agent signs by a key of its own, which the line brings along. */
+  /** The agent's own key: it signs instead of the server, and the line contains it. */
   own?: TestSigner | undefined
   issuer?: string
   subject?: string
@@ -128,7 +128,7 @@ export function makeChain(
   }
 
   let passedMs = 0
-  /** recordedAt of the next entry, a second after the last. */
+  /** recordedAt of the next entry, one second after the last. */
   const nowMs = () => START_MS + lines.length * 1000 + passedMs
   const system = () => ({ ledger, actor: 'system', recordedAt: new Date(nowMs()).toISOString() })
   const acting = (actor = agent, actorKey = key) => ({
@@ -194,16 +194,14 @@ export function makeChain(
     system,
     acting,
     append,
-    /** An entry whose envelope somebody else made. */
     push,
     aboutLedger,
 
-    /** Time in which nothing is recorded. */
     pass: (ms: number): void => {
       passedMs += ms
     },
 
-    /** Takes the last entry back, which somebody may have received: another one will stand in its place. */
+    /** Removes the last entry, which a peer may have received. The next entry takes its position. */
     forget: (): void => {
       for (const list of [lines, leaves, chains]) list.pop()
     },
@@ -266,7 +264,6 @@ export function makeChain(
         name?: string
         endorsedBy?: TestSigner
         by?: object
-        /** Members that are otherwise than they should be. */
         wrong?: object
         own?: TestSigner
       } = {},
@@ -338,10 +335,8 @@ export function makeChain(
       count: number,
       changes: {
         item?: Partial<BatchItem>
-        /** Members of each item. */
         items?: readonly Partial<BatchItem>[]
         records?: string[]
-        /** References of each record. */
         references?: readonly string[]
         predicate?: object
         batch?: string
@@ -375,7 +370,7 @@ export function makeChain(
         own: changes.own,
       })
     },
-    /** Says that a document was erased, without removing it. */
+    /** Appends an erasure without removing the document. */
     sayErased: (of: TestLine, index = 0, changes: { seq?: number; sha256?: string; by?: object } = {}) => {
       const { subject, digest } = of.documents[index]!
       return append({

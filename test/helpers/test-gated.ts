@@ -9,10 +9,10 @@ import {
   type TestSigner,
 } from './test-chain.ts'
 
-/** Members of a step besides its predicate. */
+/** Members of a step outside its predicate. */
 type Changes = { readonly subjects?: Subject[]; readonly received?: string; readonly own?: TestSigner }
 
-/** Appends the events of one gated record; `changes` go into the predicate of any of them. */
+/** Appends the events of one gated record. `changes` override members of their predicates. */
 export function makeGated(
   chain: TestChain,
   terms: object = {},

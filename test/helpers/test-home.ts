@@ -15,18 +15,18 @@ import type { TestApp } from './app.ts'
 import { digestOf, saltDocument, type TestDocument } from './test-chain.ts'
 
 /*
- * The home of shared records, as a guest hears of it: a ledger with a key of its own, whose entries are received by append_entries
- * as the server's inbox would have it do. Its entries are held to the lifecycle; other tests cover authentication and
- * transport.
+ * Simulates the home of shared records as its guest sees it: a ledger with its own key, whose entries append_entries
+ * receives as from the server's inbox. Entries are checked against the lifecycle; other tests cover authentication
+ * and transport.
  */
 
 export type TestHome = {
   readonly ledger: string
   readonly peer: string
-  /** Agent of the home, and its key. */
+  /** An agent of the home, and its key. */
   readonly agent: string
   readonly key: string
-  /** A record of the home, shared with the ledger. */
+  /** Shares a record of the home with the guest's ledger. */
   share(options?: ShareOptions): Promise<HomeRecord>
   setState(state: 'active' | 'suspended' | 'revoked'): Promise<void>
 }
@@ -34,7 +34,7 @@ export type TestHome = {
 export type ShareOptions = {
   readonly id?: string
   readonly documents?: 'whole' | 'digests'
-  /** `agt_…` of the ledger; null: anybody who activates it. */
+  /** `agt_…` of the guest's ledger; null: any agent that activates it. */
   readonly performer?: string | null
   readonly payload?: JsonValue
   readonly type?: { readonly name: string; readonly definition: JsonValue }
@@ -44,7 +44,7 @@ export type ShareOptions = {
 export type HomeRecord = {
   readonly id: string
   readonly payload: TestDocument
-  /** The home's newest entry of it: its leaf, and its seq in the home. */
+  /** Leaf and seq of the home's newest entry of the record. */
   last(): { readonly leaf: string; readonly seq: number }
   activate(by: StepBy): Promise<void>
   submit(by: StepBy, completion?: TestDocument): Promise<TestDocument>
@@ -52,13 +52,12 @@ export type HomeRecord = {
   judge(verdict: 'accept' | 'reject', reason?: string): Promise<void>
   revise(reason: string): Promise<void>
   cancel(): Promise<void>
-  /** Refuses the offer of the ledger at `seq`. */
   refuse(seq: number, code: string): Promise<void>
   /** Erases the document that the home's entry at `seq` digests. */
   erase(subject: Subject, seq: number): Promise<void>
 }
 
-/** An agent of the home, or what an agent of the ledger has offered. */
+/** An agent of the home, or an offer of the guest's agent. */
 export type StepBy = { readonly agent: string; readonly key: string } | { readonly offerSeq: number }
 
 let lastNonce = 0
@@ -73,7 +72,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
   let nextSeq = 4
   await insertPeer(app, { guestId, peerId, ledger })
 
-  /** The guest's entry that receives one of the home's; what the home signed. */
+  /** Signs an entry of the home, and appends the guest's entry that receives it. Returns what the home signed. */
   async function say(
     kind: EntryKind,
     subjects: readonly Subject[],
@@ -167,7 +166,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
       })
     }
 
-    /** Members of an offered step, and what follows for the guest. */
+    /** Returns the members of an offered step, and its offer for the guest's row. */
     async function by(who: StepBy): Promise<[predicate: object, offer: object | null]> {
       if (!('offerSeq' in who)) return [{ actor: who.agent, key: who.key }, null]
       const [row] = await app.sql<{ leaf: Buffer; agent_id: Uuid }>(
@@ -312,7 +311,7 @@ async function appendSystem(
   }
 }
 
-/** An active peering, whose handshake nobody asks for. */
+/** Inserts an active peering, with a handshake that no test verifies. */
 async function insertPeer(
   app: TestApp,
   { guestId, peerId, ledger }: { guestId: Uuid; peerId: string; ledger: string },

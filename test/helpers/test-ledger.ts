@@ -14,19 +14,18 @@ import { bytesOfUuid, type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 import { firstRecordId, ownRecordId, recordIdAt } from '../../src/proof/statement/batch-ids.ts'
 
 /*
- * Entries for tests of the database. An envelope is random bytes: Postgres can't check a signature, and holds
- * every rule that it does hold without one.
+ * Entries for tests of the database. Envelopes are random bytes: Postgres cannot verify signatures, and its rules do
+ * not need them.
  */
 
 export type TestLedger = {
   readonly id: Uuid
   readonly agentId: Uuid
   readonly keyId: Uuid
-  /** The ledger's envelope key. */
   readonly kid: Buffer
 }
 
-/** One that a record with an entry of its own may have, like any other thing. */
+/** Returns an id that a single record may have, as may anything else. */
 export const randomId = (): Uuid => ownRecordId(uuidOfBytes(randomBytes(16)))
 
 export const sha256 = (...parts: Uint8Array[]): Buffer => {
@@ -43,7 +42,7 @@ export const genesisOf = (ledgerId: Uuid): Buffer =>
 
 export const linkOf = (previous: Uint8Array, leaf: Uint8Array): Buffer => sha256(Buffer.of(2), previous, leaf)
 
-/** A ledger with its first three entries, as the server makes them. */
+/** Creates a ledger with its first three entries, as the server does. */
 export async function createTestLedger(
   client: pg.ClientBase,
   given: Partial<TestLedger> = {},
@@ -77,14 +76,14 @@ export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): P
   ]
 }
 
-/** `detail`: any object, for lies. */
+/** `detail`: any object, valid or not. */
 export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, detail: object): TestEntry {
   return makeEntry(ledger, {
     kind,
     subjectId,
     version: null,
     toState: null,
-    // The server erases by a rule of retention alone.
+    // The server erases only by a retention rule.
     actorId: kind === 'payload-erased' ? ledger.agentId : null,
     keyId: null,
     detail: detail as EntryDetail,
@@ -92,10 +91,12 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, de
   })
 }
 
-/** An entry that is about something with an id, as most are. */
+/** An entry whose subject has an id, as most have. */
 export type TestEntry = EntryRow & { readonly subjectId: Uuid }
 
-/** An entry that notarizes one record; `changes` replace what it says. A changed envelope gets its leaf. */
+/**
+ * Makes an entry that notarizes one record; `changes` override its members. A changed envelope gets a matching leaf.
+ */
 export function makeEntry(ledger: TestLedger, changes: Partial<TestEntry> = {}): TestEntry {
   const subjectId = changes.subjectId ?? randomId()
   const envelope = changes.envelope ?? randomBytes(120)
@@ -139,7 +140,6 @@ export function makeRecord(recordId: Uuid, changes: Partial<RecordRow> = {}): Re
   }
 }
 
-/** A record of a batch. */
 export function makeItem(changes: Partial<ChunkRecord> = {}): ChunkRecord {
   return {
     type: 'generic/1',
@@ -158,7 +158,6 @@ export function makeItem(changes: Partial<ChunkRecord> = {}): ChunkRecord {
   }
 }
 
-/** Chunks of a batch that begins with the id `first`. */
 export function makeChunks(ledger: TestLedger, first: Uuid, items: readonly ChunkRecord[]): ChunkRow[] {
   const starts = Array.from({ length: Math.ceil(items.length / CHUNK_RECORDS) }, (_, i) => i * CHUNK_RECORDS)
   return starts.map((start, chunk) => {
@@ -173,7 +172,7 @@ export function makeChunks(ledger: TestLedger, first: Uuid, items: readonly Chun
   })
 }
 
-/** An entry that notarizes `items`, or so many of them. */
+/** Makes a batch entry with `items`, or with that many generated records. */
 export function makeBatch(
   ledger: TestLedger,
   items: number | readonly ChunkRecord[],
@@ -189,7 +188,6 @@ export function makeBatch(
   })
 }
 
-/** An idempotency key by name, for a request by name. */
 export function makeIdempotency(key: string, request: string): NonNullable<EntryRow['idempotency']> {
   return {
     keyHash: sha256(Buffer.from(key)).subarray(0, 16),

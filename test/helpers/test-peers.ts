@@ -4,17 +4,17 @@ import type { Identity } from '../../src/outside/federation/identity.ts'
 import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
-/* Peerings as rows, without their handshake: for tests of what is shared with them. */
+/* Peerings as rows without a handshake, for tests of sharing. */
 
 export type TestPeer = {
   readonly peer: string
   readonly peerId: Uuid
-  /** The other ledger, and an agent of it, `led_…/agt_…`. */
+  /** The other ledger, and one of its agents, `led_…/agt_…`. */
   readonly ledger: string
   readonly agent: string
 }
 
-/** A peering of the ledger, by default of the first one. */
+/** Adds a peering to the ledger. Default: the first ledger. */
 export async function addPeer(
   app: TestApp,
   state: PeerState = 'active',

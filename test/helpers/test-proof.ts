@@ -10,7 +10,10 @@ import { sha256, type TestChain, type TestLine } from './test-chain.ts'
 
 export type TestProof = ReturnType<typeof proofOf>
 
-/** The proof that a server would answer for an entry of the chain, and for one item of it where `item` is given. */
+/**
+ * Returns the proof that a server would answer for an entry of the chain, and for one of its items if `item` is
+ * given.
+ */
 /** `registration`: the entry that registers the key of the agent that signed this one. */
 export function proofOf(
   chain: TestChain,
@@ -50,7 +53,7 @@ export function consistencyOf(chain: TestChain, from: number, to: number) {
   return { from, to, path }
 }
 
-/** A record of the entry as `GET /v1/records/{id}` shows it. */
+/** Returns a record of the entry as `GET /v1/records/{id}` shows it. */
 export function recordOf(chain: TestChain, line: TestLine, index = 0) {
   const { subject, digest, salt, document, references = null } = line.documents[index]!
   const { seq, kind, leaf, chain: link } = line
@@ -92,12 +95,11 @@ function leavesOf(chain: TestChain): Uint8Array[] {
   return chain.lines.map(({ leaf }) => fromHex(leaf))
 }
 
-/** Subject of the entry's statement. */
 function subjectOf(line: TestLine): string {
   return /"name":"(bat_[^"]+)"/.exec(Buffer.from(line.envelope, 'base64').toString('latin1'))![1]!
 }
 
-/** The file that a server would answer with `?statement=true`: the entry with its receipt. */
+/** Returns the entry with its receipt, as a server answers with `?statement=true`. */
 export function receiptFileOf(
   chain: TestChain,
   line: TestLine,

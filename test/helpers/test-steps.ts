@@ -4,14 +4,14 @@ import { type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 import { STEP_PARTIES, type StepKind } from '../../src/proof/statement/kinds.ts'
 import { makeEntry, randomId, type TestEntry, type TestLedger } from './test-ledger.ts'
 
-/* Gated records for tests of the database: the ledger's first agent is the principal of them all. */
+/* Gated records for tests of the database. The ledger's first agent is the principal of all of them. */
 
 export const TEST_PERFORMER = uuidOfBytes(Buffer.alloc(16, 0xbb))
 export const TEST_STRANGER = uuidOfBytes(Buffer.alloc(16, 0xcc))
 
 export const STEP_KINDS = Object.keys(STEP_PARTIES) as StepKind[]
 
-/** Where each step leads, the first way where there are two. */
+/** State to which each step leads; the first one if there are two. */
 const FIRST_ENDS: Record<StepKind, string> = {
   'record-activated': 'ACTIVE',
   'completion-submitted': 'SUBMITTED',
@@ -25,7 +25,6 @@ const FIRST_ENDS: Record<StepKind, string> = {
 const PERFORMERS_STEPS: readonly string[] = ['record-activated', 'completion-submitted']
 const WORKERS_STEPS: readonly string[] = ['completion-verified', 'record-expired']
 
-/** An entry that creates a gated record; `changes` replace what it says. */
 export function makeCreation(
   ledger: TestLedger,
   terms: Partial<GatedRow> = {},
@@ -47,10 +46,10 @@ export function makeCreation(
   })
 }
 
-/** Last entry of the record, which a step follows. */
+/** The record's last entry, which the next step names. */
 export type LastEntry = Pick<TestEntry, 'subjectId' | 'version' | 'leaf'>
 
-/** The record's next step, by whom it belongs to. */
+/** Makes the record's next step, taken by the party that is entitled to it. */
 export function makeStep(
   ledger: TestLedger,
   last: LastEntry,
@@ -69,7 +68,6 @@ export function makeStep(
   return makeEntry(ledger, { ...step, ...partyOf(ledger, kind), ...changes })
 }
 
-/** `auto`: the worker's verdict. */
 export function makeAutoVerdict(
   ledger: TestLedger,
   last: LastEntry,
@@ -78,7 +76,7 @@ export function makeAutoVerdict(
   return makeStep(ledger, last, 'verdict-rendered', { ...bySystem, ...changes })
 }
 
-/** As the columns of an entry: an agent that acts for itself. */
+/** Columns of an entry whose agent acts for itself. */
 export const by = (agentId: Uuid) => ({ actorId: agentId, partyId: agentId })
 const bySystem = { actorId: null, partyId: undefined, keyId: null }
 
@@ -109,7 +107,7 @@ const WAYS: Record<string, readonly StepKind[]> = {
   EXPIRED: ['record-expired'],
 }
 
-/** The entries that lead a new record to a state, one after another; those of system are the worker's. */
+/** Returns the entries that lead a new record to a state, in order. Those of the system need the worker's login. */
 export function makeWay(ledger: TestLedger, state: string, terms: Partial<GatedRow> = {}): TestEntry[] {
   const way = [makeCreation(ledger, terms)]
   const kinds = WAYS[state]!

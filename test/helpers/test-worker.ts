@@ -11,7 +11,7 @@ import { openTestPool } from './connect.ts'
 import { raiseFloors } from './floors.ts'
 import { lentPool } from './lent-app.ts'
 
-/** The worker's work on gated records, by its own login, when a test says so. */
+/** The worker's functions for gated records, with the worker's login. They run only when a test calls them. */
 export function openTestWorker(t: Test, app: TestApp) {
   return makeTestWorker(openWorkerPool(t, app), app)
 }
@@ -40,7 +40,7 @@ export function makeTestWorker(pool: pg.Pool, app: TestApp) {
   const expireRound = makeExpiryRound(deps)
 
   return {
-    /** Throws where the worker refuses to say anything. */
+    /** Throws if the worker cannot verify the completion. */
     async verify(record: string): Promise<void> {
       const name = { ledgerId: parseId('led', app.ledger.ledger.id), recordId: parseId('rec', record) }
       await raiseFloors(app)

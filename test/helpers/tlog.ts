@@ -6,7 +6,7 @@ import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
 const { sha256 } = nativeProviders
 
-/** A C2SP log that is none of ours, with two histories that agree up to a size: what a witness is for. */
+/** A C2SP log of another project, with two histories that agree up to a size. A witness must detect the fork. */
 export class TestLog {
   readonly origin: string
   readonly vkey: string
@@ -35,7 +35,7 @@ export class TestLog {
     return `${text}\n${signatureLine(this.origin, this.#keyId, this.#signer.sign(utf8Encode(text)))}`
   }
 
-  /** Body of add-checkpoint, with its proof. `lines`: further signatures. */
+  /** Returns a body of add-checkpoint with its proof. `lines`: further signatures. */
   request(from: number, size: number, { isForked = false, lines = '' } = {}): string {
     const path = from === 0 || from > size ? [] : consistency(from, this.#leaves(size, isForked))
     return formatAddCheckpoint({ oldSize: from, path, note: this.note(size, isForked) + lines })
@@ -48,7 +48,7 @@ export class TestLog {
   }
 }
 
-/** RFC 9162 §2.1.4.1, as it is written there. */
+/** Consistency proof by the definition in RFC 9162 §2.1.4.1. */
 export function consistency(from: number, all: readonly Uint8Array[], isWhole = true): Uint8Array[] {
   if (from === all.length) return isWhole ? [] : [merkleRoot(sha256, all)]
   const split = 2 ** (Math.ceil(Math.log2(all.length)) - 1)

@@ -8,7 +8,6 @@ import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { startTestPostgres } from './database.ts'
 import { temporaryDir } from './postgres.ts'
 
-/** null: certificates can be made here; else why not. */
 export function whyNoCertificates(): string | null {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' })
@@ -21,14 +20,14 @@ export function whyNoCertificates(): string | null {
 export type TlsPostgres = {
   readonly ownerUrl: string
   readonly superuserUrl: string
-  /** Certificates of the authority that signs its own, and of one that signs none. */
+  /** Certificates of the authority that signed the server's, and of an unrelated one. */
   readonly caFile: string
   readonly otherCaFile: string
-  /** Has it show another certificate to anybody who connects from now on. */
+  /** Replaces the server's certificate for new connections. */
   show(names: string, days: number): Promise<void>
 }
 
-/** A Postgres with TLS, to which nobody but its superuser may connect without. */
+/** Starts a Postgres that requires TLS from all logins except the superuser. */
 export async function startTlsPostgres(t: TestContext): Promise<TlsPostgres> {
   const dir = temporaryDir()
   const path = (name: string) => join(dir, name)
@@ -99,7 +98,7 @@ function openssl(...argv: string[]): void {
   execFileSync('openssl', argv, { stdio: 'ignore' })
 }
 
-/** Postgres takes no key that others may read. */
+/** Postgres refuses a key file that others may read. */
 function ownByPostgres(file: string): void {
   const user = resolveRunAs('/nonexistent', () => {})
   writeFileSync(file, readFileSync(file), { mode: 0o600 })

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryDir } from './postgres.ts'
 
-/** A pipe that is open at both ends, and that nobody reads: `fd` is for a child's standard output or error. */
+/** Makes a pipe that is open at both ends and never read. `fd` is for a child's standard output or error. */
 export function makeUnreadPipe() {
   const path = join(temporaryDir(), 'pipe')
   execFileSync('mkfifo', [path])
@@ -11,12 +11,10 @@ export function makeUnreadPipe() {
   const fd = openSync(path, constants.O_WRONLY)
   return {
     fd,
-    /** Until it takes no byte more. */
     fill() {
       const bytes = Buffer.alloc(4_096)
       for (const size of [bytes.length, 1]) untilEagain(() => writeSync(kept, bytes, 0, size))
     },
-    /** Empties the pipe. */
     read(): string {
       const bytes = Buffer.alloc(65_536)
       let text = ''

@@ -1,6 +1,6 @@
 import { fromBase64 } from '../../src/proof/bytes.ts'
 
-/** Converts a form back to its value (docs/formats/content-digests.md), for all tags that JavaScript writes. */
+/** Converts a tagged form back to its value (docs/formats/content-digests.md), for all tags that JavaScript writes. */
 export function untag(form: unknown): unknown {
   if (form === null || typeof form !== 'object') return form
   if (Array.isArray(form)) {
@@ -40,7 +40,6 @@ const TAGS: Readonly<Record<string, (value: never) => unknown>> = {
   json: (value: unknown) => new Declared(untag(value)),
 }
 
-/** An object with `toJSON`. */
 export class Declared {
   readonly #json: unknown
 

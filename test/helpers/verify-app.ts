@@ -3,9 +3,9 @@ import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import type { TestApp } from './app.ts'
 
-/** The ledger's chain verifies, and every column says what its entries say. */
+/** Asserts that the ledger's chain verifies and that every column agrees with the entries. */
 export async function assertVerifies(app: TestApp, ledger: string = app.ledger.ledger.id): Promise<void> {
-  // Without a worker, a ledger whose test takes more than a minute is behind its checkpoint.
+  // Without a worker, a ledger whose test takes more than a minute is ahead of its checkpoint.
   const options = { threads: 1, lateTail: 'noticed' } as const
   const report = await verifyLedger(database(app.database.superuserUrl, ledger), options)
   assert.equal(report.failure, null)

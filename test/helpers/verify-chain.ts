@@ -6,7 +6,6 @@ import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import { LedgerVerifier, type LedgerVerifierOptions } from '../../src/proof/ledger/verify-ledger.ts'
 import { providers, type TestChain } from './test-chain.ts'
 
-/** Verifies a chain's lines, one after another, to the end. Throws ProofError. */
 export function verifyChain(
   chain: TestChain,
   options: LedgerVerifierOptions & { own?: readonly string[] } = {},
@@ -30,7 +29,6 @@ export function makeFindKey(chain: TestChain) {
   return (kid: string) => keys.get(kid) ?? null
 }
 
-/** Asserts that `work` throws a ProofError with this code, and gives its detail to `pattern`. */
 export function assertRefused(code: ProofErrorCode | RegExp, work: () => unknown, pattern = /./): void {
   assert.throws(work, (error) => {
     assert.ok(error instanceof ProofError, `${error}`)

@@ -1,7 +1,6 @@
 import type { PublicKey, VerifySignature } from '../../src/proof/crypto.ts'
 import { type ParsedEnvelope, parseEnvelope, verifySigner } from '../../src/proof/envelope/cose.ts'
 
-/** An envelope by itself, signed by `key`. */
 export function verifyEnvelope(
   bytes: Uint8Array,
   key: PublicKey,

@@ -12,7 +12,7 @@ export type ReceivedWebhook = {
 
 type Answer = (received: ReceivedWebhook, response: ServerResponse) => void
 
-/** A receiver on loopback that keeps all that it is sent, in the order in which it came; `answer`: 204 by default. */
+/** Starts a receiver on loopback that stores all requests in order of arrival. `answer`: 204 by default. */
 export async function startReceiver(answer: Answer = (_, response) => response.writeHead(204).end()) {
   const received: ReceivedWebhook[] = []
   const server = createServer((request, response) => {
@@ -35,7 +35,7 @@ export async function startReceiver(answer: Answer = (_, response) => response.w
   const receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
-    /** Assign another one to have it answer otherwise from now on. */
+    /** Assignable: changes the answers from now on. */
     answer,
     close() {
       server.closeAllConnections()

@@ -12,36 +12,33 @@ const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** An endpoint that a receiver of this process answers for. */
 export type Endpoint = {
   readonly id: string
   readonly secret: string
   readonly receiver: Receiver
-  /** Requests of `type`, without those that are only about the ledger. */
+  /** Received requests of `type`, without events that are only about the ledger. */
   received(type?: string): Receiver['received']
-  /** A request about it; its answer, which is a success. */
+  /** Sends an API request about the webhook and returns the answer. Fails unless it succeeds. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   ask(method: string, path?: string, body?: object): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   deliveries(query?: string): Promise<any[]>
-  /** Waits until it was sent so many of `type`. */
   hears(count: number, type?: string, msMax?: number): Promise<void>
-  /** Waits until nobody delivers to it; what it was not sent then waits for its time. */
+  /** Waits until no worker has a lease of the endpoint. Undelivered events then wait for their next attempt. */
   rests(): Promise<void>
-  /** Runs SQL over its rows, as the superuser. */
   sql(text: string): Promise<void>
 }
 
 export type Stage = GatedApp & {
   readonly worker: Part
   restartWorker(): Promise<void>
-  /** Until the test ends. */
+  /** Creates a webhook with a receiver. It ends with the test. */
   subscribe(t: Test, settings?: object, answer?: Receiver['answer']): Promise<Endpoint>
 }
 
 /**
- * For all tests of a file: the application and a worker that delivers to receivers on loopback. `workerUrl`: how the worker reaches
- * its database; `environment`: of both, beyond that.
+ * Starts an application, and a worker that delivers to receivers on loopback, for all tests of a file. `workerUrl`:
+ * maps the worker's database URL. `environment`: added to that of both.
  */
 export async function buildStage(
   t: Test,

@@ -3,18 +3,17 @@ import { DeliveryWindow, type Outcome, type Task } from '../../src/outside/webho
 import type { Uuid } from '../../src/proof/ids.ts'
 
 type State = 'pending' | 'held' | 'delivered' | 'dead'
-/** `due`: where it is pending. */
 type Row = { state: State; due: boolean }
 type Answer = Exclude<Outcome, 'held'>
-/** `at`: its place in the stream. */
 type Event = { readonly id: Uuid; readonly record: string | null; readonly at: number }
 type SimTask = Task<Event>
 
 const STRAGGLER_STEPS = 3
 
 /**
- * A DeliveryWindow as a lane uses it, with a stream, rows and a cursor that are plain values: what is read and written takes a
- * while, and there is one of that at a time, while deliveries are answered. It holds the window to what is promised.
+ * Simulates a sender around a DeliveryWindow. Stream, rows and cursor are plain values. A read or write takes a
+ * while, at most one runs at a time, and deliveries are answered meanwhile. The simulation asserts the window's
+ * guarantees.
  */
 export class WindowSim {
   readonly #stream: Event[] = []
@@ -22,10 +21,9 @@ export class WindowSim {
   #cursor = 0
   #window = this.#newWindow()
   #underWay: SimTask[] = []
-  /** Question to the database under way, as it saw it when it was asked; its end. */
+  /** Completes the database call in progress, with the data as of its start. */
   #busy: (() => void) | null = null
   #now = 0
-  /** Events that endpoints saw, over all crashes. */
   readonly #sent = new Set<string>()
   readonly #done = new Set<string>()
 
@@ -34,7 +32,7 @@ export class WindowSim {
     this.#stream.push({ id: `${record ?? 'none'} ${at}` as Uuid, record, at })
   }
 
-  /** false: it can't be done now. */
+  /** Returns false if it is not possible now. */
   beginNext(most: number): boolean {
     if (this.#busy) return false
     const { seq } = this.#window.read
@@ -100,12 +98,12 @@ export class WindowSim {
     return true
   }
 
-  /** Time passes: all pending deliveries are due. */
+  /** Advances the time until all pending deliveries are due. */
   wait(): void {
     for (const row of this.#rows.values()) row.due = true
   }
 
-  /** As the API does it. */
+  /** Redelivers an event like the API. */
   redeliver(which: number): boolean {
     const done = this.#stream.filter(({ id }) =>
       ['delivered', 'dead'].includes(this.#rows.get(id)?.state ?? ''),
@@ -118,14 +116,14 @@ export class WindowSim {
     return true
   }
 
-  /** Only what was written stays, and what was being read or written may be or not. */
+  /** Only written state survives. A call in progress may or may not have taken effect. */
   crash(): void {
     this.#busy = null
     this.#underWay = []
     this.#window = this.#newWindow()
   }
 
-  /** All is answered, and nothing is left to do. */
+  /** Runs until everything is answered and nothing is left to do. */
   finish(): void {
     for (let rounds = 0; rounds < 10_000; rounds++) {
       this.wait()
@@ -147,7 +145,7 @@ export class WindowSim {
     assert.deepEqual(open, [], 'still open')
   }
 
-  /** Requires order in each record: earlier events were delivered or given up. */
+  /** Asserts the order within each record: all earlier events were delivered or given up. */
   #requireFirst({ id, record, at }: Event): void {
     if (record === null || this.#sent.has(id)) return
     const earlier = this.#stream
@@ -160,7 +158,7 @@ export class WindowSim {
     return new DeliveryWindow(positionOf(this.#cursor))
   }
 
-  /** Rows and cursor in one transaction with what it lets go. */
+  /** Writes rows and cursor in one transaction with what the window releases. */
   #write(withStragglers: boolean): () => void {
     const sentBefore = withStragglers ? this.#now - STRAGGLER_STEPS : Number.NEGATIVE_INFINITY
     const { writes, position } = this.#window.takeWrites(sentBefore)

@@ -2,13 +2,12 @@ import { expectStatus, type TestApp } from './app.ts'
 
 export const URL = 'https://example.com/hooks'
 
-/** 201, or the test fails; the webhook with its secret. */
+/** Creates a webhook and returns it with its secret. Fails unless the status is 201. */
 export async function makeWebhook(app: TestApp, body: object = {}, key = app.ledger.key.key) {
   const response = await app.send('POST', '/v1/webhooks', { key, body: { url: URL, events: ['*'], ...body } })
   return expectStatus(201, response).json()
 }
 
-/** All pages of a list. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function listAll(app: TestApp, url: string): Promise<any[]> {
   const all = []
@@ -21,12 +20,11 @@ export async function listAll(app: TestApp, url: string): Promise<any[]> {
   }
 }
 
-/** How far a webhook has heard. */
 export async function standing(app: TestApp, id: string) {
   return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().standing
 }
 
-/** A time long ago. */
+/** Returns a fixed time: `minute` minutes after the beginning of 2026. */
 export function timeOf(minute: number): string {
   return new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString()
 }

@@ -19,11 +19,11 @@ type WitnessTest = { after(cleanup: () => unknown): void }
 export type RunningWitness = WitnessSetting & {
   readonly vkey: string
   readonly state: WitnessState
-  /** Has it cosign one more log from now on. */
+  /** Adds a log that the witness cosigns from now on. */
   know(log: string): void
 }
 
-/** The witness of `tallystick witness`, in this process, for logs by their verifier keys. */
+/** Starts the witness of `tallystick witness` in this process. `logs`: verifier keys. */
 export async function startWitness(
   t: WitnessTest,
   name: string,
@@ -48,13 +48,12 @@ export async function startWitness(
   return { key: state.key, url: server.url, vkey, state, know }
 }
 
-/** Witnesses among these keys that have cosigned the note. */
 export function cosignersOf(note: string, vkeys: readonly string[]): string[] {
   const keys = vkeys.map((vkey) => parseNoteKey(vkey, 'cosignature', sha256))
   return verifyCosignatures(parseNote(note), keys, nativeProviders).map(({ witness }) => witness)
 }
 
-/** Answer of the witness to an operator who sends the right proof for what it shows. */
+/** Sends the chain's checkpoint to the witness with a valid proof. Returns the answer. */
 export async function askWitness(
   { url }: RunningWitness,
   chain: TestChain,
@@ -67,7 +66,6 @@ export async function askWitness(
   return { status: response.status, text: await response.text() }
 }
 
-/** Another server in the place of a witness. */
 export async function startImpostor(t: WitnessTest, listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

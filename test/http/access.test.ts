@@ -24,14 +24,14 @@ import { addStatement } from '../helpers/signed-statements.ts'
 import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
-/** A key, and what a route of an access class must answer to it: a code, or null when it lets the request in. */
-/** `isKey`: it is one, or absent; the others are refused before anybody looks at the route. */
+/** A key, and the code with which a route of an access class must refuse it; null: the route must accept it. */
+/** `isKey`: a valid or absent key. Invalid keys are refused before the route is known. */
 type Presented = { what: string; key: string | null; isKey: boolean; expect(access: Access): string | null }
 
 /**
- * Values of the parameters of addresses that begin so: something of the ledger, which the test may spoil; the same
- * of another ledger; and of none. A route that is not listed fails: think of whose id it takes. `foreign: null`: it is no
- * id of anything.
+ * Parameter values for addresses with this prefix: ids of this ledger (which the test may spoil), of another ledger,
+ * and of nothing. A route that is not listed fails, so that whoever adds it decides whose id it takes. `foreign:
+ * null`: the parameter is not an id.
  */
 type Address = { begins: string; own: Ids; foreign: Ids | null; nowhere: Ids | null }
 type Ids = Record<string, string>
@@ -73,7 +73,7 @@ test('every route', async (t) => {
   const tried = new Set<string>()
   for (const route of routes) {
     const access = route.config!.access!
-    // Keys that are none are tried on one route of each kind of access: they are refused before a route is looked at.
+    // Invalid keys are tried on one route of each access class, because they are refused before the route is known.
     const kind = typeof access === 'object' ? 'key' : access
     const ofKind = tried.has(kind) ? keys.filter(({ isKey }) => isKey) : keys
     tried.add(kind)
@@ -248,7 +248,7 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   const good = app.ledger.key.key
   const ledgerId = parseId('led', app.ledger.ledger.id)
   const lastDigit = good.at(-1) === '0' ? '1' : '0'
-  // Servers of peers have no keys, but sign: anybody who sends one is nobody.
+  // Servers of peers sign instead of using keys. A request with a key comes from an unknown peer.
   const asNoKey = (access: Access) =>
     access === 'public' ? null : isForPeers(access) ? 'peer_unknown' : 'unauthenticated'
   const asKey = (code: string | null) => (access: Access) =>
@@ -267,7 +267,7 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
     ['an operator key that is not the operator’s', `${OPERATOR_KEY.slice(0, -1)}0`],
   ]
   assert.ok(findLedgerOfKey(good))
-  // Typing errors cost the database nothing.
+  // A mistyped key costs no database query.
   for (const [what, key] of refused.slice(2, 6)) assert.equal(findLedgerOfKey(key!), null, what)
   return [
     ...refused.map(([what, key]) => ({ what, key, expect: asNoKey, isKey: what === 'no key' })),
@@ -289,7 +289,10 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   ]
 }
 
-/** Keys by what a route asks for: one that has each scope but those, which must be refused, and one with each of those alone. */
+/**
+ * Makes keys for an access class: one with all scopes except those that the route accepts, which must be refused, and
+ * one with each of those alone.
+ */
 function makeScopedKeys(app: TestApp) {
   const made = new Map<string, Promise<string>>()
   const keyWith = (scopes: readonly Scope[]): Promise<string> => {
@@ -350,7 +353,7 @@ function isForPeers(access: Access): boolean {
   return access === 'peer' || access === 'introduction'
 }
 
-/** The scopes of which one is needed; the first is named in a refusal. */
+/** Scopes of which one is needed. A refusal names the first. */
 function scopesOf(access: Access): readonly Scope[] {
   if (typeof access !== 'object') return []
   return [access.scope, access.own ?? []].flat()
@@ -463,7 +466,7 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
       nowhere: { id: `stm_${digits}` },
     })),
     { begins: '/.well-known/scitt-keys/', own: { kid: 'AA' }, foreign: null, nowhere: null },
-    // No hold of this ledger has the seq of that one.
+    // No hold of this ledger has the seq of the foreign one.
     { begins: '/v1/holds/', own: { seq: '0' }, foreign: { seq: foreignHold }, nowhere: { seq: '999999' } },
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
     {
@@ -476,14 +479,12 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
   ]
 }
 
-/** A webhook, and an event that is to be delivered to it. */
 async function makeHook(app: TestApp, { key: { key } }: NewLedger): Promise<{ id: string; event: string }> {
   const { id } = await makeWebhook(app, {}, key)
   const test = await app.send('POST', `/v1/webhooks/${id}/test`, { key })
   return { id, event: expectStatus(202, test).json().id }
 }
 
-/** A peer, and a gated record that is shared with it. */
 async function makeShared(app: TestApp, ledger: NewLedger): Promise<{ id: string; record: string }> {
   const { peer } = await addPeer(app, 'active', ledger.ledger.id)
   const share = [{ peer, documents: 'whole' }]
@@ -491,7 +492,7 @@ async function makeShared(app: TestApp, ledger: NewLedger): Promise<{ id: string
   return { id: peer, record: id }
 }
 
-/** A gated record with a completion, and one with the entry that gives a reason. */
+/** Makes a gated record with a completion, and one with an entry that gives a reason. */
 async function makeGated(app: TestApp, ledger: NewLedger): Promise<{ completed: Ids; cancelled: Ids }> {
   const agent = await addAgent(app, 'performer', ledger)
   const performer = await addKey(app, { agent, scopes: ['records:write'], ledger })
@@ -512,7 +513,10 @@ function addressOf(addresses: Address[], route: RouteOptions): Address {
   return found
 }
 
-/** The example of the documentation, so that a route gets as far as its ids; else no members. */
+/**
+ * Returns the documented example, so that the request passes validation and reaches the check of its ids. Without an
+ * example: {}.
+ */
 function bodyOf(route: RouteOptions): unknown {
   const examples = z.globalRegistry.get(route.schema?.body as z.ZodType)?.['examples'] as
     | unknown[]
@@ -525,7 +529,7 @@ function request(app: TestApp, route: RouteOptions, key: string | null, ids: Ids
     assert.ok(ids[name], `the route ${route.url} has a parameter that this test has no id for`)
     return ids[name]!
   })
-  // Otherwise problems of SCRAPI's routes are CBOR.
+  // Otherwise SCRAPI routes answer problems in CBOR.
   const headers: Record<string, string> = route.config!.scrapi ? { accept: 'application/json' } : {}
   const options: SendOptions = { key, headers, ...(route.method !== 'GET' && { body: bodyOf(route) }) }
   return app.send(route.method as string, url, options)

@@ -8,7 +8,7 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
 const SOME_METHODS = ['HEAD', 'PUT', 'DELETE', 'PROPFIND']
-/** Their answers go on: HEAD would run a whole one for nobody. */
+/** Routes that stream. HEAD would run the whole stream for nothing. */
 const STREAMS = ['/v1/entries', '/v1/events', '/v1/export']
 const PROBES = ['/livez', '/readyz']
 
@@ -21,11 +21,11 @@ test('an address', async (t) => {
   const taken = new Map<string, string[]>()
   for (const { url, method, config } of app.routes) {
     assert.ok(config?.access)
-    // Requests between servers of peers are signed with their address, and refused before that is looked at.
+    // Signed requests between servers of peers are refused before their address matters.
     if (config.access === 'peer' || config.access === 'introduction') continue
-    // A protocol of its own, with tests of its own: docs/integrations/mcp.md.
+    // Has its own protocol and tests: docs/integrations/mcp.md.
     if (config.mcp) continue
-    // Files of pages, with tests of their own: docs/guides/console.md.
+    // Static files with their own tests: docs/guides/console.md.
     if (url.startsWith('/console')) continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
@@ -41,7 +41,7 @@ test('an address', async (t) => {
     assert.deepEqual(registered.sort(), listed.sort(), 'npm run docs')
   })
 
-  // Every method of one address; of the others some, because all are answered by one hook.
+  // All methods on one address, and some on the others, because one hook answers them all.
   const [whole] = taken
   for (const [url, methods] of taken) {
     const takesHead = methods.includes('GET') && !STREAMS.includes(url)
@@ -72,7 +72,7 @@ test('an address', async (t) => {
       for (const method of url === whole![0] ? METHODS : SOME_METHODS) {
         if (allow.split(', ').includes(method) || method === 'CONNECT') continue
         for (const key of [null, app.ledger.key.key]) {
-          // The addresses of SCRAPI answer in CBOR unless they are asked for JSON.
+          // SCRAPI routes answer in CBOR unless JSON is requested.
           const send = { key, body: genericBody(), headers: { accept: 'application/json' } }
           const response = await app.send(method, address, send)
           assert.equal(response.headers['allow'], allow, `${method} ${response.body}`)
@@ -112,7 +112,7 @@ test('an address', async (t) => {
     await t.test(`is nothing at ${url.slice(0, 60)}`, async () => {
       for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
         const response = await app.send(method, url)
-        // An address that could be that of a record has one method.
+        // An address with the shape of a record's has one method.
         if (method !== 'GET' && response.statusCode === 405) assert.match(url, /^\/v1\/records\/[^/]/)
         else assertProblem(response, 404, 'not_found')
       }
@@ -142,7 +142,7 @@ test('an address', async (t) => {
     await t.test(`takes no parameters that it does not name: ${url}`, async () => {
       const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
       const body = { '/v1/ledgers': { name: 'x' }, '/v1/records/batch': { records: [genericBody()] } }[url]
-      // Addresses of SCRAPI answer problems in CBOR, but to those who ask for JSON.
+      // SCRAPI routes answer problems in CBOR unless JSON is requested.
       const headers = { accept: 'application/json', 'content-type': 'application/cose' }
       const sent =
         url === '/entries'
@@ -156,7 +156,7 @@ test('an address', async (t) => {
           key,
           ...sent,
         })
-        // Exporters of OpenTelemetry understand a status of gRPC alone (docs/integrations/otlp.md).
+        // OpenTelemetry exporters understand only a gRPC status (docs/integrations/otlp.md).
         if (url === '/v1/traces' || url === '/v1/logs') {
           assert.equal(response.statusCode, 400)
           assert.match(response.json<{ message: string }>().message, /^invalid_request: /)
@@ -283,11 +283,11 @@ test('a request on the wire', async (t) => {
   })
 })
 
-/** Sends `text` as it is; the first answer on the connection. */
+/** Sends `text` unchanged. Returns the first answer on the connection. */
 async function raw(origin: string, text: string) {
   const { hostname, port } = new URL(origin)
   const socket = connect({ host: hostname, port: Number(port) })
-  socket.on('error', () => {}) // a refused request's body may meet a closed connection
+  socket.on('error', () => {}) // The body of a refused request may reach a closed connection.
   socket.write(text)
   let received = ''
   for (;;) {

@@ -273,7 +273,7 @@ test('a server that drains is not ready, answers everything, and ends each conne
   assert.equal((await post(app, server.url, agent)).status, 201, 'a new connection is taken')
   await sleep(200)
   assert.equal(idle.readyState, 'open', 'a client may be about to send on it')
-  // A timer may be a millisecond early on the other clock.
+  // Timers and the other clock may differ by a millisecond.
   assert.ok((await drained) >= 699)
   await server.close()
 })
@@ -327,7 +327,10 @@ function take(admission: Admission, count: number): boolean[] {
   })
 }
 
-/** The application of `app` once more, on a socket, with few places and without bursts: how much of one is used up depends on the machine. */
+/**
+ * Starts a second server of `app` on a socket, with few slots and without bursts, because the use of a burst depends
+ * on the machine.
+ */
 async function listen(t: TestContext, app: TestApp) {
   const metrics = new Metrics()
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
@@ -371,7 +374,7 @@ async function open(t: TestContext, url: string): Promise<Socket> {
   return socket
 }
 
-/** Head of a request whose body is still to come. */
+/** Head of a request whose body follows later. */
 function headOf(app: TestApp, bodyBytes: number): string {
   return [
     'POST /v1/records HTTP/1.1',

@@ -98,7 +98,6 @@ function ask(app: TestApp) {
   return app.send('POST', '/v1/audits', { body: {} })
 }
 
-/** As the worker would. */
 async function finish(app: TestApp, found: { ok: boolean; failure: object | null }): Promise<void> {
   const report = {
     entries: 3,

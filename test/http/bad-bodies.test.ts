@@ -12,7 +12,7 @@ const vectors = JSON.parse(readFileSync(new URL('../vectors/vectors.json', impor
   acceptedJson: string[]
 }
 
-/** By text, the code of each refused text of the vectors. */
+/** Codes of the refused texts of the vectors, by text. */
 const REFUSED_CODES = ['lossy_json', 'bad_json'] as const
 const isSyntax = (text: string) => {
   try {
@@ -180,7 +180,7 @@ const BAD_VALUES: Case[] = [
     json(`a salt ${what}`, 'invalid_request', { ...genericBody(), salt }, { path: '/salt' }),
   ),
   ...[
-    '0000-01-01T00:00:00Z', // RFC 3339 has a year 0, Postgres has none
+    '0000-01-01T00:00:00Z', // Year 0 exists in RFC 3339 but not in Postgres.
     '2026-02-29T00:00:00Z',
     '2026-04-31T00:00:00Z',
     '2026-13-01T00:00:00Z',
@@ -243,7 +243,7 @@ test('a bad body', async (t) => {
       ['/v1/ledgers', OPERATOR_KEY],
     ] as const) {
       for (const { status, code, send } of BAD_TEXTS) {
-        // The operator's route takes nothing that needs more than 64 KiB.
+        // The operator's route limits bodies to 64 KiB.
         const isTooLarge = url === '/v1/ledgers' && (send.text?.length ?? 0) > BODY_BYTES_MAX
         const expected = isTooLarge ? ([413, 'body_too_large'] as const) : ([status, code] as const)
         assertProblem(await app.send('POST', url, { ...send, key }), ...expected)

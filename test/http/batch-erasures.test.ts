@@ -17,11 +17,11 @@ import { runs } from '../helpers/runs.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 /*
- * Random batches of several types, about as long as a few chunks, some of whose records are erased: every reader shows what went in,
- * and none what was erased, whether the worker has taken it away yet or not.
+ * Random batches of several types and about a few chunks' length, with some records erased. Every reader must show
+ * what was sent, and nothing that was erased, before and after the worker removes it.
  */
 
-/** Application for this file alone: checkpoints are published of all its ledgers. */
+/** Separate application, because checkpoints are published of all its ledgers. */
 const publishedApp = shareApp()
 
 type Item = {
@@ -29,15 +29,14 @@ type Item = {
   readonly payload: object
   readonly metadata?: object
   readonly occurredAt?: string
-  /** Whether it is in the name of another agent. */
+  /** True: on behalf of another agent. */
   readonly inName?: boolean
-  /** How many records before it: earlier ones of the ledger. */
+  /** Distance to the parent among the ledger's earlier records. */
   readonly parentBefore?: number
   readonly references?: string[]
   readonly traceparent?: string
 }
 
-/** A record as every reader has to show it. */
 type Expected = {
   readonly id: string
   readonly batch: string
@@ -48,7 +47,6 @@ type Expected = {
   readonly item: Item
   readonly onBehalfOf: string | null
   readonly parent: string | null
-  /** Entry that erased it. */
   erasedSeq: number | null
 }
 
@@ -66,7 +64,7 @@ const item: fc.Arbitrary<Item> = fc.record(
   },
   { requiredKeys: ['type', 'payload'] },
 )
-/** About the ends of chunks. */
+/** Lengths around the ends of chunks. */
 const length = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 5 }) },
   { weight: 1, arbitrary: fc.constantFrom(63, 64, 65, 128, 130) },
@@ -124,7 +122,7 @@ test('what was erased of batches comes out of no reader, and all else as it went
   )
 })
 
-/** A ledger with what writes and reads its batches. */
+/** Opens a ledger with functions that write and read its batches. */
 async function openLedger(t: Parameters<typeof makePublish>[0]) {
   const app = await publishedApp()
   const publish = await makePublish(t, app)
@@ -142,7 +140,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
       if (parentBefore <= i) return i - parentBefore
       return earlier.at(i - parentBefore)?.id ?? null
     })
-    // A tree is only so deep: a parent has none itself.
+    // Depth is limited, so a parent here has no parent itself.
     const named = parents.map((parent) =>
       typeof parent === 'number'
         ? parents[parent] === null
@@ -202,7 +200,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
     )
     const listed = await listAll(app)
     assert.deepEqual(listed.map(membersOf), all.map(expectedMembers))
-    // About each end of a chunk: a proof hashes the whole batch.
+    // Only around the ends of chunks, because a proof hashes the whole batch.
     for (const [i, record] of all.entries())
       if ([0, 1, 63].includes(record.index % 64)) await assertShownAlone(record, listed[i])
   }
@@ -220,12 +218,10 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
   return { app, publish, eraser, notarize, assertShown }
 }
 
-/** As JSON carries it. */
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 const referencesOf = ({ references }: Item) => (references?.length ? references : null)
 
-/** The signed item. */
 function itemOf({ id, digest, salt, item: said, onBehalfOf, parent }: Expected) {
   const references = referencesOf(said)
   return {
@@ -240,7 +236,6 @@ function itemOf({ id, digest, salt, item: said, onBehalfOf, parent }: Expected) 
   }
 }
 
-/** The document of an entry's line. */
 function documentOf({ id, digest, salt, item: said, erasedSeq }: Expected) {
   const references = referencesOf(said)
   if (erasedSeq !== null) return { subject: id, digest, salt: null, document: null, erasedBy: erasedSeq }
@@ -257,7 +252,7 @@ function documentOf({ id, digest, salt, item: said, erasedSeq }: Expected) {
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what the test asserts
 type Shown = any
 
-/** Members of a record that a batch decides, as it is shown. */
+/** Members of a shown record that come from its batch. */
 function membersOf({ id, type, payload, salt, digest, onBehalfOf, parent, ...rest }: Shown) {
   const { references, occurredAt, metadata, entry, batch, erasure } = rest
   return [
@@ -290,7 +285,6 @@ function expectedMembers({
   })
 }
 
-/** All records, in the order of the chain. */
 async function listAll(app: TestApp): Promise<Shown[]> {
   const records: Shown[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {

@@ -11,7 +11,7 @@ import { erase } from '../helpers/personal-records.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 import { listStoredChunks, writeContent } from '../helpers/stored-chunks.ts'
 
-/* Events about records of batches: what they say of a record lies in its chunk. */
+/* Events of batch records read the record's data from its chunk. */
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 

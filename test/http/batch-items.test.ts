@@ -18,7 +18,7 @@ import { addAgent, addAgentsWithKeys } from '../helpers/more-keys.ts'
 import { digestOf, itemLeafOf, openEnvelope, rootOf } from '../helpers/open-envelope.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-/* Members of a batch's records besides the payload: a parent, references, a trace of their own. */
+/* Members of batch records besides the payload: a parent, references, a trace. */
 
 type Item = { readonly [name: string]: unknown }
 type Answer = {
@@ -36,7 +36,7 @@ const NOWHERE = 'rec_00000000000000000000000000'
 
 const items = (...members: Item[]) => members.map((member, i) => ({ ...genericBody({ i }), ...member }))
 
-/** Two sizes of the same request: one is built on the loop, one in a thread. */
+/** Two sizes of the same request: a small one is built on the event loop, a large one in a thread. */
 const SIZES = {
   'a small body': (records: readonly Item[]) => records,
   'a body that a thread builds': (records: readonly Item[]) => [
@@ -55,13 +55,11 @@ async function notarize(app: TestApp, records: readonly Item[], options: object 
 const read = async (app: TestApp, id: string) =>
   expectStatus(200, await app.send('GET', `/v1/records/${id}`)).json()
 
-/** Ids of the records above one, its parent first. */
 async function ancestorsOf(app: TestApp, id: string): Promise<string[]> {
   const { parent } = await read(app, id)
   return parent === null ? [] : [parent, ...(await ancestorsOf(app, parent))]
 }
 
-/** The records as their chunks hold them, in order. */
 async function stored(app: TestApp, seq: number) {
   const { rows } = await app.deps.readPool.query<ChunkColumns>({
     text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
@@ -72,7 +70,7 @@ async function stored(app: TestApp, seq: number) {
   return (await Promise.all(rows.map((row) => recordsOfChunk(app.deps.readPool, row)))).flat()
 }
 
-/** Asserts that the batch signs just these items, by a second reading of docs/formats. */
+/** Asserts that the batch signs exactly these items, with the second implementation of docs/formats. */
 async function assertSigned(app: TestApp, { entry, records, batch }: Answer, signed: readonly Item[]) {
   const [row] = await app.sql<{ envelope: Buffer }>(
     'select envelope from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -242,7 +240,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
     const [agent, known] = [app.ledger.agent.id, await addAgent(app, 'other')]
     const records = [(await app.notarize()).id, (await app.notarize()).id] as const
     const samples = samplesOfItem({ agents: [agent, known], records })
-    // The ledger has no other type: build-batch.test.ts changes the type too.
+    // The ledger has no other type. build-batch.test.ts varies the type too.
     const { salt: _salt, type: _type, ...members } = samples
     const full = fullItem({ agents: [agent, known], records })
     const headers = { 'idempotency-key': 'items' }
@@ -293,7 +291,7 @@ test('a traceparent header that is none is passed over, and an item keeps its ow
   assert.deepEqual(traces, [null, OF_ITEM])
 })
 
-/** The id that is greater by one, of which the last digit is not the last of all. */
+/** Returns the next greater id. The last digit must not be the greatest. */
 function nextId(id: string): string {
   const digits = '0123456789abcdefghjkmnpqrstvwxyz'
   return `${id.slice(0, -1)}${digits[digits.indexOf(id.at(-1)!) + 1]}`

@@ -17,11 +17,11 @@ import { runs } from '../helpers/runs.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 /*
- * Random batches through every reader, against what was sent: each shows what went in. Some records are erased, by two workers at
- * once, and then no reader shows them, and the ledger verifies.
+ * Random batches through every reader, compared with what was sent. Some records are erased by two workers at once.
+ * Then no reader may show them, and the ledger must verify.
  */
 
-/** Application for this file alone: checkpoints are published of all its ledgers. */
+/** Separate application, because checkpoints are published of all its ledgers. */
 const publishedApp = shareApp()
 
 type Sent = {

@@ -10,7 +10,10 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-/** All that a browser loads before anything is verified: page, styles, script and its chunks. 49 KB. */
+/**
+ * Limit for everything that a browser loads before verification starts: page, styles, script and its chunks. Now 49
+ * KB.
+ */
 const FIRST_PAGE_GZIP_BYTES_MAX = 60_000
 
 test('the console', async (t) => {

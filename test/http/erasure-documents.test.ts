@@ -298,7 +298,7 @@ test('DELETE of a document of a gated record', async (t) => {
   })
 })
 
-/** The seqs of the entries whose documents hold the name, of all records. */
+/** Seqs of all entries whose documents contain the name. */
 async function stored(app: GatedApp): Promise<number[]> {
   const rows = await app.sql<{ seq: string }>(
     `select seq from (

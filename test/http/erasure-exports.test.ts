@@ -167,7 +167,7 @@ test('an export that would need a key which its first line does not name is brok
   assert.equal(problem['retryable'], true)
 })
 
-/** Before the application's queries of that name: the first `work` before the first of them, and so on. */
+/** Runs `works` before the application's queries of that name: the first before the first query, and so on. */
 function onQuery(t: TestContext, app: TestApp, name: string, works: (() => Promise<void>)[]): () => void {
   const { readPool } = app.deps
   const { query } = readPool

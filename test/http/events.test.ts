@@ -12,7 +12,7 @@ import { allEvents, buildEventLedger, eventPage } from '../helpers/event-ledger.
 import { addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
-/** Application for this file alone: checkpoints are published of all its ledgers. */
+/** Separate application, because checkpoints are published of all its ledgers. */
 const publishedApp = shareApp()
 
 test('GET /v1/events', async (t) => {
@@ -24,8 +24,8 @@ test('GET /v1/events', async (t) => {
   await t.test(
     'tells every kind of event but those of peers, in the order of the chain, each checkpoint behind what it covers',
     () => {
-      // Events from peers: test/system/federation/received-events.test.ts. A new event must be made to happen in `letEventsHappen`
-      // (test/helpers/event-ledger.ts).
+      // For events from peers see test/system/federation/received-events.test.ts. `letEventsHappen`
+      // (test/helpers/event-ledger.ts) must cause every new event.
       const own = EVENT_TYPES.filter((type) => type !== 'entry.received')
       assert.deepEqual([...new Set(events.map(({ type }) => type))].sort(), own.toSorted())
       const seqs = events.map(seqOf)

@@ -66,13 +66,13 @@ test('a connection that is lost after the commit', async (t) => {
       else assertProblem(answer, 503, 'outcome_unknown')
       assert.deepEqual(retry.json().payload, { i })
     }
-    assert.equal(await countEntries(app), before + 41) // one to warm up
+    assert.equal(await countEntries(app), before + 41) // 41: one was to warm up.
   })
 
   await t.test(
     'makes the operator’s route say that it does not know whether there is a ledger',
     async (t) => {
-      // The keys that it reads first would be what is lost.
+      // Loaded before, because the lost answer would otherwise be that of the keys.
       const signer = await app.deps.signers.load()
       t.mock.method(app.deps.signers, 'load', async () => signer)
       const body = { name: 'lost' }
@@ -130,7 +130,7 @@ test('a ledger that changes its signing key again and again', async (t) => {
   ] as const
 
   await t.test('makes a write be signed three times, and refused, to be sent again', async (t) => {
-    // Another key than the ledger's, as often as somebody looks: Postgres finds each entry stale.
+    // Always a different key than the ledger's, so that Postgres finds each entry stale.
     const other = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(1))
     t.mock.method(app.deps.signers, 'signerOf', () => other)
     const looked = t.mock.method(app.deps.signers, 'signerAfterStale', async () => other)
@@ -155,7 +155,7 @@ test('a database that is away', async (t) => {
   const stranger = await app.newLedger()
   const before = await app.written()
   proxy.refuse()
-  await sleep(50) // idle connections notice
+  await sleep(50) // Lets idle connections notice.
 
   await t.test(
     'makes writes and reads 503 unavailable, to be retried, and keeps the process alive',
@@ -190,7 +190,7 @@ test('a database that is away', async (t) => {
   await t.test('is used again when it is back, without a restart', async () => {
     proxy.accept()
     assert.deepEqual(await app.written(), before)
-    // It is asked for again after pauses of half a second at most.
+    // The database is retried after pauses of at most half a second.
     await until(async () => (await app.send('GET', '/readyz', { key: null })).statusCode === 200)
     await app.notarize()
     expectStatus(200, await app.send('GET', '/v1/ledger', { key: stranger.key.key }))
@@ -258,7 +258,7 @@ test('a session that Postgres ends', async (t) => {
     expectStatus(200, await app.send('GET', `/v1/records/${record.id}`))
     await app.sql(`alter database ${name} reset default_transaction_read_only`)
     assert.deepEqual(await app.written(), before)
-    await app.notarize() // on a new connection: the old one was not kept
+    await app.notarize() // Uses a new connection: the old one was discarded.
   })
 })
 
@@ -267,7 +267,7 @@ test('more than can be written', async (t) => {
   await app.notarize()
   const before = await countEntries(app)
   const client = await connect(t, app.database.apiUrl)
-  // Each may have half of what the others leave (src/load/shares.ts): thirteen leave nothing of 4,096.
+  // Each ledger may use half of what the others leave (src/load/shares.ts). Thirteen use up 4,096.
   const fillers: TestLedger[] = []
   for (let i = 0; i < 13; i++) fillers.push(await createTestLedger(client))
 
@@ -283,7 +283,7 @@ test('more than can be written', async (t) => {
     taken.push(send(writes[1]))
     await until(() => app.deps.appender.queued.entries > 0)
     const filled = fillQueue(app, fillers)
-    // Once the writer has taken its batches, what that made room for.
+    // Fills the room that the writer's batches made.
     await nextTurn()
     filled.push(...fillQueue(app, fillers))
 
@@ -323,8 +323,8 @@ test('a server whose clock is off is told so, and writes nothing', async (t) => 
 })
 
 /**
- * Puts entries of the ledgers into the append queue until it takes no more, in one turn of the event loop, so that nothing leaves it
- * meanwhile, however busy the machine is. Answers the outcomes of those that it took.
+ * Fills the append queue with entries of the ledgers, in one slice of the event loop, so that nothing leaves the
+ * queue meanwhile. Returns the outcomes of the accepted entries.
  */
 function fillQueue(app: TestApp, ledgers: readonly TestLedger[]): Promise<AppendOutcome | Overloaded>[] {
   const { appender } = app.deps
@@ -349,13 +349,13 @@ async function buildBehindProxy(t: TestContext): Promise<{ app: TestApp; proxy: 
     },
   })
   t.after(() => checkEverything(app))
-  await app.notarize() // its key is in the cache now, so the next requests need no read
+  await app.notarize() // Puts the key into the cache, so that the next requests need no read.
   return { app, proxy }
 }
 
-/** The next call of append_entries is committed, and its answer is lost together with its connection. */
+/** Lets the next call of append_entries commit, and loses its answer with the connection. */
 async function loseAnswer<T>(app: TestApp, proxy: TcpProxy, send: () => Promise<T>): Promise<T> {
-  await app.notarize() // so that no connection has to be made while answers are held
+  await app.notarize() // So that no connection has to be made while answers are buffered.
   const before = await countAllEntries(app)
   proxy.hold()
   const answer = send()

@@ -132,7 +132,7 @@ test('POST /v1/records with a gated type', async (t) => {
       const problem = await assertRefused(body, 422, 'invalid_request', { as })
       assert.equal(problem['path'], '/performer')
     }
-    // the gateway commissions for a stranger what it performs itself: two agents
+    // Valid: the gateway commissions for a stranger what it performs itself, so there are two agents.
     expectStatus(201, await post({ performer: gateway.id, onBehalfOf: stranger.id }, { as: 'gateway' }))
   })
 

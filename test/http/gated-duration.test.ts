@@ -7,9 +7,12 @@ import { buildGatedApp, type StepName } from '../helpers/gated-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 
 const ROUNDS = 12
-/** On an idle machine. This one may be busy with other tests: the best of several rounds counts, or what a plain record takes here. */
+/**
+ * On an idle machine. If other tests make it busy, the best of several rounds counts, or a multiple of a plain
+ * record's time.
+ */
 const SERVER_MS_MAX = 300
-/** The requests write four entries, the verification one; beside that it waits to be told. */
+/** The requests write four entries and the verification one. The rest is waiting for the notification. */
 const PLAIN_RECORDS_MAX = 12
 const POLL_MS = 2
 

@@ -13,7 +13,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
   const app = await sharedGatedApp()
   const keyed = (key: string, more: Record<string, string> = {}) => ({ 'idempotency-key': key, ...more })
 
-  /** Answers the same, byte for byte and tag for tag, and writes nothing. */
+  /** Asserts that the replay has the same body and ETag, and writes nothing. */
   async function assertReplays(first: Response, send: () => Promise<Response>): Promise<void> {
     const before = await app.written()
     const again = expectStatus(first.statusCode, await send())

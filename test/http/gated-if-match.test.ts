@@ -4,7 +4,6 @@ import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { STEP_NAMES, type StepName, sharedGatedApp } from '../helpers/gated-app.ts'
 
-/** A state in which each step may be taken. */
 const BEFORE: Record<StepName, string> = {
   activate: 'CREATED',
   completions: 'ACTIVE',

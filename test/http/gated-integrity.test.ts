@@ -13,11 +13,11 @@ import {
 } from '../helpers/gated-app.ts'
 
 /*
- * Attacks by an owner of the database, who can write anything into columns, and insert again what was once signed. Before a
- * signature that moves money, the columns are therefore held to the signatures.
+ * Attacks by a database owner, who can write anything into columns and insert copies of signed entries. The server
+ * therefore compares the columns with the signatures before it signs anything that moves money.
  */
 
-/** As the owner, who has taken the guards away. */
+/** Runs SQL as the owner, with the triggers disabled. */
 async function tamper(
   app: GatedApp,
   record: { id: string },
@@ -103,7 +103,7 @@ test('columns that say another version, digest or entry than what was signed', a
     const sql = `update tallystick.gated_records set state = 'VERIFIED', version = $2, last_seq = $3, revisions = 0
       where record_id = $1`
     await tamper(app, { id }, sql, [verified.version, verified.entry.seq])
-    // By the columns alone it is just what it was.
+    // The columns alone are consistent.
     const response = await app.step(id, 'verdict')
     assert.notEqual(response.statusCode, 200, 'an entry of this version is there already')
   })
@@ -186,7 +186,7 @@ test('columns that say other parties or terms than what was signed', async (t) =
 test('an old, genuine completion-verified: pass that is inserted again after a revision', async (t) => {
   const app = await buildGatedApp(t)
 
-  /** A record whose first completion passed, was sent back, and whose second has failed or waits. */
+  /** Makes a record whose first completion passed and was sent back, and whose second failed or waits. */
   async function revised(last: 'SUBMITTED' | 'DISCREPANT') {
     const { id, entry: old } = await app.reach('VERIFIED')
     await app.take(id, 'revision')
@@ -195,7 +195,7 @@ test('an old, genuine completion-verified: pass that is inserted again after a r
     return { old, record }
   }
 
-  /** Copies the entry at `old` to the end of the chain, as a step of the record that follows its last one. */
+  /** Copies the entry at `old` to the end of the chain, as the record's next step. */
   async function insertAgain(
     record: { id: string; entry: { seq: number } },
     old: number,

@@ -24,7 +24,7 @@ import {
 import { runs } from '../helpers/runs.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
-/** So that requests of a round meet the record in several states. */
+/** Delay that lets the requests of a round meet the record in several states. */
 const STAGGER_MS = 3
 const AGENTS = ['principal', 'performer', 'stranger', 'gateway', 'overturner'] as const
 
@@ -33,10 +33,10 @@ const requestArbitrary = fc.record({
   step: fc.constantFrom(...STEP_NAMES),
   by: agent,
   onBehalfOf: fc.option(agent, { freq: 3 }),
-  /** Off the record's version by so much. */
+  /** Difference to the record's version. */
   ifVersion: fc.option(fc.constantFrom(0, 0, 0, 1, -1), { freq: 2 }),
   good: fc.boolean(),
-  /** A step on the way to a verdict, by whose it is: random ones alone would not get far. */
+  /** True: a valid step towards a verdict, by its party. Random steps alone would rarely get there. */
   guided: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 2, arbitrary: fc.constant(false) }),
   pick: fc.nat({ max: 5 }),
   keyed: fc.boolean(),
@@ -80,7 +80,7 @@ async function create(app: GatedApp, terms: Terms): Promise<Tracked> {
   return { id, model }
 }
 
-/** Request of a drawn step: guided ones are those that the model takes. */
+/** Makes the request of a drawn step. A guided step is one that the model accepts. */
 function toRequest(
   { guided, pick, ...drawn }: Drawn,
   model: ModelRecord,
@@ -94,7 +94,7 @@ function toRequest(
   return all[pick % all.length] ?? request
 }
 
-/** Guided: by whose step it is, whatever the state will be by then. */
+/** Guided: by the step's party, whatever the state is by then. */
 function toConcurrent(drawn: Drawn, model: ModelRecord): ModelRequest {
   if (!drawn.guided) return toRequest(drawn, model)
   const { step } = drawn
@@ -143,7 +143,7 @@ function isRefusedAs(response: Response, { status, code, members }: ModelRefusal
   return response.statusCode === status && problem.code === code && same
 }
 
-/** Refused by a state that has gone since: retryable, with the state as it is by now. */
+/** True if a state that has changed since caused the refusal: it is retryable and names the current state. */
 function isOvertaken(response: Response, { state, version }: ModelRecord): boolean {
   const problem = response.json()
   const said = [problem.code, problem.retryable, problem.state, problem.version]
@@ -210,7 +210,7 @@ test('any requests, one after another, are answered as the model says', async ()
     'revision to ACTIVE',
     'cancel to CANCELLED',
   ]
-  // Not all of them every time: which ones is chance.
+  // Coverage is random, so some may be missing.
   const reached = wanted.filter((one) => seen.has(one))
   assert.ok(reached.length >= wanted.length - 3, `came only to ${[...seen].sort().join(', ')}`)
 })
@@ -252,7 +252,7 @@ test('requests in flight together end as if they had come one after another', as
     const { data } = (await app.send('GET', `/v1/records/${record.id}/entries?limit=200`)).json()
     assert.equal(data.length, record.model.version, 'one entry a version')
   })
-  // Which requests are drawn, and how they meet, is chance: twenty runs may have no two steps that are both taken.
+  // Requests and their interleaving are random. Twenty runs may have no round with two accepted steps.
   for (let i = 0; i < CONTENTION_TRIES_MAX && contended === 0; i++)
     await fc.assert(property, { numRuns: runs(20), endOnFailure: true })
   assert.ok(contended > 0, 'no round had two steps that were taken')
@@ -261,7 +261,7 @@ test('requests in flight together end as if they had come one after another', as
 
 const CONTENTION_TRIES_MAX = 5
 
-/** Each version that the record had: by the requests that were taken, in the order of their entries, and by the worker. */
+/** Replays the accepted requests in chain order, with the worker's steps. Returns each version of the record. */
 function replayInChainOrder(
   app: GatedApp,
   from: ModelRecord,

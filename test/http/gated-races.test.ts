@@ -25,7 +25,6 @@ async function kindsOf(app: GatedApp, id: string): Promise<string[]> {
   return data.map(({ kind }: { kind: string }) => kind)
 }
 
-/** Another server on the same database. */
 async function openSecondServer(t: TestContext, app: GatedApp) {
   const deps = await openDeps(testConfig(app.database.apiUrl), openLog('silent'))
   const server = buildApp(deps)

@@ -12,7 +12,7 @@ import {
   sharedGatedApp,
 } from '../helpers/gated-app.ts'
 
-/** DESIGN §6, written a second time: the permitted next steps, and those among them that have a route. */
+/** Second copy of the lifecycle (docs/reference/lifecycle.md): the permitted next steps, and those of them that have a route. */
 const STATES: Record<string, { next: string[]; steps: StepName[] }> = {
   CREATED: { next: ['record-activated', 'record-cancelled'], steps: ['activate', 'cancel'] },
   ACTIVE: { next: ['completion-submitted', 'record-cancelled'], steps: ['completions', 'cancel'] },
@@ -60,7 +60,7 @@ test('a step is refused', async (t) => {
         const problem = await assertRefused(state, step, [409, 'state_conflict'])
         assert.deepEqual([problem['state'], problem['nextEvents']], [state, next])
         assert.equal(problem['version'], records[state]!.version)
-        // A completion that waits for the worker can be judged a moment later.
+        // The worker may verify the completion a moment later.
         const waits = state === 'SUBMITTED' && ['verdict', 'revision'].includes(step)
         assert.equal(problem['retryable'], waits)
       })

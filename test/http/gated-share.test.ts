@@ -41,13 +41,11 @@ function share(
   })
 }
 
-/** The statement of the ledger's entry at `seq`, as a verifier reads it. */
 async function statementAt(app: GatedApp, seq: number) {
   const [entry] = await app.entries(`?after=${seq - 1}&limit=1`)
   return parseStatement(parseEnvelope(Buffer.from(entry.envelope, 'base64')).payload)
 }
 
-/** Rows of the peers that the record is shared with. */
 async function sharedRows(app: GatedApp, id: string) {
   const rows = await app.sql<{ peer_id: Uuid; documents: string; shared_seq: string }>(
     'select peer_id, documents, shared_seq from tallystick.shared_records where record_id = $1 order by peer_id',
@@ -107,7 +105,7 @@ test('a record that is shared by its creation', async (t) => {
         const problem = assertProblem(await app.step(record.id, 'activate', { as }), 403, 'not_entitled')
         assert.equal(problem['role'], 'performer')
       }
-      // the local agent of the same id is another one
+      // A local agent with the same id is a different agent.
       const [, local] = first.agent.split('/')
       for (const [performer, found] of [
         [first.agent, [record]],
@@ -130,7 +128,7 @@ test('a record that is shared by its creation', async (t) => {
     const again = await post(app, body, { headers })
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.deepEqual(again.json(), created)
-    // a step after it shows both
+    // A later step shows both.
     const step = { headers: { 'idempotency-key': 'cancelled-once' } }
     const cancelled = await app.take(created.id, 'cancel', step)
     assert.deepEqual(cancelled.gated.share, [whole(first), whole(second)].sort(bySharedOrder))
@@ -252,7 +250,7 @@ test('a record that is shared by its creation', async (t) => {
     assert.equal('share' in predicate, false)
   })
 
-  /** Sends while nothing can be appended to the ledger; when the request waits for that, `meanwhile` happens. */
+  /** Sends a request while appends to the ledger are blocked. Runs `meanwhile` when the request waits. */
   async function whileHeadIsLocked<T>(
     on: GatedApp,
     request: () => Promise<T>,
@@ -311,7 +309,7 @@ test('a record that is shared later', async (t) => {
       await sharedRows(app, record.id),
       list.map((one) => ({ ...one, seq: last.seq })),
     )
-    // with one more, and its steps go on
+    // Sharing with one more peer works, and so do the next steps.
     expectStatus(200, await share(app, record.id, [whole(second)]))
     await app.verify(record.id)
     const { state, gated } = await app.take(record.id, 'verdict')
@@ -432,7 +430,7 @@ test('a record that is shared later', async (t) => {
         set local session_replication_role = replica;
         update tallystick.gated_records set principal_id = '${parseId('agt', agent)}'
         where record_id = '${parseId('rec', record)}'`)
-    // An attacker who can write rows would be the principal of what others made.
+    // An attacker who can write rows could make itself the principal of others' records.
     await setPrincipal(principal.id, other.id)
     await assertRefused(other.id, [whole(first)], 500, 'integrity_fault')
     await setPrincipal(gateway.id, other.id)

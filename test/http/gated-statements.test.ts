@@ -22,7 +22,7 @@ type Opened = {
   recordedAt: string
 }
 
-/** The record's own entries, read by a second reader of the formats, and by ours. */
+/** Opens the record's entries with the second implementation of the formats and with ours. */
 async function openEntries(app: GatedApp, id: string): Promise<Opened[]> {
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
   const { data } = expectStatus(200, await app.send('GET', `/v1/records/${id}/entries?limit=200`)).json()
@@ -39,7 +39,7 @@ async function openEntries(app: GatedApp, id: string): Promise<Opened[]> {
   })
 }
 
-/** Each says which entry it follows, from where to where, of this record and ledger. */
+/** Asserts that each entry names its predecessor, both states, the record and the ledger. */
 function assertBound(app: GatedApp, id: string, entries: readonly Opened[]): void {
   for (const [i, { predicate, subject }] of entries.entries()) {
     const { ledger, record, version, previous, from, to } = predicate
@@ -53,7 +53,7 @@ function assertBound(app: GatedApp, id: string, entries: readonly Opened[]): voi
 
 const subjectOf = (name: string, sha256: string) => ({ name, digest: { sha256 } })
 
-/** A statement's predicate, without what assertBound and openEntries have looked at. */
+/** Predicate without the members that assertBound and openEntries check. */
 function rest({ predicate }: Opened): Json {
   const { ledger, record, version, previous, from, to, recordedAt, ...others } = predicate
   return others

@@ -16,7 +16,7 @@ test('each step answers the record as it stands after it', async (t) => {
   const app = await sharedGatedApp()
   const { principal, performer, overturner } = app.agents
 
-  /** Takes the step; what the answer has in `gated` beyond what was there before. */
+  /** Takes the step. Returns what it added to `gated`. */
   async function stepped(before: Json, name: StepName, options: StepOptions = {}) {
     const response = expectStatus(200, await app.step(before.id, name, options))
     const after = response.json()
@@ -33,7 +33,9 @@ test('each step answers the record as it stands after it', async (t) => {
     assert.deepEqual(fixed(after), fixed(before))
     return after
   }
-  /** Members that every step shows of itself; without a document of its own if `document` is undefined. */
+  /**
+   * Checks the members that every step shows, and returns the others. `document` undefined: the step has no document.
+   */
   function assertStep(shown: Json, record: Json, by: string, document?: unknown): Json {
     const { by: whose, recordedAt, seq, salt, digest, erasedBy, ...rest } = shown
     assert.deepEqual([whose, seq, erasedBy], [by, record.entry.seq, null])

@@ -57,7 +57,7 @@ test('a client that says that it sends no more', async (t) => {
     socket.end(get('/v1/export'))
     await until(async () => (await slots()) === 1)
     await until(() => [...app.deps.writeDeadlines.open].some(({ writableLength }) => writableLength > 0))
-    // As after a minute without a byte (write-deadlines.test.ts).
+    // Like the server after a minute without a byte (write-deadlines.test.ts).
     socket.resetAndDestroy()
     await until(async () => (await slots()) === 0)
   })
@@ -69,7 +69,7 @@ test('a client that says that it sends no more', async (t) => {
   })
 })
 
-/** Statuses of all that the server sends, until it closes. */
+/** Returns the statuses of all answers until the server closes. */
 async function askAndEnd(t: TestContext, port: number, text: string): Promise<number[]> {
   const socket: Socket = openSocket(t, port)
   let received = ''
@@ -83,7 +83,6 @@ async function askAndEnd(t: TestContext, port: number, text: string): Promise<nu
   return answers.map(({ status }) => status)
 }
 
-/** Exports, tails and waits that are open. */
 async function openSlots(app: TestApp): Promise<number> {
   const text = await app.deps.metrics.registry.metrics()
   const open = [...text.matchAll(/^tallystick_streams\{[^}]*\} (\d+)/gm)]

@@ -21,7 +21,6 @@ import { assertVerifies } from '../helpers/verify-app.ts'
 
 const DAY_MS = 86_400_000
 
-/** Clock of an application for the tests of this file that move it. */
 let nowMs = 0
 const clockedApp = shareApp({ now: () => nowMs })
 
@@ -253,7 +252,7 @@ test('a server whose clock is set back believes in a revoked key for no longer',
   assertProblem(await askOther(), 401, 'unauthenticated')
 })
 
-/** Opens another server of the database. Returns how to ask it by the key. */
+/** Opens another server on the database. Returns a function that sends it requests with the key. */
 async function openOther(
   t: Test,
   app: TestApp,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseJsonText } from '../../src/proof/json/json-text.ts'
 import { genericBody } from '../helpers/app.ts'
 
-/** 20 ms each on a slow machine. Once the optimizer had seen a few, it took 5 to 14 s for each of them. */
+/** Normally 20 ms each on a slow machine. After the optimizer had seen a few, each took 5 to 14 s. */
 const CPU_MS_MAX = 2_000
 
 test('a body of 4 MiB costs no more after many of them', () => {

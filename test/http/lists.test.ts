@@ -11,7 +11,6 @@ import { makeWebhook } from '../helpers/webhooks.ts'
 
 type List = { readonly method: string; readonly url: string; readonly isInBody: boolean }
 
-/** Each route with a cursor, in its address or its body. */
 function listsOf(app: TestApp): List[] {
   return app.routes.flatMap(({ method, url, schema }: RouteOptions) => {
     const isIn = (part: unknown) => part instanceof z.ZodObject && 'cursor' in part.shape
@@ -21,7 +20,7 @@ function listsOf(app: TestApp): List[] {
   })
 }
 
-/** Values for the parameters of addresses, and for members of bodies: something that is there. */
+/** Existing ids for the parameters of addresses and members of bodies. */
 type There = {
   readonly record: string
   readonly agent: string
@@ -49,7 +48,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
   const lists = listsOf(app)
   const cursors = new Map<string, string>()
   for (const list of lists) {
-    // Its answer erases what the lists after it show.
+    // It would erase what the later lists show.
     if (list.url.endsWith('erase')) continue
     const page = expectStatus(200, await ask(app, here, list, null)).json()
     const { nextCursor } = page.children ?? page
@@ -60,7 +59,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
     assert.ok(lists.length >= 20, `${lists.length} lists`)
     const without = lists.map(({ url }) => url).filter((url) => !cursors.has(url))
     assert.deepEqual(without.sort(), [
-      // A second page of these takes a worker, a peer that answers, or a thousand documents.
+      // A second page of these would need a worker, a peer that answers, or a thousand documents.
       '/v1/agents/:id/signing-keys',
       '/v1/audits',
       '/v1/checkpoints',
@@ -107,7 +106,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
           200,
           await ask(app, here, lists.find((one) => one.url === url)!, cursors.get(url)!, query),
         )
-      // Events are places in the chain: the next page may want others.
+      // Event cursors are positions in the chain, so the next page may filter differently.
       const events = lists.find(({ url }) => url === '/v1/events')!
       expectStatus(
         200,
@@ -128,7 +127,7 @@ function addressOf(url: string, { record, agent, webhook, peer }: There): string
   return url.replace(':id', id ?? (url.startsWith('/v1/webhooks') ? webhook : peer))
 }
 
-/** Two of each that a ledger may have many of. */
+/** Makes two of everything that a ledger may have many of. */
 async function fill(app: TestApp): Promise<There> {
   const made: There[] = []
   for (const n of [1, 2]) {

@@ -10,23 +10,27 @@ import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
 /**
- * A part of what a connection brings. A `record` is answered 201, and a `read` 200. `answered`: refused as a request, on a connection that goes on.
- * `refused`: the connection ends with that status. `ended`: it ends with the answer to this request.
+ * One message on a connection.
+ *
+ * - `record`: answered 201; `read`: answered 200.
+ * - `answered`: refused, and the connection continues.
+ * - `refused`: the connection ends with that status.
+ * - `ended`: the connection ends with the answer to this request.
  */
 type Message = {
   readonly kind: 'record' | 'read' | 'answered' | 'refused' | 'ended'
   readonly status: number
   readonly bytes: (mark: string) => string
-  /** Status that it may have instead, if it comes at another time. */
+  /** Alternative status, which depends on timing. */
   readonly or?: number
 }
 
 type Way = {
-  /** Each message waits for the answer to the one before it. */
+  /** True: each message waits for the answer to the previous one. */
   readonly isKept: boolean
-  /** Places at which the bytes are cut, as shares of them; null: each byte by itself. */
+  /** Positions at which the bytes are cut, as fractions of the length; null: every byte separately. */
   readonly cuts: readonly number[] | null
-  /** The client closes its sending side behind the last byte. */
+  /** True: the client closes its sending side after the last byte. */
   readonly isHalfClosed: boolean
 }
 
@@ -113,12 +117,12 @@ test('what is no request, before, behind and between requests', async (t) => {
     'half a body of one that nobody lets in': {
       kind: 'ended',
       status: 401,
-      // Where the rest comes before the key was looked up.
+      // If the rest arrives before the key was looked up.
       or: 400,
       bytes: (mark) => `${chunked(mark).replace(key, 'tly_nobody')}zz\r\n`,
     },
   }
-  /** Cut off by the end of the connection, or by time. */
+  /** Incomplete at the end of the connection, or at the timeout. */
   const halves: Record<string, Message> = {
     'half a method': refused(400, 'PO'),
     'half a head': refused(400, (mark) => post(mark).slice(0, 90)),
@@ -149,7 +153,7 @@ test('what is no request, before, behind and between requests', async (t) => {
         ['OPTIONS / HTTP/1.0', 204],
         ['OPTIONS * HTTP/1.0', 204],
         ['OPTIONS /readyz HTTP/1.0', 200],
-        // Anybody may send it under any load, so no body is read for it.
+        // The server answers it under any load to anybody, so it reads no body for it.
         ['OPTIONS /readyz HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}', 400],
         [
           'OPTIONS /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0',
@@ -283,7 +287,7 @@ class Connection {
     return `mark-${this.#marks++}`
   }
 
-  /** The record with that mark was answered 201. */
+  /** Expects the record with that mark to exist, because it was answered 201. */
   expect(mark: string): void {
     this.#done.add(mark)
   }
@@ -297,7 +301,7 @@ class Connection {
     return [...lines.matchAll(/"mark":"([^"]+)"/g)].map((match) => match[1]!).sort()
   }
 
-  /** Sends the messages, and holds the answers to what each message must get. */
+  /** Sends the messages and asserts the expected answer to each. */
   async hold(messages: readonly Message[], way: Way): Promise<void> {
     const marks = messages.map(() => this.newMark())
     const socket = openSocket(this.#t, this.#port)
@@ -325,7 +329,7 @@ class Connection {
     const { answers, rest } = readAnswers(received())
     const what = JSON.stringify({ texts: texts.map((text) => text.slice(0, 300)), way })
     assert.equal(rest, '', what)
-    // Node ends the connection with the answer that is under way when the client says that it sends no more.
+    // Node closes the connection with the answer in progress when the client half-closes.
     const isClosedOnly =
       way.isHalfClosed && begun.at(-1)!.kind === 'refused' && answers.length === begun.length - 1
     if (!isClosedOnly) assert.equal(answers.length, begun.length, `${what}: ${statuses(answers)}`)
@@ -348,7 +352,6 @@ class Connection {
   }
 }
 
-/** Everything that the socket has brought so far. */
 function receive(socket: Socket): () => string {
   let text = ''
   socket.on('data', (chunk: Buffer) => {
@@ -360,7 +363,7 @@ function receive(socket: Socket): () => string {
 
 async function send(socket: Socket, text: string, cuts: Way['cuts'], isOver: () => boolean): Promise<void> {
   const bytes = Buffer.from(text, 'latin1')
-  // A byte by itself tells nothing more within 20 kB of the same.
+  // Sending 20 kB byte by byte would test nothing more.
   const each = cuts === null && bytes.length < 2_000
   const places = each
     ? Array.from(bytes.keys()).slice(1)

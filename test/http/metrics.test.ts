@@ -47,10 +47,10 @@ test('GET /metrics, on a port of its own', async (t) => {
 
   await t.test('has no label for what clients make up, and names no ledger', async () => {
     await read()
-    // A kind of garbage collection has a line from its first time on.
+    // Series of garbage collection appear with the first collection of their kind.
     const names = async () =>
       [...(await read()).keys()].filter((name) => !name.startsWith('nodejs_gc_')).length
-    // A request is counted a moment after its answer: this one is by the time that the next is answered.
+    // A request is counted shortly after its answer. By the answer to the next request it is counted.
     await app.app.inject({ method: 'PURGE' as 'GET', url: '/v1/records' })
     await app.send('GET', '/a')
     await app.send('GET', '/b')
@@ -141,7 +141,6 @@ async function runRound(
   await runFollower(follower, log, stop.signal, observe)
 }
 
-/** By name and labels. */
 function parseMetrics(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(

@@ -10,7 +10,7 @@ const SALT = 'XaGvK-1McJRNX-agVfElbQ'
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const MS_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-/** The members of DESIGN §7, in its order. */
+/** Members of a record, in the order of the answer. */
 const RECORD_MEMBERS =
   'id ledger type state version nextEvents payload salt digest actor key onBehalfOf parent references occurredAt recordedAt entry batch metadata erasure gated'
 

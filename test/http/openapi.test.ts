@@ -35,7 +35,7 @@ test('GET /openapi.json', async (t) => {
       }),
     )
     const withExample = answers.filter(({ example }) => example !== undefined)
-    // Peers, statements and redeliveries have none: tools/example-answers.ts does not call them.
+    // Peers, statements and redeliveries have no example: tools/example-answers.ts does not call them.
     assert.ok(withExample.length >= 45, `${withExample.length}`)
     for (const name of ['postRecords 201', 'getRecords 200', 'getRecordsById 200', 'getRecordsByIdProof 200'])
       assert.ok(
@@ -55,9 +55,9 @@ test('GET /openapi.json', async (t) => {
     const registered = app.routes
       // Requests between servers of peers: docs/formats/federation.md.
       .filter(({ config }) => !['peer', 'introduction'].includes(config?.access as string))
-      // A protocol of its own, which describes itself: docs/integrations/mcp.md.
+      // Has its own self-describing protocol: docs/integrations/mcp.md.
       .filter(({ url }) => url !== '/mcp')
-      // Files for people: docs/guides/console.md.
+      // Static files: docs/guides/console.md.
       .filter(({ url }) => !/^\/console(\/|$)/.test(url))
       .map((route) =>
         `${route.method} ${route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')}`.toLowerCase(),
@@ -76,7 +76,7 @@ test('GET /openapi.json', async (t) => {
   await t.test('names, for every status that is no success, the codes that it can be', () => {
     for (const { operationId, responses } of operations) {
       for (const [status, answer] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
-        // Routes of OTLP answer its own errors, and no problem documents.
+        // OTLP routes have their own errors instead of problem documents.
         if (['postTraces', 'postLogs'].includes(operationId)) continue
         const codes = answer.content['application/problem+json']!.schema.allOf[1].properties.code.enum
         assert.ok(codes.length > 0)

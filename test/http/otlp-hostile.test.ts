@@ -30,7 +30,6 @@ import { assertVerifies } from '../helpers/verify-app.ts'
 type Payload = any
 
 const ITEMS = 100
-/** Index of the span or log with the bad value. */
 const ODD = 50
 const END = 1_790_000_000_000_000_000n
 const SIGNALS: Signal[] = ['traces', 'logs']
@@ -54,7 +53,6 @@ type Odd = Members | Raw
 type Case = {
   readonly json?: Odd
   readonly protobuf?: Odd
-  /** In both encodings. */
   readonly both?: Members
   /** Expected `errorMessage`; null: the item is recorded without a warning. */
   readonly told: RegExp | null
@@ -108,9 +106,9 @@ function partialOf(body: Buffer, encoding: Encoding): { rejected: number; messag
   return { rejected, message: rest.subarray(rest[1]! < 128 ? 2 : 3).toString() }
 }
 
-/** Setting of a key: maps and long texts stay in clear too. */
+/** Key settings with which maps and long texts also stay in clear. */
 const KEEP = { take: 'agents', content: 'keep', rest: 'reject' }
-/** A kept attribute: its name is known to be metadata. */
+/** An attribute that stays in clear: its name is known to be metadata. */
 const KEPT = 'gen_ai.request.model'
 const kept = (value: Value) => ({ attributes: [[Buffer.from(KEPT), value]] })
 const keptJson = (value: string) => raw(`"attributes":[{"key":"${KEPT}","value":${value}}]`)
@@ -491,7 +489,7 @@ test('a bad resource or scope rejects all items below it, and is named', async (
     const records = await app.send('GET', `/v1/records?traceId=${traceId}`)
     assert.equal(expectStatus(200, records).json().data.length, 3, errorMessage)
   }
-  // In protobuf: a truncated resource, and a resource in two parts.
+  // Protobuf: a truncated resource, and a resource in two fragments.
   const traceId = newTrace()
   const scoped = (i: number) =>
     bytesField(2, bytesField(2, protobufOf(itemMessage('traces'), membersOf('traces', traceId, i))))

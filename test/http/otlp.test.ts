@@ -41,7 +41,6 @@ async function recordsOf(app: TestApp, query = ''): Promise<Record[]> {
   return expectStatus(200, await app.send('GET', `/v1/records?order=asc&limit=200${query}`)).json().data
 }
 
-/** Settings of the key that tests send with. */
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const ENCODINGS: Encoding[] = ['protobuf', 'json']
 
@@ -178,7 +177,7 @@ test('an address that is a URL is content, because a URL may hold a key', async 
 test('whatever is sent again is one record: the same request, other groups of the same spans, and from another server', async (t) => {
   const app = await sharedApp()
   const spans = agentRun(['a', 'b', 'c', 'd', 'e'])
-  // As an exporter does, which a busy machine makes do so.
+  // Retries like an exporter, because a busy machine may answer 503.
   const send = async (some: typeof spans, options = {}) => {
     for (;;) {
       const answer = await sendOtlp(app, 'traces', encodeSpans(some), options)
@@ -319,7 +318,7 @@ test('a label of a person is counted as other routes count it, may be a number, 
   assert.match(partialSuccess.errorMessage, /whose tallystick\.subject is no text of 1 to 256 characters/)
 })
 
-/** A span of its own trace and id, by two digits each. */
+/** A span whose trace and id each repeat two digits. */
 const spanOf = (trace: string, id: string, about: object = {}) => ({
   ...{
     traceId: trace.repeat(16),
@@ -345,12 +344,12 @@ test('a span that comes with known ids and other content is a record of its own,
   await sendSpans(app, [named('gen_ai.delete_everything')])
   const all = ['gen_ai.harmless', 'gen_ai.in_one_request', 'gen_ai.delete_everything']
   assert.deepEqual(await names(), all)
-  // A process that remembers nothing reads them from their chunks.
+  // Without its memory, a server reads known spans from their chunks.
   const { knownItems, readPool } = app.deps
   const fresh = new KnownItems(readPool)
   for (const name of ['find', 'remembers'] as const) knownItems[name] = fresh[name].bind(fresh) as never
   await sendSpans(app, all.map(named))
-  // Attributes in another order are the same content.
+  // The order of attributes does not change the content.
   const pair = [
     { key: 'a', value: { intValue: '1' } },
     { key: 'b', value: { stringValue: 'x' } },
@@ -432,7 +431,7 @@ test('an entry that names very many groups of logs does not keep those who ask f
   expectStatus(200, await send(hours.slice(0, 1)))
   const [{ references }] = await recordsOf(app)
   const group = (hour: number) => references[0].replace(/0$/, hour)
-  // 1,000 of them in each of its chunks of 64 records.
+  // Each chunk of 64 records contains 1,000 of them.
   const records = Array.from({ length: 320 }, (_, i) => ({
     type: 'generic/1',
     payload: {},
@@ -448,10 +447,10 @@ test('a batch is stale once its trace has got spans since it was looked for them
   const app = await sharedApp()
   const [a, b] = agentRun(['a']).map((span) => encodeSpans([span]))
   const { knownItems } = app.deps
-  // Another server writes between the look and the append.
+  // Simulates another server that writes between the lookup and the append.
   const find = knownItems.find.bind(knownItems)
   let looks = 0
-  // Nobody looks for what is new to the process: append_entries does.
+  // Items that are new to the process are not looked up: append_entries detects them.
   knownItems.remembers = () => true
   knownItems.find = async (...about) => {
     const found = await find(...about)
@@ -479,7 +478,7 @@ test('a batch is stale once its trace has got spans since it was looked for them
   assert.equal((await recordsOf(app)).length, 3)
 })
 
-/** Names of content in frameworks, metadata that looks like content, and unknown names. */
+/** Names of content in frameworks, names of metadata that looks like content, and unknown names. */
 const CONTENT_NAMES = [
   ...[
     'gen_ai.input.messages',
@@ -520,7 +519,7 @@ test('only digests are recorded of attributes that are not known metadata, in ev
   const content = [
     ...CONTENT_NAMES.map((key) => ({ key, value: values[0] })),
     ...values.map((value, i) => ({ key: `value.${i}`, value })),
-    // Names of metadata, whose values are content.
+    // Metadata names with values that are content.
     { key: 'gen_ai.agent.name', value: { stringValue: secret.repeat(65) } },
     { key: 'gen_ai.agent.id', value: values[2] },
     { key: 'gen_ai.response.finish_reasons', value: { arrayValue: { values: [values[2]] } } },
@@ -639,7 +638,7 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
     [413, bomb, { ...protobuf, 'content-encoding': 'gzip' }, /decompressed/],
     [413, Buffer.alloc(4 * 1024 * 1024 + 1), protobuf, /body_too_large/],
     [413, manySpans(OTLP_ITEMS_MAX + 1), protobuf, /more than 10000 spans/],
-    // A small request that becomes gigabytes, by its resource, or by empty messages.
+    // Small requests that expand to gigabytes, by their resource or by empty messages.
     [
       413,
       gzipSync(spansOf('x'.repeat(60_000), 1_000)),
@@ -671,7 +670,7 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
     assert.match(answer.body, message)
     if (answer.headers['content-type'] !== 'application/x-protobuf') assert.ok(answer.json().code > 0)
   }
-  // Names of codings have no case (RFC 9110 §8.4.1); here each finds a body that is not gzip.
+  // Names of codings are case-insensitive (RFC 9110 §8.4.1). Each finds a body that is not gzip.
   for (const coding of ['GZIP', 'x-gzip', 'identity, gzip', ' gzip ,']) {
     const headers = { ...protobuf, 'content-encoding': coding }
     assert.match(
@@ -688,12 +687,12 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
         headers: { ...protobuf, 'content-encoding': coding },
       }),
     )
-  // Neither a body nor a type of one.
+  // No body and no content type.
   const nothing = await app.send('POST', '/v1/traces')
   assert.equal(nothing.statusCode, 400)
   assert.match(nothing.body, /has no body: send application/)
   assert.deepEqual(await app.written(), before)
-  // A request that says nothing is one, in either encoding.
+  // An empty request is valid in either encoding.
   expectStatus(200, await app.send('POST', '/v1/traces', { text: Buffer.alloc(0), headers: protobuf }))
   expectStatus(200, await app.send('POST', '/v1/logs', { text: '{}', headers: json }))
   assert.deepEqual(await app.written(), before)
@@ -712,7 +711,7 @@ test('a text with U+0000, which protobuf may hold, becomes a document that verif
   assert.deepEqual(payload.attributes['gen_ai.request.model'], ['a\ufffd', '\\u0000'])
   assert.equal(payload.digests['gen_ai.tool.call.arguments'].sha256, sha256('b\0'))
   assert.equal(payload.digests['nul\ufffd'].sha256, sha256('c\0'))
-  // In the order of the record: two attributes, the name of a digest, the name of the span.
+  // In record order: two attributes, the name of a digest, the name of the span.
   const replaced = JSON.stringify(['a\0', 'c\0', 'nul\0', 'execute_tool c\0'])
   assert.deepEqual(payload.replaced, { sha256: sha256(replaced), of: 'jcs', length: replaced.length })
   assert.throws(() => new CanonicalDocument('{"a":"\\u0000"}'), /U\+0000/)
@@ -806,7 +805,7 @@ test('the exporter of OpenTelemetry is understood, and understands: a refusal th
   const [field, code, next] = refused.rawPayload
   assert.deepEqual([field, code, next], [0x08, 16, 0x12])
 
-  // As an exporter sends it that takes OTEL_EXPORTER_OTLP_HEADERS as it is.
+  // Like an exporter that does not decode OTEL_EXPORTER_OTLP_HEADERS.
   const encoded = await app.send('POST', '/v1/traces', {
     key: null,
     text: '{}',
@@ -817,17 +816,15 @@ test('the exporter of OpenTelemetry is understood, and understands: a refusal th
   assert.ok(!encoded.body.includes(app.ledger.key.key))
 })
 
-/** Small spans under a resource that has `text`. */
 function spansOf(text: string, count: number): string {
   const spans = Array.from({ length: count }, (_, i) => ({
     ...{ traceId: 'ab'.repeat(16), spanId: (i + 1).toString(16).padStart(16, '0'), name: 'gen_ai.a' },
   }))
-  // An address of a schema stays in clear, and each record has it. A long attribute would be a digest.
+  // Schema URLs stay in clear in each record. A long attribute would become a digest.
   return JSON.stringify({ resourceSpans: [{ schemaUrl: text, scopeSpans: [{ spans }] }] })
 }
 
-/** Smallest spans of an agent, all of one trace. */
-/** The same ones, each time: the first `count` of one trace. */
+/** Returns `count` spans of one trace, as small as a span of an agent can be. They are the same each time. */
 function manySpans(count: number): Buffer {
   const spans = Array.from({ length: count }, (_, i) => {
     const spanId = (i + 1).toString(16).padStart(16, '0')

@@ -27,10 +27,10 @@ type Reader = { readonly known?: number; readonly ledgerId?: Uuid }
 
 describe('reads from a replica', () => {
   let servers: Replicated
-  /** A standby that nobody reads from, and which one test promotes. */
+  /** A standby for the one test that promotes it. */
   let next: Standby
   let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
-  /** One with the usual limit of lag, and one that refuses a replica that is behind at all. */
+  /** `app` tolerates lag. `strict` refuses a replica with almost any lag. */
   let app: TestApp
   let strict: TestApp
 
@@ -44,7 +44,7 @@ describe('reads from a replica', () => {
       })
       return opened.of(await opened.makeLedger())
     }
-    // Paused for longer than this it is not read at all.
+    // A replica that is paused for longer is not read at all.
     app = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' })
     strict = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '100' })
   })
@@ -56,13 +56,12 @@ describe('reads from a replica', () => {
 
   after(() => servers?.replica.resume().catch(() => {}))
 
-  /** Lets the replica catch up, and then keeps it there. */
   async function pauseReplica(): Promise<void> {
     await servers.replica.caughtUp()
     await servers.replica.pause()
   }
 
-  /** Answer of a request, and which figure of reads it raised. */
+  /** Sends a request. Returns the answer and the counter that it raised. */
   async function read(of: TestApp, url: string, options: SendOptions = {}) {
     const before = { ...of.deps.reads.counts }
     const response = await of.send('GET', url, options)
@@ -141,7 +140,7 @@ describe('reads from a replica', () => {
     await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
     const line = new Tallystick({ ...options, fresh: true })
     assert.equal(await newest(line), batched)
-    // The directive counts in any company (RFC 9111 §5.2).
+    // The directive counts among others (RFC 9111 §5.2).
     for (const directives of ['no-cache, no-store', 'No-Cache', 'max-age=0', 'max-age=0, no-cache'])
       assert.equal(await newestBy(directives), batched, directives)
     for (const directives of ['no-store', 'max-age=60', 'x="no-cache"'])
@@ -169,7 +168,7 @@ describe('reads from a replica', () => {
       const { response, where } = await read(app, url, { key: other })
       return { has: response.body.includes('a name'), where }
     }
-    // The control: what the replica has is the document.
+    // Control: the replica still has the document.
     for (const url of [`/v1/records/${id}`, '/v1/records', '/v1/entries'])
       assert.deepEqual(await shown(url), { has: true, where: 'replica' }, url)
     expectStatus(
@@ -247,7 +246,7 @@ describe('reads from a replica', () => {
   })
 
   describe('that share a connection', () => {
-    /** Reads that begin at once, and the connection, or the primary's pool, that each of them came to. */
+    /** Starts reads at once. Returns the connection, or the primary's pool, that each one got. */
     const atOnce = (readers: readonly Reader[], work: (db: Db, i: number) => Promise<unknown> = selectOne) =>
       Promise.all(
         readers.map((reader, i) => {
@@ -267,7 +266,7 @@ describe('reads from a replica', () => {
       await pauseReplica()
       const { entry } = await app.notarize()
       const { behind } = app.deps.reads.fallbacks
-      // More often than there are connections: none is kept by those that went.
+      // More rounds than there are connections, to show that reads that left do not retain one.
       for (let times = 0; times <= READ_CONNECTIONS_MAX; times++) {
         const readers = [{}, { known: entry.seq + 1 }, { known: entry.seq }]
         const [one, knowing, another] = await atOnce(readers)
@@ -345,7 +344,7 @@ describe('reads from a replica', () => {
       const quick = Promise.withResolvers<void>()
       const pids: number[] = []
       const sharing = atOnce([{}, {}, {}], async (db, i) => {
-        // As one that waits for the archive.
+        // Like a read that waits for the archive.
         if (i === 0) await gate.promise
         if (pids.push(await pidOf(db)) === 2) quick.resolve()
       })
@@ -419,7 +418,7 @@ describe('reads from a replica', () => {
     const { where, response } = await read(after, '/v1/records')
     assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
     assert.equal(after.deps.reads.fallbacks.ahead, 1)
-    // From here on the new primary has as many entries, and then more, on a chain of its own.
+    // From here on the new primary has as many entries as the old one, and then more, on another chain.
     for (let more = 0; more < 3; more++) await after.notarize()
     for (const url of [
       '/v1/records',
@@ -437,7 +436,7 @@ describe('reads from a replica', () => {
   })
 
   test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
-    // Again where Postgres wrote lines of its own meanwhile, such as a vacuum's: the primary was not idle then.
+    // Repeats if Postgres wrote WAL meanwhile, such as a vacuum's: the primary was not idle then.
     await until(async () => {
       await servers.replica.resume()
       await servers.replica.caughtUp()
@@ -447,7 +446,7 @@ describe('reads from a replica', () => {
       return (await read(strict, '/v1/records')).where === 'replica'
     })
     const { id } = await strict.notarize()
-    await strict.send('GET', '/v1/records') // looks at the primary
+    await strict.send('GET', '/v1/records') // Makes the server check the primary.
     await new Promise((resolve) => setTimeout(resolve, 250))
     const { where, response } = await read(strict, '/v1/records')
     assert.equal(where, 'fallback')
@@ -516,7 +515,7 @@ describe('reads from a replica', () => {
         const { rows } = await readPool.query<{ is: boolean }>('select pg_is_in_recovery() as is')
         return rows[0]!.is
       }
-      // On a busy machine some get no connection in time, and say so.
+      // On a busy machine some get no connection in time and fall back.
       const isElsewhere = () => reader.deps.reads.fallbacks.busy
       const answers: Promise<boolean>[] = []
       for (const pool of pools) {
@@ -524,7 +523,7 @@ describe('reads from a replica', () => {
           answers.push(reader.deps.reads.of(...asked({ ledgerId: reader.ledgerId }), work, { pool, shares }))
         await until(() => waiting === answers.length)
       }
-      // They give back what they hold a moment later.
+      // They release their connections a moment later.
       for (const url of ['/v1/events', '/v1/records'])
         await until(async () => (await read(reader, url)).where === 'replica')
       came.resolve(new Uint8Array())
@@ -558,7 +557,7 @@ describe('reads from a replica', () => {
     }
     const answers = [0, 1].map(() => reader.deps.reads.of(...asks(), work, { shares: true }))
     await until(() => seen.length === 2)
-    // So many at once get all connections, and this one when it was given back.
+    // This many at once use every connection, including this one after its release.
     await until(async () => {
       const reads = Array.from({ length: READ_CONNECTIONS_MAX }, () => reader.deps.reads.of(...asks(), look))
       return (await Promise.all(reads)).some(({ pid }) => pid === seen[0]!.pid)
@@ -619,7 +618,9 @@ describe('reads from a replica', () => {
     assert.equal(other.deps.reads.fallbacks.foreign, 1)
   })
 
-  /** On a busy machine one may get no connection in time, or its answer be too slow to share one. The next one does. */
+  /**
+   * Retries once: on a busy machine a read may get no connection in time, or its answer may be too slow to share one.
+   */
   async function readAgain(address: string) {
     const first = await read(app, address)
     if (!first.where.endsWith('fallback')) return first
@@ -714,7 +715,7 @@ describe('reads from a replica', () => {
     assert.match(app.logs(), /reads go to the primary, not to the replica/)
   })
 
-  /** A request, of the app's ledger if it names none, and its reply. */
+  /** Fakes of a request and its reply. Default: of the app's ledger. */
   function asked({ known, ledgerId = app.ledgerId }: Reader = {}): [FastifyRequest, FastifyReply] {
     const headers = known === undefined ? {} : { 'if-known-size': `${known}` }
     const request = { headers, caller: { ledgerId } } as unknown as FastifyRequest
@@ -722,11 +723,10 @@ describe('reads from a replica', () => {
     return [request, reply]
   }
 
-  /** One connection a request: none is left open. */
+  /** One connection for each request, so that none stays open. */
   const ownConnections: typeof fetch = (url, init) =>
     fetch(url, { ...init, headers: { ...init?.headers, connection: 'close' } })
 
-  /** Returns as soon as reads rest on the replica again. */
   async function untilRead(of: TestApp): Promise<void> {
     for (let tries = 0; tries < 100; tries++) {
       if ((await read(of, '/v1/records')).where === 'replica') return

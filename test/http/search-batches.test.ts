@@ -6,7 +6,7 @@ import { addAgent } from '../helpers/more-keys.ts'
 import { runs } from '../helpers/runs.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-/* Records that go in as a batch come out of lists, by each of their properties and in any pages. */
+/* Records sent as a batch must be found by each of their properties, with any page size. */
 
 const RUNS = runs(20)
 const TYPES = ['generic/1', 'step/1']
@@ -42,7 +42,7 @@ test('a list finds each record of a batch by its properties, whole and in order'
         for (const [i, { id }] of answered.entries()) known.push({ ...records[i]!, id })
         for (const [query, isMet] of questionsOf(records[0]!)) {
           const expected = known.filter(isMet)
-          // Pages of one record are as many as there are records.
+          // Pages of one record would take as many requests as there are records.
           const pageSize = expected.length > 20 ? '200' : limit
           const found = await listAll(app, { ...query, order: 'asc', limit: pageSize })
           assert.deepEqual(found.map(idOf), expected.map(idOf), JSON.stringify(query))
@@ -98,7 +98,7 @@ function arbitraryBatch(clients: readonly string[], parents: readonly string[]):
 
 type Question = readonly [query: Record<string, string>, isMet: (record: Listed) => boolean]
 
-/** For each property that the record has, and for two of them. */
+/** A query for each property of the record, and for two together. */
 function questionsOf(record: Item): Question[] {
   const { type, onBehalfOf, occurredAt, traceparent, parent, references } = record
   const single: Question[] = [[{ type }, (other) => other.type === type]]

@@ -11,7 +11,7 @@ import { shareApp } from '../helpers/shared-app.ts'
 import { type Issuer, makeIssuer, setPolicy, signStatement } from '../helpers/signed-statements.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
-/** Application for this file alone: checkpoints are published of all its ledgers. */
+/** Separate application, because checkpoints are published of all its ledgers. */
 const publishedApp = shareApp()
 
 const COSE = { 'content-type': 'application/cose' }
@@ -27,7 +27,6 @@ async function setUp(t: Test, issuers: readonly Issuer[] = [makeIssuer()]) {
   return { app, publish, register, get, noteKey, issuer: issuers[0]! }
 }
 
-/** Code and detail of a problem as RFC 9290 has it. */
 function problemOf(response: { rawPayload: Buffer; headers: Record<string, unknown> }) {
   assert.equal(response.headers['content-type'], 'application/concise-problem-details+cbor')
   const problem = decode(response.rawPayload, { useMaps: true }) as Map<number | string, unknown>
@@ -158,7 +157,7 @@ test('a policy is an entry, and the newest one counts', async (t) => {
   const policy = await setPolicy(app, [next])
   assert.deepEqual((await app.send('GET', '/v1/registration-policy')).json(), policy)
   expectStatus(400, await register(signStatement(issuer, { subject: 'later' })))
-  // A statement that was registered stays, and is answered.
+  // A registered statement stays, and is still answered.
   expectStatus(303, await register(signStatement(issuer)))
   expectStatus(303, await register(signStatement(next)))
   await assertVerifies(app)

@@ -19,7 +19,7 @@ import { addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 const { sha256 } = nativeProviders
-/** Application for this file alone: checkpoints are published of all its ledgers. */
+/** Separate application, because checkpoints are published of all its ledgers. */
 const publishedApp = shareApp()
 
 async function setUp(t: Test) {
@@ -89,7 +89,7 @@ test('tiles of a ledger are those of C2SP tlog-tiles, at sizes around the edges 
       assert.deepEqual(hashesOf(await read(`tile/1/000.p/${full}`)), roots)
     }
   }
-  // The widths of smaller checkpoints are there too, and those of what grew since.
+  // Partial tiles of older checkpoints exist too, and so do those of the later growth.
   assert.equal((await read('tile/0/000.p/3')).length, 96)
   assert.equal((await read('tile/0/002.p/1')).length, 32)
 })
@@ -156,7 +156,7 @@ test('a file is cached for a year, by everybody if the ledger is public, and not
     'public, max-age=31536000, immutable',
   )
   assert.equal((await get('checkpoint', { key: null })).headers['cache-control'], 'public, max-age=1')
-  // Nobody keeps a refusal.
+  // Refusals are not cached.
   assert.equal((await get('tile/0/001', { key: null })).headers['cache-control'], 'no-store')
 })
 
@@ -175,7 +175,7 @@ test('only the operator opens a ledger to everybody, and closes it again', async
   assert.equal(await summary(), 'public')
   const shown = expectStatus(200, await get('checkpoint', { key: null }))
   assert.equal(expectStatus(200, await get('checkpoint', { key: elsewhere.key.key })).body, shown.body)
-  // Nothing but the tiles is public.
+  // Only the tiles are public.
   for (const url of [
     '/v1/entries',
     '/v1/checkpoints/latest',
@@ -205,7 +205,7 @@ test('readers without a key have a limit for each ledger, and no ledger that oth
   }
   const own = await states(500, () => get('checkpoint', { key: null }))
   assert.ok(own.get(200)! >= 300 && own.get(429)! > 0, JSON.stringify([...own]))
-  // A reader with a key is not held to it.
+  // Readers with a key are not limited by it.
   assert.equal(expectStatus(200, await get('checkpoint')).headers['ratelimit'], undefined)
   const queries = await countQueries(app, async () => {
     const strangers = await states(1_000, () => {

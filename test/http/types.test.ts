@@ -328,7 +328,7 @@ test('a type counts at once, also for a server that was asked for it a moment be
   const app = await sharedApp()
   const body = { type: 'order/1', payload: GOOD }
   assertProblem(await app.send('POST', '/v1/records', { body }), 422, 'unknown_type')
-  // Through another registry, as another server would.
+  // Another registry, as in another server.
   const other = new TypeRegistry(app.deps)
   const caller = { ledger: app.ledger.ledger.id, ledgerId: app.ledgerId }
   assert.equal(await other.find(caller, 'order/1'), null)
@@ -434,7 +434,7 @@ test('a schema that takes too many steps costs its own ledger the request, and n
 
 test('a validation that takes long is done in a thread, with the answer that the event loop would give', async () => {
   const app = await sharedApp()
-  // Five subschemas an item, of four steps each: more than the event loop has for it, and less than the document may cost.
+  // Five subschemas an item of four steps each: too much for the event loop, within the document's limit.
   const deep = Array.from({ length: 4 }).reduce<object>((inner) => ({ allOf: [inner] }), { maximum: 9 })
   await register(app, { ...ORDER, payloadSchema: { properties: { list: { items: deep } } } })
   const inThread: string[] = []
@@ -497,7 +497,7 @@ test('types are read with any scope that has to do with records, and written wit
   }
 })
 
-/** All entries, and every row that was made of them. */
+/** Verifies all entries and the rows made of them. */
 async function assertVerified(app: TestApp): Promise<void> {
   const report = await verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), { threads: 1 })
   assert.ok(report.ok, JSON.stringify(report.failure))

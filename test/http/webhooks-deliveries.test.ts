@@ -224,7 +224,7 @@ test('what was given up is delivered from a time on only, if asked, and at most 
      order by event_id desc limit 1`,
     [app.ledgerId],
   )
-  assert.match(open[0]!.newest, /0003e7$/) // the oldest three died on other days; of the rest the first 999
+  assert.match(open[0]!.newest, /0003e7$/) // The oldest three died on other days. These are the first 999 of the rest.
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
 })
 
@@ -247,7 +247,7 @@ test('refuses what it does not know: filters, times, ids', async () => {
     422,
     await app.send('POST', `/v1/webhooks/${id}/redeliver-dead`, { body: { since: '2026-02-30T00:00:00Z' } }),
   )
-  // Before the time from which ids count.
+  // A time before the first possible id.
   assert.deepEqual(await redeliverDead(app, id, '0001-01-01T00:00:00Z'), { redelivered: 0, more: false })
   for (const address of [
     `${id}/deliveries/${NOWHERE}`,
@@ -266,7 +266,7 @@ type Delivery = {
   readonly record: string | null
 }
 
-/** As the worker would. */
+/** Inserts a delivery as the worker would. */
 async function deliver(
   app: TestApp,
   webhook: string,
@@ -313,7 +313,7 @@ async function deliver(
   return { id: formatId('evt', eventId), state, event, record }
 }
 
-/** So many, of a day that is later than any other. */
+/** Inserts `count` deliveries of a day later than any other. */
 async function deliverMany(app: TestApp, state: 'delivered' | 'dead', count: number): Promise<void> {
   await app.sql(
     `insert into tallystick.webhook_deliveries

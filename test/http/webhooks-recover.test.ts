@@ -16,7 +16,7 @@ test('what was recorded in a time is delivered again', async () => {
   assert.equal(rest.nextSeq, 8)
   assert.deepEqual((await standing(app, id)).recovery, recovery)
   await endRecovery(app)
-  // As far as it has come: later events are delivered anyway.
+  // Replaces the recovery from its current position: later events are delivered anyway.
   assert.deepEqual((await recover(app, id, { since: timeOf(5), delivered: true })).standing.recovery, {
     ...{ nextSeq: 5, endSeq: 8, delivered: true },
   })
@@ -97,7 +97,7 @@ test('refuses times that do not exist, and what it does not know', async () => {
   assert.notEqual((await recover(app, id, { since: '0001-01-01T00:00:00Z' })).standing.recovery, null)
 })
 
-/** Entry n was recorded at minute n, hours apart as far as clocks that differ are concerned. */
+/** Sets the time of entry n to minute n. */
 async function setClock(app: TestApp): Promise<void> {
   await app.sql(`
     set local session_replication_role = replica;

@@ -151,7 +151,6 @@ function rotate(app: TestApp, id: string, overlapSeconds?: number) {
   return app.send('POST', `/v1/webhooks/${id}/rotate-secret`, { body })
 }
 
-/** As the worker does. */
 async function openSealed(app: TestApp, id: string) {
   const of = { ledgerId: app.ledgerId, webhookId: parseId('whk', id) }
   const rows = await app.sql<{ secret_id: Uuid; sealed: Buffer }>(

@@ -125,7 +125,7 @@ test('an answer that comes when it may not be believed any more lets nobody in, 
   gate.close()
   const waiting = [callers.find(key), callers.find(fresh), callers.callerOf(known)]
   await nextTurn()
-  // The database has found them, and the answers are on their way.
+  // The database has found the keys, and the answers are in flight.
   keys.end(key)
   keys.end(fresh)
   clock.nowMs += KEY_CACHE_AGE_MS_MAX
@@ -157,7 +157,7 @@ test('a database that is away fails those who wait, and is asked again', async (
   assert.equal(await callers.find(key), known)
 })
 
-/** A cache whose database answers in the same turn, unless its gate is closed. */
+/** Opens a cache whose database answers in the same slice, unless its gate is closed. */
 function openCache() {
   const clock = { nowMs: 0 }
   const made = new Map<string, Uuid>()

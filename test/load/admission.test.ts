@@ -68,7 +68,7 @@ test('they begin with the turn of one owner, and nobody waits for what they will
   assert.equal(admission.waiting('writes'), 0)
 })
 
-/** Whether each request that came was taken; null: the step was another one. */
+/** Returns whether each request was admitted; null: another kind of step. */
 function decide(steps: readonly Step[]): (boolean | null)[] {
   let nowMs = 0
   const admission = new Admission(() => nowMs, FEW)

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/operate/capacity.md'
 
-/** Counts and queues by a key that is no owner of a share, or that follow another rule: the page or the reason says which. */
+/** Counts and queues whose key is not an owner, or that follow another rule, with the page or the reason. */
 const OTHERS: Readonly<Record<string, string>> = {
   'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/capacity.md)',
   'src/ledgers/rate-limits.ts': 'a rate that a ledger sets (docs/operate/capacity.md)',
@@ -28,7 +28,7 @@ const sources = ['src', 'worker']
   .sort()
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
-/** A field that counts by a text (number, or an object that says count, size, waiting …), or that queues by it. */
+/** A field that counts or queues by a text: its values are numbers, or objects with count, size, waiting and so on. */
 const BY_OWNER =
   /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|Share>|Account>|HeldOfLedger|Map<string, Bucket>)/m
 const MECHANISM = /new (Shares|Counts|FairQueue|Slots|RequestSlots)\b/g

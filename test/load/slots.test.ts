@@ -10,7 +10,7 @@ import { until } from '../helpers/wait.ts'
 
 const REFUSED = 2
 const READERS = STREAMS_PER_LEDGER_MAX + REFUSED
-/** On a busy machine; otherwise a tenth of a second. */
+/** For a busy machine. Normally a tenth of a second. */
 const WAIT_MS_MAX = 60_000
 
 test('some ledgers that take all they can leave places to others', () => {
@@ -48,7 +48,7 @@ test('answers that nobody reads are limited, and given back when the reader is g
   t.after(async () => {
     for (const reader of readers) reader.destroy()
   })
-  // A request before all of them are decided would have the place of one that does not come back.
+  // An earlier request would take the slot of a reader that does not retry.
   await until(() => answers.filter(({ headersSent }) => headersSent).length === READERS, WAIT_MS_MAX)
   assert.equal(answers.filter(({ statusCode }) => statusCode === 503).length, REFUSED)
   const refused = await app.send('GET', '/v1/export')

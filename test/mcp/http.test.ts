@@ -16,7 +16,7 @@ import { addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 import { until } from '../helpers/wait.ts'
 
-/** Application for this file alone: checkpoints are published of all its ledgers. */
+/** Separate application, because checkpoints are published of all its ledgers. */
 const mcpApp = shareApp()
 let address: Promise<string> | null = null
 
@@ -219,7 +219,7 @@ test('POST /mcp', async (t) => {
           ['cancel', true],
         ],
       )
-      // The route refuses what it alone knows.
+      // Only the route can refuse this.
       const forAnother = { payload: {}, onBehalfOf: performer.id }
       assert.match(await refusedTool(writer, 'notarize', forAnother), /^403 forbidden: .*agents:act/)
     },
@@ -273,7 +273,7 @@ test('POST /mcp', async (t) => {
       )
       await until(async () => (await post(app, LIST)).statusCode === 503, 10_000)
       assertRefused(await post(app, LIST), 503, 'overloaded')
-      // None of them is worked at while it waits.
+      // Waiting requests are not being processed.
       await until(() => app.deps.admission.underWay === 0, 10_000)
       expectStatus(200, await post(app, LIST, { key: (await app.newLedger()).key.key }))
       await app.verify(id)
@@ -283,7 +283,7 @@ test('POST /mcp', async (t) => {
   )
 })
 
-/** An error of JSON-RPC, which clients show, with the problem document in it. */
+/** Asserts a JSON-RPC error, which clients show, with the problem document in it. */
 function assertRefused({ statusCode, headers, body }: Answer, status: number, code: string): void {
   assert.deepEqual([statusCode, headers['content-type']], [status, 'application/json'], body)
   const { id, error } = JSON.parse(body)
@@ -295,7 +295,7 @@ function assertRefused({ statusCode, headers, body }: Answer, status: number, co
 }
 type Answer = Awaited<ReturnType<typeof post>>
 
-/** A client of a server that shows records otherwise than they are. */
+/** A client of a server that shows changed records. */
 function changingRecord(baseUrl: string, apiKey: string, changed: object): Tallystick {
   const changing: typeof fetch = async (asked, init) => {
     const answer = await fetch(asked, init)
@@ -428,7 +428,7 @@ test('answers in a form that the client accepts, by the rules of HTTP, and ignor
       const headers = { accept, ...(isModern && modern) }
       const answer = expectStatus(200, await post(app, message, { headers }))
       const type = answer.headers['content-type']
-      // The later version answers in a stream only where nothing else is accepted.
+      // The later version answers as a stream only if nothing else is accepted.
       assert.equal(type, isModern && accept !== 'text/event-stream' ? 'application/json' : form, accept)
       const text = type === 'application/json' ? answer.body : /^data: (.*)$/m.exec(answer.body)![1]!
       assert.equal(JSON.parse(text).result.tools.length, 11, accept)
@@ -457,7 +457,7 @@ const MODERN = {
   },
 }
 
-/** Status of a message with just these headers, on a real connection. */
+/** Returns the status of a message with exactly these headers, on a real connection. */
 function statusFor(url: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const type = { 'content-type': 'application/json' }

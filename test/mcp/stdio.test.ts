@@ -41,7 +41,7 @@ const INITIALIZE = {
 const notarize = (id: number | string, text: string) =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":"notarize","arguments":{"payload":${text}}}}\n`
 
-/** The command in this process, whose lines the test writes itself. */
+/** Runs the command in this process; the test writes its lines. */
 function startMcp(args: readonly string[] = []) {
   const stdin = new PassThrough()
   const [stdout, stderr] = [capture(), capture()]
@@ -70,7 +70,7 @@ test('refuses lines that are no messages, by their id where they show one, and g
     Buffer.from([0x22, 0xff, 0x22, 0x0a]),
     '\r\n',
     notarize(6, `{"a":"${'a'.repeat(MCP_LINE_BYTES_MAX)}"}`),
-    // The SDK for TypeScript writes the id last.
+    // The TypeScript SDK writes the id last.
     `{"method":"ping","params":{"id":9,"a":"${'a'.repeat(3 * MCP_LINE_BYTES_MAX)}"},"jsonrpc":"2.0","id":"last"}\n`,
     `{"jsonrpc":"2.0","id":10,"result":"${'a'.repeat(MCP_LINE_BYTES_MAX)}"}\n`,
     '{"jsonrpc":"2.0","id":11,"method":"initialize","params":{"protocolVersion":null}}\n',
@@ -78,7 +78,7 @@ test('refuses lines that are no messages, by their id where they show one, and g
     '\ufeff{"jsonrpc":"2.0","id":13,"method":"ping"}\n',
   ])
     stdin.write(line)
-  // A message may come in pieces, and with another one.
+  // A message may arrive in fragments, and together with another one.
   const last = `${notarize(7, '{"a":"ä"}')}{"jsonrpc":"2.0","id":8,"method":"ping"}`
   for (const byte of Buffer.from(last)) stdin.write(Buffer.from([byte]))
   stdin.end()

@@ -10,7 +10,7 @@ import { exportFile } from '../../src/verify/export-file.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { type ChainVector, makeBundleVectors, makeChainVectors } from '../helpers/chain-vectors.ts'
 
-/* Rules of the entries in order, and which comes first. The verifier in Python reads the same file. */
+/* Rules of entries in order, and their precedence. The Python verifier reads the same file. */
 
 type File = { readonly chains: readonly ChainVector[]; readonly bundles: readonly ChainVector[] }
 

@@ -23,13 +23,12 @@ import { consistencyRanges } from '../../src/proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { makePortableProviders } from '../../src/signing/portable.ts'
 
-/* Vectors of other projects (test/vectors/corpora/README.md); python/tests/test_corpora.py has the same. */
+/* Vectors of other projects (test/vectors/corpora/README.md). python/tests/test_corpora.py tests the same. */
 
 const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../vectors/corpora/${name}.json`, import.meta.url), 'utf8'))
 const { sha256, verifySignature } = nativeProviders
 
-/** null: taken. */
 function codeOf(work: () => unknown): string | null {
   try {
     work()

@@ -7,7 +7,9 @@ import { cosign, parseWitnessPolicy, verifyCosignatures } from '../../src/proof/
 import { formatNoteKey, parseNote } from '../../src/proof/tree/note.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
-/** Made with Go's golang.org/x/mod/sumdb/note and github.com/transparency-dev/formats/note. Seeds are lower-case hex. */
+/**
+ * Made with Go's golang.org/x/mod/sumdb/note and github.com/transparency-dev/formats/note. Seeds are lower-case hex.
+ */
 type CosignatureVectors = {
   readonly log: { readonly seed: string; readonly verifierKey: string }
   readonly text: string

@@ -2,11 +2,14 @@ import { Point } from '@noble/ed25519'
 import { toHex } from '../../src/proof/bytes.ts'
 
 /*
- * Encodings of Ed25519 points that no verifier may take, as key or as R: those of the papers "Taming the many EdDSAs"
- * (Chalkias, Garillot, Nikolaenko) and "It's 255:19AM" (de Valence), and of libsodium's blacklist.
+ * Encodings of Ed25519 points that verifiers must refuse as key or as R. From the papers "Taming the many EdDSAs"
+ * (Chalkias, Garillot, Nikolaenko) and "It's 255:19AM" (de Valence), and from libsodium's blacklist.
  */
 
-/** A point of order 8: L times a point has no part in the large group, and for half of all points that order. */
+/**
+ * A point of order 8. L times a point removes its component in the large group. For half of all points the result has
+ * order 8.
+ */
 export const ORDER_8: Point = firstOfOrder8()
 
 function firstOfOrder8(): Point {
@@ -17,7 +20,6 @@ function firstOfOrder8(): Point {
   }
 }
 
-/** null: no point of the curve has this y. */
 function pointAt(y: number): Point | null {
   try {
     return Point.fromBytes(new Uint8Array(32).fill(y, 0, 1))
@@ -34,7 +36,7 @@ function smallOrderPoints(): [string, string][] {
   for (let i = 0, point = Point.ZERO; i < 8; i++, point = point.add(ORDER_8)) {
     const encoding = point.toBytes()
     encodings.add(toHex(encoding))
-    encoding[31]! ^= 0x80 // the negative point; where x = 0, another encoding of the same
+    encoding[31]! ^= 0x80 // The negative point. If x = 0, another encoding of the same point.
     encodings.add(toHex(encoding))
   }
   return [...encodings].map((hex) => [`of small order, ${hex.slice(0, 8)}… ${hex.slice(-2)}`, hex])

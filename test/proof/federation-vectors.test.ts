@@ -15,7 +15,7 @@ import { ENTRY_KINDS } from '../../src/proof/statement/kinds.ts'
 import { remoteAgentId } from '../../src/proof/statement/remote-agents.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 
-/** test/vectors/federation.json, made by an implementation in another language: two ledgers and what they shared. */
+/** test/vectors/federation.json: two ledgers and what they shared, made by an implementation in another language. */
 type Vectors = {
   readonly peer: string
   readonly handshake: string

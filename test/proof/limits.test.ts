@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import * as proofLimits from '../../src/proof/limits.ts'
 import * as archiveLimits from '../../src/verify/archive/limits.ts'
 
-/* docs/formats/rules.md, and the constants of both verifiers. */
+/* Compares docs/formats/rules.md with the constants of both verifiers. */
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -84,10 +84,10 @@ describe('the limits of docs/formats/rules.md', () => {
   })
 })
 
-/** Clients and servers share them; no verifier does. */
+/** Constants of clients and servers that no verifier uses. */
 const NO_VERIFIERS = ['http-fields.ts', 'request-limits.ts'].map((file) => join('src', 'proof', file))
 
-/** Rows of the table below a heading whose first column has that title. */
+/** Returns the rows of the table below a heading whose first column has that title. */
 function tableOf(title: string, heading: string): string[][] {
   const section = PAGE.split(/^## /m).find((part) => part.startsWith(`${heading}\n`))
   assert.ok(section, heading)
@@ -116,7 +116,7 @@ function sorted(limits: Limits): [string, bigint][] {
   return [...limits].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** A product of integers, as limits.py writes values. */
+/** Evaluates a product of integers, as limits.py writes values. */
 function evaluate(value: string): bigint {
   assert.match(value, /^[\d_]+(?: \* [\d_]+)*$/)
   return value.split(' * ').reduce((product, factor) => product * BigInt(factor.replaceAll('_', '')), 1n)

@@ -31,7 +31,7 @@ const { sha256 } = nativeProviders
 const file = new URL('../vectors/proofs.json', import.meta.url)
 const { inclusion, consistency, proofs }: ProofVectors = JSON.parse(readFileSync(file, 'utf8'))
 
-/** Leaf i of the vectors' trees: the leaf hash of i as 8 bytes, big-endian. */
+/** Leaf i of the vectors' trees is the leaf hash of i as 8 bytes, big-endian. */
 const LEAVES = Array.from({ length: 65_537 }, (_, i) => {
   const bytes = Buffer.alloc(8)
   bytes.writeUInt32BE(i, 4)

@@ -20,7 +20,7 @@ import { assertRefused, makeFindKey } from '../helpers/verify-chain.ts'
 
 const REFERENCES = ['https://erp.example/orders/1', 'jira:OPS-7']
 
-/** A record that signs these references (its statement says nothing else), and its line without them. */
+/** Appends a record whose statement signs these references, but whose line lacks them. */
 function notarize(chain: TestChain, references: JsonValue = REFERENCES) {
   const record = makeId('rec')
   const payload = saltDocument(record, { n: 1 })
@@ -133,7 +133,7 @@ test('holds the references of each record of a batch to its own item', () => {
   const without = chain.notarizeBatch(2)
   const added = without.documents.with(1, { ...without.documents[1]!, references: REFERENCES })
   assertRefused('document_presence', () => verify(chain, { ...without, documents: added }), /not signed/)
-  // The salt of another record of the same batch.
+  // With the salt of another record of the same batch.
   const [a, b] = line.items!
   const swapped = chain.notarizeBatch(2, { references: REFERENCES, item: { references: a!.references! } })
   assertRefused('document_digest', () => verify(chain, swapped), /references/)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 
-/** Asserts that `act` throws a ProofError with this code. */
 export function refuses(code: ProofErrorCode | RegExp, act: () => unknown): void {
   assert.throws(act, (error) => {
     assert.ok(error instanceof ProofError, `${error}`)

@@ -12,7 +12,7 @@ import {
 import { parseNote, parseNoteKey } from '../../src/proof/tree/note.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 
-/** Made by a program in Python that has no code of ours. python/tests/test_vectors.py holds the other verifier to the same. */
+/** Made by a Python program without our code. python/tests/test_vectors.py runs the other verifier on the same file. */
 type RuleVectors = {
   readonly log: { readonly verifierKey: string }
   readonly witness: string
@@ -24,12 +24,12 @@ type RuleVectors = {
   }[]
   readonly notes: readonly Vector<{ readonly note: string; readonly unknown: number }>[]
   readonly cosignatures: readonly Vector<{ readonly note: string; readonly seconds: string }>[]
-  /** `names`: the type, as the reason names it; null: the reason is another one. */
+  /** `names`: the type that the reason names; null: another reason. */
   readonly verifierKeys: readonly Vector<{ readonly text: string; readonly names: string | null }>[]
   readonly origins: readonly { readonly origin: string; readonly ok: boolean }[]
   readonly urls: readonly { readonly url: string; readonly ok: boolean }[]
 }
-/** `code`: of the refusal; null: it is taken. */
+/** `code`: of the refusal; null: accepted. */
 type Vector<T> = T & { readonly what: string; readonly code: string | null }
 
 const { sha256, verifySignature } = nativeProviders

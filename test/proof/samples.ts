@@ -7,7 +7,6 @@ const END = '01jegv5gyme00r000000000001'
 export const [LED, AGT, KEY, REC, BAT, CMP, PEER] = ['led', 'agt', 'key', 'rec', 'bat', 'cmp', 'peer'].map(
   (prefix) => `${prefix}_${END}`,
 ) as [string, string, string, string, string, string, string]
-/** Another ledger. */
 export const THERE = LED.replace('1', '2')
 export const HASH = 'ab'.repeat(32)
 export const TIME = '2026-11-20T12:00:00.000Z'
@@ -31,7 +30,6 @@ export const DEFINITION = {
   types: { 'generic/1': HASH },
 }
 
-/** Identity of a peer. */
 export function identity(ledger: string): JsonObject {
   return {
     ledger,
@@ -51,7 +49,6 @@ export const RECEIVED = {
   version: 2,
 }
 export const OFFER = { peer: PEER, ledger: THERE, seq: 9, leaf: HASH }
-/** A step that its performer offered. */
 export const OFFERED = { ledger: LED, actor: `${THERE}/${AGT}`, offer: OFFER }
 const ENTRY = `${THERE}/41`
 export const STM = `stm_${END}`
@@ -61,7 +58,6 @@ export const ISSUERS = [
 
 const SIGNATURE = `${'A'.repeat(86)}==`
 
-/** One good statement of each kind. */
 export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
   'ledger-created': { subjects: [LED], predicate: { ...BY_SYSTEM, definition: DEFINITION } },
   'server-key-rotated': { subjects: [LED], predicate: { ...BY_SYSTEM, newKey: ENVELOPE_KEY } },

@@ -1,9 +1,12 @@
 /*
- * The rules of docs/formats/documents.md once more, written only to be right: RFC 8259 by recursive descent, numbers by
- * exact arithmetic. parseJsonText is held to it.
+ * Reference implementation of docs/formats/documents.md for parseJsonText, written for correctness: RFC 8259 by
+ * recursive descent, numbers by exact arithmetic.
  */
 
-/** Why the text is refused, or its value. JSON.parse is no authority here: see src/proof/json/json-parser.ts. */
+/**
+ * Returns the reason for a refusal, or the value. JSON.parse cannot be the reference: see
+ * src/proof/json/json-parser.ts.
+ */
 export function slowCheck(text: string, depthMax: number): { refusal: string } | { value: unknown } {
   if (Buffer.from(text).toString() !== text) return { refusal: 'no UTF-8 encodes it' }
   try {
@@ -140,7 +143,7 @@ class Parser {
   }
 }
 
-/** Whether an integer is one that a double holds: a 53-bit number times a power of two, below 2^1024. */
+/** True if a double represents the integer exactly: a 53-bit number times a power of two, below 2^1024. */
 function isExact(literal: string): boolean {
   let value = BigInt(literal)
   if (value < 0n) value = -value
@@ -149,12 +152,12 @@ function isExact(literal: string): boolean {
   return value < 2n ** 53n
 }
 
-/** Whether it is how RFC 8785 writes some double: of several integers that round to one double, the one that stays. */
+/** True if RFC 8785 writes a double like this. Of several integers that round to one double, only one is canonical. */
 function isCanonical(literal: string): boolean {
   return String(Number(literal)) === literal
 }
 
-/** Whether coefficient × 10^power rounds to infinity: from halfway between the largest double and 2^1024. */
+/** True if coefficient × 10^power rounds to infinity: from halfway between the largest double and 2^1024. */
 function overflows(coefficient: bigint, power: number): boolean {
   const limit = 2n ** 1024n - 2n ** 970n
   if (power > 400) return true
@@ -163,7 +166,7 @@ function overflows(coefficient: bigint, power: number): boolean {
     : coefficient >= limit * 10n ** BigInt(-power)
 }
 
-/** Whether coefficient × 10^power rounds to zero: up to half of 2^-1074, which ties to even. */
+/** True if coefficient × 10^power rounds to zero: up to half of 2^-1074, which ties to even. */
 function vanishes(coefficient: bigint, power: number): boolean {
   if (power >= 0) return false
   if (power < -2_000) return true

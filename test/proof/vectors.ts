@@ -21,7 +21,7 @@ type Vectors = {
   readonly genesis: string
   readonly entries: readonly VectorEntry[]
   readonly checkpoint: { readonly noteKeySeed: string; readonly verifierKey: string; readonly note: string }
-  /** Lines of an export in the place of the ledger's batch, each signed. */
+  /** Signed export lines in place of the ledger's batch. */
   readonly refusedBatches: readonly {
     readonly about: string
     readonly code: ProofErrorCode

@@ -8,7 +8,6 @@ import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 
 type Gated = ReturnType<typeof makeGated>
 
-/** A chain with one gated record, taken through `steps`. */
 function live(steps: (gated: Gated, chain: TestChain) => void, terms: object = {}): TestChain {
   const chain = makeChain()
   steps(makeGated(chain, terms), chain)

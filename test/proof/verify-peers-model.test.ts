@@ -8,15 +8,16 @@ import { makeGated } from '../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 
 /*
- * Two ledgers at random: the home creates, shares, moves, erases and rotates, the guest hears of it when it hears of it, and offers
- * steps of what it knows. A step that is lawful on its own side must verify on both sides, in any order.
+ * Two ledgers with random actions. The home creates, shares, moves, erases and rotates. The guest receives entries at
+ * any time later, and offers steps based on what it knows. Every step that is lawful on its own side must verify on
+ * both sides, in any order.
  */
 
 type Shared = {
   readonly gated: Gated
-  /** Lines that the guest has not heard of yet, in order. */
+  /** Lines that the guest has not received yet, in order. */
   readonly unheard: TestLine[]
-  /** Last line that the guest heard of it. */
+  /** The newest line that the guest received. */
   heard: TestLine | null
   offer: TestLine | null
 }
@@ -91,7 +92,7 @@ class Exchange {
     this.#records.push({ gated, unheard, heard: null, offer: null })
   }
 
-  /** The home takes what fits, and refuses what came too late or from somebody else. */
+  /** The home accepts what fits, and refuses what is late or from another agent. */
   #answer({ gated }: Shared, offer: TestLine): TestLine {
     const { predicate, ledger, actor } = statementOf(offer)
     const fits = predicate['version'] === gated.version() + 1 && predicate['previous'] === gated.last().leaf
@@ -114,7 +115,6 @@ class Exchange {
     }
   }
 
-  /** How often each kind was signed, by either. */
   get kinds(): ReadonlySet<string> {
     return new Set([...this.peers.home.lines, ...this.peers.guest.lines].map(({ kind }) => kind))
   }

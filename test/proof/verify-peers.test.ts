@@ -23,7 +23,10 @@ import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 
 const HASH = 'ab'.repeat(32)
 
-/** A peering as `act` goes on with it: the chain of the entry that it returns is refused there, and holds up to there. */
+/**
+ * Makes a peering and runs `act`. Asserts that the chain of the returned entry is refused at that entry and valid
+ * before it.
+ */
 function refused(
   code: ProofErrorCode | RegExp,
   act: (peers: PeeredChains) => TestLine,
@@ -37,7 +40,6 @@ function refused(
   assert.equal(verified, bad.seq)
 }
 
-/** A shared record that the guest knows of. */
 function shared(peers: PeeredChains, terms: object = {}): Gated {
   const gated = peers.create(terms)
   peers.receive(peers.guest, gated.last())

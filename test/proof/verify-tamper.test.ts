@@ -13,8 +13,8 @@ import { makeGated } from '../helpers/test-gated.ts'
 import { makeFindKey } from '../helpers/verify-chain.ts'
 
 /*
- * Refuses every change in the lines of an export that is made without the keys. Lines are taken as text, and verified
- * against a checkpoint that was kept.
+ * Asserts that every change of export lines made without the keys is refused. Lines are changed as text, and verified
+ * against a stored checkpoint.
  */
 
 const chain = makeChain()
@@ -33,10 +33,10 @@ const LINES = chain.lines.map((line) => JSON.stringify(line))
 const KEPT = chain.checkpoint()
 const findKey = makeFindKey(chain)
 const stepOf = (line: string) => verifyEntry(parseEntryLine(line), findKey, providers).step
-/** The steps of the untouched lines, verified once: a tampered log shares nearly all of its lines with the true one. */
+/** Cache of the unchanged lines' steps: a tampered ledger shares nearly all lines with the original. */
 const STEPS = new Map(LINES.map((line) => [line, stepOf(line)]))
 
-/** Throws ProofError, or returns: the lines are the ledger. */
+/** Returns if the lines are a valid ledger. Throws ProofError otherwise. */
 function verifyLines(lines: readonly string[], kept = [KEPT]): void {
   const verifier = new LedgerVerifier(providers, { keptCheckpoints: kept })
   for (const line of lines) verifier.append(STEPS.get(line) ?? stepOf(line))
@@ -83,7 +83,7 @@ test('any byte replaced, removed or inserted is found, unless the line still say
   )
 })
 
-/** A line that is no text, or no JSON, is found by its reader. */
+/** Lines that are no text or no JSON are refused by their parser. */
 function assertChangeFound(index: number, text: () => string): void {
   let line: string
   try {
@@ -120,7 +120,7 @@ test('any member of any line that is removed, added or replaced is found', () =>
   )
 })
 
-/** The line without the members of it, and of its documents, that are null: absent and null mean the same there. */
+/** The line and its documents without null members: null means the same as absent there. */
 function meaningOf(text: string): object {
   const line = JSON.parse(text)
   const documents = Array.isArray(line.documents) ? line.documents.map(withoutNulls) : line.documents

@@ -25,7 +25,7 @@ type Line = Record<string, unknown>
 const witnessLine = (id: string, signature: number) =>
   `— witness.example/w ${Buffer.concat([Buffer.from(id, 'hex'), Buffer.alloc(signature, 1)]).toString('base64')}\n`
 
-/** Lines of a note that no verifier looks at, and no row could hold as they are. */
+/** Lines of a note that verifiers ignore and that no row can store unchanged. */
 const LINES: readonly (readonly [about: string, lines: (own: string) => string])[] = [
   ['a cosignature twice', () => witnessLine('01020304', 72).repeat(2)],
   ['two of one key that differ', () => witnessLine('01020304', 72) + witnessLine('01020304', 73)],
@@ -56,7 +56,7 @@ test('an altered archive is restored where it verifies, and refused by the same 
   const keyFile = await archiver.keyFile()
   const target = await createTestDatabase(t)
 
-  /** `rows`: query whose result a restored ledger gives. */
+  /** `rows`: query to run on the restored ledger. */
   async function restored(
     files: ArchiveFiles,
     rows = 'select 1',
@@ -119,7 +119,6 @@ test('an altered archive is restored where it verifies, and refused by the same 
   }
 })
 
-/** The code of a refusal; an error that is none is thrown. */
 function codeOf(error: Error): string {
   if (error instanceof ProofError) return error.code
   const [, code] = / code=([a-z_]+) /.exec(error.message) ?? []

@@ -64,12 +64,11 @@ const environmentOf = ({ ownerUrl }: TestDatabase) => ({
   TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
 })
 
-/** As a process of its own. */
 function restore(target: TestDatabase, copy: Copy, ...more: readonly string[]) {
   return runCommand(COMMAND, [...optionsOf(copy), ...more], { env: environmentOf(target) })
 }
 
-/** Records of every kind and standing, by themselves and in batches, with all that they may have beside them. */
+/** Makes records of every kind and state, single and in batches, with all members. */
 async function fill(app: GatedApp): Promise<void> {
   const { id: parent } = await app.notarize({ ...genericBody(), references: ['order-7', 'ä"7'] })
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
@@ -89,7 +88,7 @@ async function fill(app: GatedApp): Promise<void> {
   const agent = app.ledger.agent.id
   const known = { agents: [agent, agent], records: [parent, parent] } as const
   const { body, headers } = fullRecord(known)
-  // An archive has all but what is unsigned.
+  // An archive contains everything that is signed.
   const unsigned = { metadata: undefined, subject: undefined }
   await app.notarize({ ...body, ...unsigned }, { headers })
   await app.notarize({ ...body, ...unsigned, type: 'task/1' }, { headers })
@@ -97,7 +96,6 @@ async function fill(app: GatedApp): Promise<void> {
   await addStatement(app)
 }
 
-/** Rules, holds, agents and keys that came and went. */
 async function administer(app: GatedApp): Promise<void> {
   await post(app, '/v1/retention/rules', { days: 400, basis: 'law', type: 'generic/1' })
   const { id } = await app.notarize()
@@ -118,7 +116,7 @@ async function administer(app: GatedApp): Promise<void> {
   expectStatus(200, await app.send('POST', `/v1/agents/${gone.id}/disable`))
 }
 
-/** Answers that a restored ledger gives as before. */
+/** Routes whose answers must be equal after the restore. */
 const READS = [
   '/v1/export',
   '/v1/entries?after=3&limit=20',
@@ -276,7 +274,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   })
 })
 
-/** A small ledger, archived in two prefixes. `between`: work between the two. */
+/** Makes a small ledger, archived in two prefixes. `between`: work between the two. */
 async function archived(t: TestContext, between = async (_: TestApp) => {}) {
   const app = await buildTestApp(t)
   const archiver = await openArchiver(t, app)
@@ -300,7 +298,7 @@ async function ledgersOf(sql: pg.Client): Promise<unknown[]> {
 
 test('a ledger comes back that threads verify, because it is large', async (t) => {
   const { copy } = await archived(t, async (app) => {
-    // Payloads that do not compress: 5 MB of objects.
+    // 5 MB of payloads that do not compress.
     for (let batch = 0; batch < 3; batch++)
       await post(app, '/v1/records/batch', {
         records: Array.from({ length: 60 }, () => genericBody({ text: randomBytes(15_000).toString('hex') })),

@@ -17,7 +17,7 @@ import { fillLedger, OWN_KINDS } from '../helpers/full-ledger.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
 
 /**
- * Columns that a ledger has not back from its archive. All others, of every table whose rows are a ledger's, are equal, so a new column must
+ * Columns that an archive does not restore. All other columns of a ledger's rows must be equal, so a new column must
  * be restored or listed here.
  */
 const NOT_RESTORED: Readonly<Record<string, string>> = {
@@ -56,16 +56,16 @@ const NOT_RESTORED: Readonly<Record<string, string>> = {
   'webhook_deliveries.*': 'who is told from now on',
 }
 
-/** Tables of peers: a ledger with peers is restored from a backup only. */
+/** Tables of peers: a ledger with peers can only be restored from a backup. */
 const OF_PEERS = /^(peers|peer_.*|shared_records|received_.*|remote_records|offers)$/
 
-/** Rows of a table that are compared, where that is not all. */
+/** Conditions for tables of which only some rows are compared. */
 const COMPARED: Readonly<Record<string, string>> = {
   batch_keys: "get_byte(key, 0) <> ascii('S')",
   ledger_closures: 'restored_seq is not null',
 }
 
-/** Columns that nothing fills in a ledger without peers, and of fewer than 256 entries. */
+/** Columns that are empty in a ledger without peers and with fewer than 256 entries. */
 const UNFILLED: readonly string[] = [
   'gated_records.performer_remote',
   ...(OTHER_MEMBERS.length === 0 ? ['records.other_members'] : []),
@@ -126,7 +126,7 @@ test('a ledger with every kind of entry and every member of records is its sourc
   assert.deepEqual(await recordsOfChunks(restored, app.ledgerId), await recordsOfChunks(source, app.ledgerId))
 })
 
-/** Records of batches, without what is unsigned. */
+/** Records of batches, without unsigned members. */
 async function recordsOfChunks(db: pg.Client, ledgerId: Uuid) {
   const { rows } = await db.query<{ content: Buffer; count: number }>(
     'select content, count from tallystick.batch_chunks where ledger_id = $1 order by seq, chunk',

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Test } from '../helpers/app.ts'
 
-/** Fault of a write: the bytes that the client gets, and how the connection ends. `forwards`: the server gets the request before. */
+/**
+ * Fault of a write: the bytes that the client receives, and how the connection ends. `forwards`: the server receives
+ * the request first.
+ */
 export type AnswerFault = {
   readonly forwards: boolean
   readonly answer: string
@@ -11,15 +14,15 @@ export type AnswerFault = {
 
 export type AnsweringProxy = {
   readonly url: string
-  /** The next `times` requests meet it; of several faults each one once, and the last one from then on. */
+  /** Applies the faults to the next `times` requests: each fault once, then the last one repeatedly. */
   fail(faults: AnswerFault | readonly AnswerFault[], times: number): void
-  /** Writes that came since the last `fail`, and their idempotency keys. */
+  /** Idempotency keys of the writes since the last `fail`. */
   readonly keys: (string | null)[]
 }
 
 const HEAD_END = '\r\n\r\n'
 
-/** A proxy that hands each request on, and may then answer in the server's place, below HTTP. */
+/** Starts a proxy that forwards requests, and can answer in the server's place below HTTP. */
 export async function startAnsweringProxy(t: Test, target: string): Promise<AnsweringProxy> {
   const sockets = new Set<Socket>()
   let faults: readonly AnswerFault[] = []
@@ -77,7 +80,6 @@ type Request = {
   readonly body: Buffer<ArrayBuffer>
 }
 
-/** null: not all of it has come. */
 function parseRequest(seen: Buffer): Request | null {
   const headEnd = seen.indexOf(HEAD_END)
   if (headEnd < 0) return null

@@ -178,7 +178,6 @@ test('an outcome that the server does not know is asked for again with the key, 
   assert.ok(error instanceof UnknownOutcomeError)
 })
 
-/** A server that says that it has too much to do. */
 function busy(t: TestContext, retryAfter: string): Promise<Hostile> {
   return startHostile(t, (response) =>
     sendProblem(response, 503, 'overloaded', { headers: { 'retry-after': retryAfter } }),

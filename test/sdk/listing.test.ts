@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { UnexpectedAnswerError } from '../../sdk/errors.ts'
 import { Listing, type Page } from '../../sdk/http/listing.ts'
 
-/** Three pages, and which of them were asked for. */
 function threePages() {
   const asked: (string | undefined)[] = []
   const pages: Record<string, Page<number>> = {

@@ -11,27 +11,25 @@ import { runs } from '../helpers/runs.ts'
 import { PROBLEM } from './spool-set-up.ts'
 
 /*
- * A model of a ledger with its idempotency keys, of something before it that refuses, and of a disk. The process ends at any step, and
- * another one goes on.
+ * Model of a ledger with idempotency keys, a refusing firewall before it, and a disk. The process ends at any step,
+ * and another one continues.
  */
 
 type World = {
   readonly records: number
-  /** Records that the firewall refuses, and by what status. */
+  /** Records that the firewall refuses, and with what status. */
   readonly poisoned: readonly number[]
   readonly status: number
-  /** Request from which on the firewall refuses none. */
+  /** Number of the request from which on the firewall refuses none. */
   readonly mendedAt?: number
-  /** The firewall judges answers: the server has written what it refuses. */
+  /** True: the firewall refuses the answer, so the server has written the records. */
   readonly isLate: boolean
-  /** Longest body that passes, and what others get. */
+  /** Longest body that passes, and the status of longer ones. */
   readonly bytesMax: number
   readonly sizeStatus: number
-  /** Records that the server refuses itself. */
   readonly invalid: readonly number[]
-  /** From which request on, and for how many, everything is refused. */
+  /** First request of an outage, and its length in requests. */
   readonly outage: readonly [number, number]
-  /** Steps after which the process ends. */
   readonly crashes: readonly number[]
 }
 
@@ -163,7 +161,7 @@ test('whichever records are refused before the server, by whatever status, and w
       for (let i = 0; i < world.records; i++) {
         const isWritten = written.includes(i)
         assert.ok(isWritten || aside.has(i), `${i} is lost`)
-        // An outage in the middle of three attempts is proof of nothing, nor is what a firewall does to answers.
+        // An outage during three attempts proves nothing, and neither does a firewall that refuses answers.
         if (world.isLate || world.bytesMax === 110) continue
         const isBad = world.poisoned.includes(i) || world.invalid.includes(i)
         assert.equal(isWritten, !isBad, `${i} is ${isWritten ? '' : 'not '}written`)

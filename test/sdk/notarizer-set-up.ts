@@ -2,7 +2,7 @@ import type { NotarizerOptions } from '../../sdk/notarizer/options.ts'
 import type { TestApp } from '../helpers/app.ts'
 import { listStoredRecords } from '../helpers/batch-records.ts'
 
-/** Retries that lose no time, and no callback that writes to the console. */
+/** Quick retries, and no callback that writes to the console. */
 export const QUICK: NotarizerOptions = {
   lingerMs: 1,
   delayMsMin: 1,
@@ -12,12 +12,11 @@ export const QUICK: NotarizerOptions = {
   onError: () => {},
 }
 
-/** Records of the batches whose payloads are of a group, in the order of the ledger. */
 export async function recordsOfGroup(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
   return (await listStoredRecords(app)).filter(({ payload }) => payload.group === group)
 }
 
-/** The member `i` of the payloads of a group, in the order of the ledger. */
+/** Member `i` of the group's payloads, in chain order. */
 export async function recordedNumbers(
   app: Pick<TestApp, 'sql' | 'ledgerId'>,
   group: string,

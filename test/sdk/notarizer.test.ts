@@ -26,7 +26,7 @@ test('the notarizer', async (t) => {
     const batches: RecordedBatch[] = []
     const ledger = tallystick.notarizer({
       ...QUICK,
-      // A batch of 1000 takes seconds on a busy machine, and no attempt fails here.
+      // No attempt may time out here, and a batch of 1000 takes seconds on a busy machine.
       timeoutMs: 60_000,
       onRecorded: (batch) => void batches.push(batch),
     })

@@ -8,13 +8,12 @@ import { QUICK_RETRIES } from './quick-retries.ts'
 import { sharedSdk } from './set-up.ts'
 
 const PAGE = new URL('../../docs/reference/client-outcomes.md', import.meta.url)
-/** One retry shows as much as five. */
+/** One retry tests as much as five. */
 const RETRIES = { ...QUICK_RETRIES, retriesMax: 1 }
 const TRIES = 2
 
 type Row = { readonly status: number; readonly again: boolean; readonly nothingDone: boolean }
 
-/** Rows of the page's table of statuses. */
 const ROWS: readonly Row[] = [
   ...readFileSync(PAGE, 'utf8').matchAll(/^\| (\d{3}) \|[^|]*\| (yes)? ?\| (unknown|nothing done) \|$/gm),
 ].map(([, status, again, outcome]) => ({
@@ -43,7 +42,7 @@ test('each status: the record is there once, whatever a proxy answered for a ser
   for (const { status, again, nothingDone } of ROWS) {
     const fault = pageOf(status, !nothingDone)
     const { error, tries } = await world.write(`lasting ${status}`, fault, TRIES)
-    // fetch keeps a 407 to itself, and tells no reason.
+    // fetch does not return a 407, and gives no reason.
     if (status === 407) {
       assert.match(error.message, /asks for authentication/)
       continue
@@ -53,7 +52,7 @@ test('each status: the record is there once, whatever a proxy answered for a ser
     // fetch itself repeats a 421 on another connection (RFC 9110 §15.5.20).
     const expected = again ? TRIES : status === 421 ? 2 : 1
     assert.deepEqual(found, { status, again, nothingDone, tries: expected })
-    // A passing state is the client's affair: nobody hears of it.
+    // The client retries a temporary status, and the caller gets no error.
     if (again) assert.equal((await world.write(`passing ${status}`, fault, 1)).error, null)
   }
   await world.verify()
@@ -84,7 +83,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   'a status beyond 599': 'HTTP/1.1 999 X\r\ncontent-length: 0\r\n\r\n',
 }
 
-/** Whole answers that the server never gives: another attempt is of no use. */
+/** Complete answers that the server never gives. A retry is useless. */
 const FOREIGN: Readonly<Record<string, string>> = {
   'no content type': `HTTP/1.1 201 Created\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
   'a type that begins alike': `HTTP/1.1 201 Created\r\ncontent-type: application/jsonp\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
@@ -131,7 +130,7 @@ test('what was perhaps done stays in doubt, whatever the next attempts meet', as
       error.message,
       new RegExp(`${code}.*an earlier attempt had no answer; whether it was written`),
     )
-    // Alone it is the server's word.
+    // Without the lost attempt before it, the refusal is certain.
     const { error: alone } = await world.write(`only ${code}`, refusal, TRIES)
     assert.ok(alone instanceof ApiError)
   }
@@ -187,7 +186,7 @@ test('a call that takes no key is repeated only where nothing was done', async (
   assert.match(lost.error!.message, /look before you repeat it/)
 })
 
-/** A ledger behind a proxy that answers for it. */
+/** Starts a ledger behind a proxy that can answer for it. */
 async function startWorld(t: Parameters<typeof startAnsweringProxy>[0]) {
   const sdk = await sharedSdk()
   const proxy = await startAnsweringProxy(t, sdk.baseUrl)
@@ -205,7 +204,10 @@ async function startWorld(t: Parameters<typeof startAnsweringProxy>[0]) {
   }
 }
 
-/** Writes a record as an application does that repeats what its error says, until it is there. The error is of the first call. */
+/**
+ * Writes a record like an application that repeats the call as the error says, until it is written. Returns the error
+ * of the first call.
+ */
 function write(proxy: AnsweringProxy, { records }: Tallystick, meant: string[]) {
   return async (mark: string, fault: AnswerFault | readonly AnswerFault[], times: number) => {
     meant.push(mark)
@@ -227,7 +229,7 @@ function write(proxy: AnsweringProxy, { records }: Tallystick, meant: string[]) 
   }
 }
 
-/** As proxies answer: a page. */
+/** A page, as proxies answer. */
 function pageOf(status: number, forwards: boolean): AnswerFault {
   const hasBody = ![204, 205, 304].includes(status)
   const location = status >= 300 && status < 400 && status !== 304 ? 'location: /elsewhere\r\n' : ''

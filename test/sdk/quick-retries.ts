@@ -1,2 +1,1 @@
-/** Options of clients that lose no time. */
 export const QUICK_RETRIES = { retriesMax: 3, delayMsMin: 1, delayMsMax: 4 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { VerificationError, type VerificationErrorCode } from '../../sdk/verify/index.ts'
 
-/** Asserts that something is refused with this code, and at this entry of an export. */
 export async function refusesVerification(
   code: VerificationErrorCode,
   work: () => Promise<unknown>,

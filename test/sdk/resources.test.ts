@@ -20,7 +20,7 @@ import { openTestWorker } from '../helpers/test-worker.ts'
 import { until } from '../helpers/wait.ts'
 import { setUpSdk } from './set-up.ts'
 
-/** Operations that no method calls. Every other one of /openapi.json is called below, so that no new route is forgotten. */
+/** Operations without a method. All others of /openapi.json are called below, so that no new route is forgotten. */
 const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   postTraces: 'exporters of OpenTelemetry send it',
   postLogs: 'exporters of OpenTelemetry send it',
@@ -37,7 +37,7 @@ const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getDocsScalarJs: 'for people',
 }
 
-/** Identity of a peer that is a row only. */
+/** Identity of a peer that exists only as a row. */
 const IDENTITY = {
   ledger: `led_${'0'.repeat(26)}`,
   url: 'https://other.example',
@@ -407,7 +407,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     const { invitation, ...invited } = await peers.invite({ name: 'Harbour Freight' })
     assert.match(invitation, /^tlp_/)
     assert.deepEqual(await peers.get(invited.id), invited)
-    // Its own is no other side's.
+    // A ledger cannot accept its own invitation.
     await assert.rejects(peers.accept({ name: 'myself', invitation }), InvalidRequestError)
     assert.equal((await peers.revoke(invited.id)).state, 'revoked')
 
@@ -438,7 +438,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual(await peers.forks(peer).toArray(5), [])
     const { sent, reasons } = await peers.reconciliation(peer)
     assert.deepEqual([sent.entries, sent.inFlight, reasons], [1, 1, ['not_asked']])
-    // Nobody is there to be asked: no worker drains in this test.
+    // No worker runs in this test, so the peer is not asked.
     assert.deepEqual((await peers.reconcile(peer)).reasons, ['not_asked'])
   })
 
@@ -504,7 +504,7 @@ test('every operation of the server has a method that calls it', async (t) => {
   assert.deepEqual([...called, ...Object.keys(NOT_OF_THE_SDK)].sort(), all.sort())
 })
 
-/** Which operation a request is: the one whose path has the fewest parameters. */
+/** Returns the operation of a request: the matching path with the fewest parameters. */
 function operationOf(method: string, pathname: string): string {
   const matches = Object.entries(operations).filter(([, operation]) => {
     const pattern = operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 
-/** Verifiers, by what a runtime has. */
+/** Verifiers by the features of a runtime. */
 export const RUNTIMES = {
   'with node:crypto': {},
   'with WebCrypto': { node: false },
@@ -12,7 +12,7 @@ type Runtime = { readonly node?: boolean; readonly web?: boolean }
 const { getBuiltinModule } = process
 const { crypto } = globalThis
 
-/** Takes away, until the test ends, what another runtime does not have. */
+/** Hides features that another runtime lacks, until the test ends. */
 export function pretend(t: TestContext, { node = true, web = true }: Runtime): void {
   t.after(() => {
     process.getBuiltinModule = getBuiltinModule

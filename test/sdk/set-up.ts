@@ -9,18 +9,18 @@ import { QUICK_RETRIES } from './quick-retries.ts'
 export type SdkTest = {
   readonly app: TestApp
   readonly baseUrl: string
-  /** With the first ledger's key, which may do everything. */
+  /** Makes a client with the first ledger's key, which has all scopes. */
   client<Types extends TypeMap = AnyTypes>(options?: Partial<TransportOptions>): Tallystick<Types>
   operator(options?: Partial<TransportOptions>): TallystickOperator
 }
 
-/** A new ledger of the application that all tests of the process share, and clients of it that lose no time. */
+/** Makes a new ledger of the application that all tests of the process share, and clients with quick retries. */
 export async function sharedSdk(): Promise<SdkTest> {
   const app = await sharedApp()
   return makeSdkTest(app, await addressOf(app))
 }
 
-/** The same of an application of its own. */
+/** The same with a separate application. */
 export async function setUpSdk(t: Test): Promise<SdkTest> {
   const app = await buildTestApp(t)
   return makeSdkTest(app, await app.app.listen({ port: 0, host: '127.0.0.1' }))

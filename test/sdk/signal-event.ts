@@ -9,7 +9,6 @@ type Entry = {
   readonly envelope: string
 }
 
-/** The event that a ledger makes of an entry with a signal. */
 export function signalEventOf({ seq, leaf, chain, envelope }: Entry): SignalEvent {
   const { payload } = parseEnvelope(Buffer.from(envelope, 'base64'))
   const { ledger, kind, subjects, predicate, recordedAt } = parseStatement(payload)

@@ -67,7 +67,7 @@ function unsignedOf({ body, gated, step, record, traceparent }: Case): Unsigned 
   return ofRecord(body, { gated: gated!, digest: typeDigest }, { nowMs, traceparent })
 }
 
-/** Randomness of the vectors: SHA-256 of 0, 1, 2 and so on, the first bytes of each. */
+/** Replaces randomness by that of the vectors: the first bytes of SHA-256 of 0, 1, 2 and so on. */
 function drawKnown(t: TestContext): void {
   let count = 0
   t.mock.method(globalThis.crypto, 'getRandomValues', (into: Uint8Array) => {

@@ -71,7 +71,7 @@ test('an agent that requires its own signature lives a gated life, and a peer of
   const bundle = await verify.bundle(texts.join(''), {
     noteKey: (await manager.ledger.get()).noteVerifierKey,
   })
-  // All but the two checks, which are the worker's.
+  // All except the two verifications, which the worker signs.
   assert.deepEqual([bundle.entries, bundle.agentSigned], [9, 7])
   const { keys } = await manager.keyDocument()
   const [own] = await manager.agents.listSigningKeys(agents.principal.id).toArray(1)
@@ -267,7 +267,7 @@ test('a type has agents sign for themselves: without a signature it refuses what
       return /takes only what agents have signed themselves: register a signing key/.test(error.message)
     })
   for (const attempt of use(signed)) assert.ok(await attempt())
-  // The server signs records of other types for the agent, as before.
+  // The server still signs the agent's records of other types.
   assert.equal((await unsigned.records.notarize({ payload: {} })).entry.signedBy, 'server')
   await assertVerifies(sdk.app)
 })

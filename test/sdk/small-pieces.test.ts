@@ -6,13 +6,13 @@ import { linesOf } from '../../sdk/http/streams.ts'
 import { openExport } from '../../sdk/verify/export-source.ts'
 
 const PIECES = 50_000
-/** A piece that is kept as it comes takes more than 200. */
+/** Storing each chunk as it arrives would take more than 200. */
 const BYTES_A_PIECE_MAX = 100
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Bytes of memory for each piece of a line that comes byte by byte, while it has no end yet. */
+/** Returns the bytes of memory for each one-byte chunk of an unfinished line. */
 async function bytesAPiece(
   read: (pieces: () => AsyncGenerator<Uint8Array>) => Promise<unknown>,
 ): Promise<number> {

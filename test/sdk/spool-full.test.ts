@@ -17,7 +17,6 @@ import { begin, injectFault, item, namesIn } from './spool-set-up.ts'
 
 const ofTheDisk = (error: TallystickError) => error instanceof SpoolError
 
-/** Records until the disk is full: what was taken. */
 function recordUntilFull(ledger: Notarizer<AnyTypes>, group: string): number[] {
   const taken: number[] = []
   for (let i = 0, failures = 0; failures < 50; i++) {

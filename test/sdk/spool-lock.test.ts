@@ -48,7 +48,7 @@ test('on a full disk the lock of a process that is gone makes room for the next 
   const lock = write('lock', JSON.stringify(GONE))
   const { open } = fsPromises
   injectFault(t, fsPromises, 'open', async (path: string, ...rest: [string, number]) => {
-    // There is room for one lock, and that is taken.
+    // The disk has room for one lock, which exists already.
     if (path.startsWith(`${lock}.`) && existsSync(lock)) throw diskFull()
     return open(path, ...rest)
   })

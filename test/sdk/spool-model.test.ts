@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** A batch as it should be: the key that it has for good once it was sent, and what it holds. */
+/** Expected batch: its items, and its key, which is fixed once it was sent. */
 type Expected = { key: string; items: number[]; batch: SpooledBatch }
 
 const key = (n: number) => n.toString(16).padStart(32, '0')
@@ -82,8 +82,7 @@ async function runSteps(directory: string, steps: readonly Step[]): Promise<void
         sealed.shift()
       }
     } else if (step.kind === 'crash') {
-      // The process was writing a record when it ended. The kernel still carries out a seal or close that it was asked
-      // for.
+      // The process ends while it writes a record. The kernel still completes a seal or close.
       if (open !== null) {
         appendFileSync(lastBatchFile(directory), step.torn)
         open.batch.seal()

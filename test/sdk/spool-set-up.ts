@@ -11,14 +11,13 @@ export function item(i: number, tag?: string): MeasuredItem {
   return makeItem({ i }, { tag }, 0)
 }
 
-/** Names in a spool, without its reserve. */
+/** File names in a spool, without its reserve. */
 export function namesIn(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => !/^reserve\.\d$/.test(name))
     .sort()
 }
 
-/** A batch of these items, which takes more. */
 export function begin(spool: Spool, items: readonly MeasuredItem[], key = KEY): SpooledBatch {
   const batch = spool.begin(key, items[0]!, items[0]!.bytes)
   for (const one of items.slice(1)) batch.append(one, one.bytes)
@@ -31,7 +30,7 @@ export function recoverAll(spool: Spool): readonly SpooledBatch[] {
   return batches
 }
 
-/** Key and the members `i` of each segment. */
+/** Returns the key of each segment, and the member `i` of its items. */
 export async function contents(batch: SpooledBatch): Promise<[string, number[]][]> {
   const segments = await batch.read()
   return segments.map(({ idempotencyKey, items }) => [
@@ -50,7 +49,7 @@ export const PROBLEM: Problem = {
   retryable: false,
 }
 
-/** A function of node:fs as a failing disk has it, until the answer is called, or the test ends. */
+/** Replaces a function of a module by a faulty one, until the returned function is called or the test ends. */
 export function injectFault<Module extends object>(
   t: TestContext,
   module: Module,

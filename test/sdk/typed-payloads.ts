@@ -1,8 +1,6 @@
 import { type LedgerRecord, Tallystick } from '../../sdk/index.ts'
 
-/*
- * Checked by the compiler, never run: each line that must be refused says so, and the compiler fails where it is not.
- */
+/* Only compiled, never run. The compiler fails if a line marked as an error is accepted. */
 
 interface Order {
   readonly item: string
@@ -16,7 +14,7 @@ type Types = { 'order/1': { payload: Order; evidence: Delivery }; 'note/2': { pa
 declare const order: Order
 declare const delivery: Delivery
 
-/** Interfaces are payloads, though they have no index signature. */
+/** Interfaces are valid payloads, although they have no index signature. */
 export async function typed(tallystick: Tallystick<Types>): Promise<void> {
   const made = await tallystick.records.notarize({ type: 'note/2', payload: { text: 'seen' } })
   const text: string | undefined = made.payload?.text
@@ -57,7 +55,7 @@ export async function typed(tallystick: Tallystick<Types>): Promise<void> {
   void [text, wrong, whole]
 }
 
-/** Types of every ledger need no declaration. */
+/** Built-in types need no declaration. */
 export async function builtIn(tallystick: Tallystick<Types>): Promise<void> {
   await tallystick.records.notarize({ payload: order })
   await tallystick.records.notarize({ type: 'generic/1', payload: { any: 1 } })
@@ -79,13 +77,12 @@ export async function undeclared(tallystick: Tallystick): Promise<void> {
   void payload
 }
 
-/** A caller that passes on an argument that it was not given need not leave it out. */
+/** undefined is the same as an omitted argument. */
 export async function notGiven(tallystick: Tallystick, type: string | undefined): Promise<void> {
   for await (const { id } of tallystick.records.list({ type, limit: undefined })) void id
   await tallystick.records.create({ payload: order, performer: undefined, deadline: undefined })
 }
 
-/** Shapes of declarations. */
 export function declared(): void {
   new Tallystick<Types>()
   // @ts-expect-error: a payload is an object

@@ -12,7 +12,7 @@ import { receiptFileOf } from '../helpers/test-proof.ts'
 import { refusesVerification } from './refuses-verification.ts'
 import { pretend, RUNTIMES } from './runtimes.ts'
 
-/** A ledger with a little of everything; verifying it without native code takes 5 ms an entry. */
+/** Makes a ledger with a few entries of many kinds. Without native code, verification takes 5 ms an entry. */
 function makeLedger() {
   const chain = makeChain()
   const erased = chain.notarize()
@@ -38,7 +38,6 @@ function textOf(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The export with the entry at `seq` otherwise. */
 function withEntry(seq: number, change: (line: (typeof chain.lines)[number]) => object): string {
   const line = JSON.stringify({ ...chain.lines[seq]!, ...change(chain.lines[seq]!) })
   return textOf(chain.exportLines().with(seq + 1, line))
@@ -64,7 +63,7 @@ describe('an export', () => {
       assert.deepEqual([report.entries, report.records, report.erasures.length], [entries, 6, 1])
       const changed = withEntry(8, ({ envelope }) => ({ envelope: flip(envelope, -1) }))
       await refusesVerification('signature_invalid', () => verify.export(changed), 8)
-      // Faults of an entry after a false signature must not hide it.
+      // Errors of a later entry must not hide the invalid signature.
       const twice = changed.replace('"seq":9,', '"seq":10,')
       await refusesVerification('signature_invalid', () => verify.export(twice), 8)
     })

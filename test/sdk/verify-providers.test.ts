@@ -18,7 +18,7 @@ const signer = makeSigner()
 const signature = signer.sign(MESSAGE)
 const node = findNodeCrypto()!
 
-/* Libraries that take every signature, so other checks made the remaining refusals. */
+/* Libraries that accept every signature, so the remaining refusals come from other checks. */
 const credulous = {
   'node:crypto': makeSyncEngine(makeNodeProviders({ ...node, verify: () => true })),
   WebCrypto: makeWebEngine(

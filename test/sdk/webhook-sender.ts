@@ -11,7 +11,7 @@ export type Sent = {
 
 export type Endpoint = ReturnType<typeof makeEndpoint>
 
-/** An endpoint's secret and keys, and what a ledger would send it: by the letter of Standard Webhooks, with node:crypto. */
+/** Makes an endpoint's secret and keys, and signs like a ledger: literally by Standard Webhooks, with node:crypto. */
 export function makeEndpoint() {
   const hmacKey = randomBytes(32)
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')

@@ -13,7 +13,10 @@ import { makeEntropy } from '../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEndpoint, type Sent } from './webhook-sender.ts'
 
-/* Held to the reference library of Standard Webhooks, which knows the secret's signatures only, and to the letter of its specification. */
+/*
+ * Compares with the reference library of Standard Webhooks, which knows only signatures by the secret, and with the
+ * specification.
+ */
 
 const endpoint = makeEndpoint()
 const { secret, publicKey, v1, v1a } = endpoint
@@ -82,7 +85,7 @@ const EVENT = {
   timestamp: '2026-11-20T12:00:00.000Z',
   data: { webhook: { id: 'whk_1' } },
 }
-/** Wide enough that no changed bit of the time is refused for being late. */
+/** Large enough for any changed bit of the time. */
 const toleranceSeconds = 1e12
 
 for (const [name, by, keys] of [
@@ -109,7 +112,7 @@ for (const [name, by, keys] of [
 
 type Place = { name: string; bit: number; flipped: { body: Uint8Array; headers: Record<string, string> } }
 
-/** Every bit of all that was sent; a header is Latin-1. */
+/** Flips every bit of everything that was sent. Headers are Latin-1. */
 function placesOf({ body, headers }: Sent): Place[] {
   const bytes = Buffer.from(body)
   return [

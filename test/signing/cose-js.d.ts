@@ -1,4 +1,3 @@
-/** Functions of cose-js that the tests call, which has no types. */
 declare module 'cose-js' {
   const cose: {
     readonly sign: {

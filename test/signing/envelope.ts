@@ -3,7 +3,6 @@ import type { Signer } from '../../src/proof/crypto.ts'
 import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { vectors } from '../proof/vectors.ts'
 
-/** The statement of a vector in an envelope of our making. */
 export const PAYLOAD = utf8Encode(vectors.entries[1]!.statement)
 
 export function envelopeOf(signer: Signer): Uint8Array {

@@ -41,7 +41,7 @@ describe('ES256 without native code', () => {
   })
 })
 
-/* Strictness: all that verify must agree on every signature, whatever an attacker makes of points and scalars. */
+/* All verifiers must agree on every signature, whatever points and scalars an attacker chooses. */
 
 const L = Point.CURVE().n
 const BASE = Point.BASE
@@ -50,7 +50,7 @@ const MESSAGE = utf8Encode('a message')
 
 const ED25519_PREFIX = fromHex('302a300506032b6570032100')
 
-/** A key that was not parsed: parsePublicKey refuses the worst before any provider sees them. */
+/** Makes a key without parsing: parsePublicKey refuses the worst keys before any provider gets them. */
 function keyOf(raw: Uint8Array): PublicKey {
   return { alg: 'EdDSA', raw: Buffer.from(raw), spki: Buffer.concat([ED25519_PREFIX, raw]) }
 }
@@ -68,7 +68,7 @@ function challenge(r: Uint8Array, a: Uint8Array, message: Uint8Array): bigint {
   return littleEndian(createHash('sha512').update(r).update(a).update(message).digest()) % L
 }
 
-/** A signature whose equation holds in the subgroup of prime order, with any points of small order added. */
+/** Makes a signature whose equation holds in the subgroup of prime order, with points of small order added. */
 function forge(a: bigint, r: bigint, addToKey: Point, addToR: Point, message: Uint8Array) {
   const key = (a === 0n ? ZERO : BASE.multiply(a)).add(addToKey).toBytes()
   const point = (r === 0n ? ZERO : BASE.multiply(r)).add(addToR).toBytes()

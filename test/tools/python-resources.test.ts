@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { readOpenApi } from '../../tools/generate-docs.ts'
 import type { OpenApi, Schema } from '../../tools/open-api.ts'
 
-/* The methods of the client in Python are written by hand, and so is what their arguments and texts say of the API. */
+/* Methods of the Python client are handwritten, and so are their arguments and docstrings about the API. */
 
 const PYTHON = join(resolve(import.meta.dirname, '../..'), 'python/src/tallystick')
 
@@ -14,7 +14,6 @@ type Method = {
   /** Text of the annotation, by argument. */
   readonly args: ReadonlyMap<string, string>
   readonly doc: string
-  /** `POST /v1/records`. */
   readonly operations: readonly string[]
 }
 
@@ -49,7 +48,7 @@ function methodsOf(file: string): Method[] {
 
 const METHODS = globSync('_async/resources/*.py', { cwd: PYTHON }).flatMap(methodsOf)
 
-/** Members of an operation's body and query, by their names in Python. */
+/** Members of an operation's body and query, by their Python names. */
 function membersOf(openApi: OpenApi, operation: string): Map<string, Schema> {
   const [method, path] = operation.split(' ')
   const { requestBody, parameters = [] } = openApi.paths[path!]![method!.toLowerCase()]!
@@ -72,7 +71,7 @@ function pythonName(name: string): string {
   return snake === 'from' ? 'from_' : snake
 }
 
-/** Texts that a member may be, or the elements of its list. */
+/** Strings that a member, or an element of its list, may be. */
 function choicesOf(openApi: OpenApi, schema: Schema): string[] {
   const { enum: values = [], const: value, items, anyOf = [], oneOf = [] } = resolved(openApi, schema)
   return [
@@ -98,9 +97,9 @@ test('what an argument may be in Python is what the API takes', async () => {
   assert.ok(compared > 8, `${compared}`)
 })
 
-/** Given by the client itself: pages follow each other, and a signer signs. */
+/** Set by the client itself: it follows pages, and a signer signs. */
 const BY_CLIENT = ['cursor', 'envelope']
-/** Given under another name, as a part of one argument, or left to the client's own pace. */
+/** Passed under another name, within one argument, or decided by the client. */
 const OTHERWISE = {
   'GET /v1/checkpoints/consistency': ['from_', 'to'],
   'GET /v1/checkpoints/consistency/receipt': ['from_', 'to'],

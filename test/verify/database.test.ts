@@ -9,11 +9,11 @@ import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helper
 import { makePublish } from '../helpers/checkpoints.ts'
 
 /*
- * A ledger in its database: whole, and with rows removed or added by the database's owner, who has disabled every
- * trigger and constraint but has no signing key. Columns are tamper-columns.test.ts's.
+ * Verifies a ledger in its database: unchanged, and with rows removed or added by the database's owner, who has
+ * disabled all triggers and constraints but has no signing key. tamper-columns.test.ts changes columns.
  */
 
-/** More than one tile of leaves, so that there is a tile of each kind. */
+/** More than one tile of leaves, so that each kind of tile exists. */
 const TILE_ENTRIES = 256
 
 async function fill(t: TestContext, app: TestApp): Promise<void> {
@@ -110,7 +110,7 @@ test('says what it cannot read, and why, without the password', async (t) => {
   await fails(verify(app, empty.href), 'not_a_ledger', /schema/)
 })
 
-/** Rows to remove, where a table holds several kinds. */
+/** Conditions for the rows to remove, for tables with several kinds. */
 const ROWS: Record<string, string[]> = {
   entries: [
     'seq = 0',
@@ -143,7 +143,7 @@ async function findsRows(app: TestApp, { tamper }: Owner): Promise<void> {
   const missed: string[] = []
   const expectFound = async (table: string, sql: string) => {
     const report = await tamper(table, sql).catch((error) => {
-      // Without its head, or its ledger, there is nothing to verify any more, and verify says so, too.
+      // Without its head or its row the ledger cannot be verified, which verify reports too.
       if (error instanceof SourceError) return { ok: false } as const
       throw error
     })
@@ -221,7 +221,10 @@ async function findsCutOffTail(app: TestApp, { asOwner }: Owner): Promise<void> 
 
 type Owner = Awaited<ReturnType<typeof disarm>>
 
-/** As an owner who stops at nothing: no triggers, no foreign keys, no checks. And a way to undo each change. */
+/**
+ * Drops all triggers, foreign keys and checks, as an owner could. Returns functions that change rows and undo each
+ * change.
+ */
 async function disarm(t: TestContext, app: TestApp) {
   const constraints = await app.sql<{ sql: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as sql
@@ -235,7 +238,7 @@ async function disarm(t: TestContext, app: TestApp) {
   await owner.query('set session_replication_role = replica')
   return {
     asOwner: (sql: string) => owner.query(sql),
-    /** Null where the change changed nothing. */
+    /** Returns null if no row was changed. */
     async tamper(table: string, sql: string) {
       await owner.query(`create temporary table original as table tallystick.${table}`)
       try {

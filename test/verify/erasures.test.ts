@@ -11,10 +11,10 @@ import { runCli } from '../helpers/run-cli.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
-/** Application for this file alone: its tests drop constraints. */
+/** Separate application, because its tests drop constraints. */
 const unguardedApp = shareApp()
 
-/** Two records, both erased, the first one for good. */
+/** Makes two records with erasures, of which the first is carried out. */
 async function setUp(t: TestContext) {
   const app = await unguardedApp()
   const eraser = openEraser(t, app)
@@ -35,12 +35,15 @@ async function erase(app: TestApp, id: string, code: string) {
 const verify = (app: TestApp) =>
   verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), { threads: 1 })
 
-/** In this process it is 11 minutes later from now on. */
+/** Sets this process's clock 11 minutes ahead. */
 function later(t: TestContext): void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 11 * 60_000 })
 }
 
-/** By the owner of the database, who has disabled every trigger and constraint. `:mine`: of rows of this ledger. */
+/**
+ * Runs SQL as a database owner who has disabled all triggers and constraints. `:mine`: condition for rows of this
+ * ledger.
+ */
 async function asOwner(app: TestApp, text: string): Promise<void> {
   await app.sql(
     `alter table tallystick.records drop constraint if exists records_payload_or_erased;
@@ -149,7 +152,10 @@ for (const [what, change, reason] of FAULTS) {
   })
 }
 
-/** A gated record, taken to its verdict; its evidence, what was compared and why it was accepted are erased, and taken away. */
+/**
+ * Makes a gated record up to its verdict. Its evidence, compared values and reason are erased, and the erasures
+ * carried out.
+ */
 async function setUpGated(t: TestContext) {
   const app = await gateLedger(t, await unguardedApp())
   const eraser = openEraser(t, app)

@@ -13,7 +13,7 @@ import { type GatedApp, lendGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
-/* A ledger whose gated records stand in every state that there is, reached in every way, whole and tampered with. */
+/* Fills a ledger with gated records in every state, reached in every way. */
 
 async function fill(app: GatedApp): Promise<void> {
   for (const state of ['CREATED', 'ACTIVE', 'DISCREPANT', 'REJECTED', 'CANCELLED']) await app.reach(state)
@@ -39,7 +39,7 @@ async function fill(app: GatedApp): Promise<void> {
   await app.reach('SUBMITTED')
 }
 
-/** Where each record of the ledger stands, of those that are gated. */
+/** State and version of each gated record of the ledger. */
 const STATES = [
   'ACCEPTED 5',
   'ACCEPTED 5',

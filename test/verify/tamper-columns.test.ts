@@ -32,15 +32,16 @@ import {
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
- * Somebody who owns the database, with triggers disabled and constraints dropped, changes one value. Either verify
- * names it, or the column is listed here with the reason why it is no evidence. Columns come from the database's
- * own catalogue, so a new one must be classed.
+ * A database owner with triggers and constraints disabled changes one value. Either verify names it, or the column is
+ * listed here with the reason why it is no evidence. Columns come from the database's catalogue, so a new one must be
+ * classified.
  *
- * `idempotency_keys.seq` is evidence by half: it must name an entry of that agent which has no other key, and the change
- * below breaks that. Moved to another such entry, it would answer a retry with another record, and nobody could tell.
+ * `idempotency_keys.seq` is partly evidence: it must name an entry of that agent without another key, and the change
+ * below breaks that. Moved to another such entry, it would answer a retry with another record, which nobody could
+ * detect.
  *
- * `batch_chunks.content` is evidence but for the metadata in it, and for bits of the compression that change nothing: verify-batch.test.ts
- * changes each byte.
+ * `batch_chunks.content` is evidence except for its metadata and for bits of the compression that change nothing:
+ * verify-batch.test.ts changes each byte.
  */
 const NOT_EVIDENCE: Record<string, string> = {
   'schema_migrations.*': 'about the schema, not about any ledger',
@@ -97,7 +98,7 @@ const NOT_EVIDENCE: Record<string, string> = {
   'checkpoints.published_at': 'when it was published is a claim; the note holds no time',
 }
 
-/** Empty here: tamper-peers.test.ts has another ledger to fill them with. */
+/** Empty here: tamper-peers.test.ts fills them in another ledger. */
 const OF_PEERS = [
   'peers',
   'peer_keys',
@@ -119,7 +120,7 @@ const OF_PEERS = [
   'ledger_rotations',
 ]
 
-/** Verified in the other ledger, which is tall enough to have tiles: five times as much to verify. */
+/** Verified in the other ledger, which is large enough to have tiles and takes five times as long. */
 const OF_TALL_LEDGER = ['tree_tiles', 'tree_frontiers']
 
 type Ledgers = { readonly whole: NewLedger; readonly tall: NewLedger }
@@ -203,7 +204,7 @@ async function deleteRows(t: TestContext, app: TestApp, ledgers: Ledgers): Promi
 }
 
 async function cutTailOff(app: TestApp, kept: string): Promise<void> {
-  // Everything that names the last two entries goes, as if they had never been.
+  // Deletes everything that names the last two entries, as if they had never existed.
   await app.sql(`do $$ declare
     mine uuid := '${app.ledgerId}';
     head bigint := (select size from tallystick.chain_heads where ledger_id = mine);
@@ -223,8 +224,8 @@ async function cutTailOff(app: TestApp, kept: string): Promise<void> {
 }
 
 /**
- * Not checkpoints: only a reader that kept a missing one notices it. Not server_keys: a ledger's keys are
- * in its chain.
+ * Without checkpoints, because only a reader that stored a missing one notices it. Without server_keys, because a
+ * ledger's keys are in its chain.
  */
 const EVIDENCE_TABLES = [
   'entries',
@@ -250,7 +251,7 @@ const EVIDENCE_TABLES = [
   'ledger_closures',
 ]
 
-/** A ledger in which every column holds something somewhere, except those of tiles: the ledger returned has them. */
+/** Fills a ledger so that every column has a value somewhere, except those of tiles. The returned ledger has tiles. */
 async function fill(app: GatedApp): Promise<NewLedger> {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const agent = app.ledger.agent.id
@@ -283,7 +284,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   const keys = `/v1/agents/${app.ledger.agent.id}/signing-keys`
   expectStatus(200, await app.send('POST', `${keys}/${signer.kid}/revoke`, { body: {} }))
   await app.notarize()
-  await app.notarize() // goes with a tail that is cut off
+  await app.notarize() // Removed with a truncated tail.
   await fillAudits(app)
   await replaceMasterKey(app)
   const { id: webhook } = await makeWebhook(app)
@@ -301,7 +302,10 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   return tall
 }
 
-/** One with every term, a revision and all kinds of documents, of which one is erased; and one whose verification is under way. */
+/**
+ * Makes a record with all terms, a revision and all kinds of documents, one of them erased, and a record whose
+ * verification is in progress.
+ */
 async function fillGated(app: GatedApp): Promise<void> {
   const { id } = await app.reach('VERIFIED', {
     deadline: new Date(Date.now() + 3_600_000).toISOString(),
@@ -315,7 +319,7 @@ async function fillGated(app: GatedApp): Promise<void> {
   await app.sql('update tallystick.waiting_completions set verification_job = gen_random_uuid()')
 }
 
-/** Rules with everything and with nothing, a hold that was lifted, and two that stand. */
+/** Adds retention rules with all members and with none, a lifted hold, and two active holds. */
 async function fillKeeping(app: TestApp): Promise<void> {
   const agent = app.ledger.agent.id
   const narrowed = { type: 'other/1', agent }
@@ -349,7 +353,7 @@ async function fillAudits(app: TestApp): Promise<void> {
     select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)
 }
 
-/** Says that it was: of what that leaves behind only this row is new. */
+/** Inserts the row that replacing the master key leaves. Its other traces exist already. */
 async function replaceMasterKey(app: TestApp): Promise<void> {
   await app.sql('insert into tallystick.schema_serves values (2, 1)')
   await app.sql(`insert into tallystick.master_key_changes
@@ -357,7 +361,7 @@ async function replaceMasterKey(app: TestApp): Promise<void> {
     values ('\\x0000000000000001', '\\x0000000000000002', 2, 0, 1, 0)`)
 }
 
-/** As after an older backup was restored, and the operator acknowledged it. */
+/** Closes the ledger as after a restore from an older backup, and reopens it as the operator. */
 async function closeAndReopen(app: TestApp): Promise<void> {
   const chain = Buffer.alloc(32, 1)
   await app.sql(
@@ -371,7 +375,7 @@ async function closeAndReopen(app: TestApp): Promise<void> {
   assert.equal(response.statusCode, 200, response.body)
 }
 
-/** One that the worker took away, and one that it did not. */
+/** Erases two payloads, one of which the worker also removes. */
 async function eraseTwo(app: TestApp, gone: { id: string }, stored: { id: string }): Promise<void> {
   const body = { code: 'expired', reason: 'kept long enough' }
   await app.send('DELETE', `/v1/records/${gone.id}/payload`, { body })
@@ -379,7 +383,6 @@ async function eraseTwo(app: TestApp, gone: { id: string }, stored: { id: string
   await app.send('DELETE', `/v1/records/${stored.id}/payload`, { body })
 }
 
-/** The first record of the first one. */
 async function eraseOfBatch(app: TestApp): Promise<void> {
   const [{ firstRecordId }] = (await listStoredChunks(app)) as [StoredChunk]
   await takeAway(app, firstRecordId, await orderErasure(app, firstRecordId))

@@ -32,16 +32,18 @@ import {
 } from '../helpers/stored-chunks.ts'
 import { dropDefences, keepTable, restoreTable, verdictOf } from '../helpers/tamper.ts'
 
-/* Batches in a database whose owner changes what is stored of them, and can't sign. */
+/* Stored batches that a database owner without a signing key changes. */
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 type BatchApp = TestApp & { readonly first: Uuid; readonly chunks: readonly StoredChunk[] }
 
-/** The last record of the first batch is erased for good, by the entry at `erasedAt`. `before`: its chunk as it was. */
+/** The last record of the first batch is erased by the entry at `erasedAt`. `before`: its chunk before the erasure. */
 type ErasedApp = BatchApp & { readonly erasedAt: number; readonly before: StoredChunk }
 
-/** Three chunks, of which the second is full too; and the two records of the last one have all that a record can have. */
+/**
+ * Makes a batch of three chunks, of which the first two are full. The two records of the last chunk have all members.
+ */
 async function setUp(t: TestContext): Promise<BatchApp> {
   const app = await buildTestApp(t)
   const { id: parent } = await app.notarize()
@@ -133,7 +135,7 @@ const withoutMetadata = (content: Uint8Array): ChunkRecord[] =>
     document: { ...(record.document as ChunkDocument), metadata: null },
   }))
 
-/** Verification of the ledger's entries with another content in the place of one chunk's. */
+/** Returns a function that verifies the ledger's entries with other content in one chunk. */
 async function makeVerifierWith(
   app: TestApp,
   changed: StoredChunk,
@@ -194,7 +196,7 @@ const content =
   (app) =>
     writeContent(app, app.chunks[1]!, bytes(app.chunks[1]!, app))
 
-/** Change of a record that has all members: the first one in the last chunk of the first batch. */
+/** Changes a record with all members: the first in the last chunk of the first batch. */
 const record =
   (changes: (record: ChunkRecord) => Partial<ChunkRecord>): Change =>
   async (app) => {
@@ -202,7 +204,7 @@ const record =
     await writeRecords(app, app.chunks[2]!, [{ ...first!, ...changes(first!) }, second!], app.erasedAt)
   }
 
-/** Without their keys, which they may have none of. */
+/** Does not write keys, because the changed document may have none. */
 const document =
   (changes: Partial<ChunkDocument>): Change =>
   async (app) => {
@@ -216,7 +218,7 @@ const sql =
   (app) =>
     asOwner(app, text.replaceAll(':mine', `ledger_id = '${app.ledgerId}' and seq = ${app.chunks[0]!.seq}`))
 
-/** A skippable frame (RFC 8878, section 3.1.2) of two bytes. */
+/** A skippable frame (RFC 8878 §3.1.2) of two bytes. */
 const SKIPPED = Buffer.from('502a4d18020000000102', 'hex')
 const SYNTAX = /chunk_syntax: /
 const COLUMNS = /columns_contradict_entries: /

@@ -49,7 +49,8 @@ test('a completion that is not what was signed is a dead letter, and once it is 
       app,
       `update tallystick.documents set content = replace(convert_from(content, 'UTF8'), '${from}', '${to}')::bytea where seq = ${seq}`,
     )
-  // Behind the follower, because its own findings are faults, and hold every completion of the ledger.
+  // First the verified size is raised: the follower's own findings would be faults, and stop every completion of the
+  // ledger.
   await raiseFloors(app)
   await change('100', '101')
   await runWorker(t, app)
@@ -74,7 +75,7 @@ test('what was submitted in time is verified, also by a worker that comes after 
   await reaches(app, inTime, 'VERIFIED')
 })
 
-/** Polling of a second, on a busy machine. */
+/** Polls once a second, on a busy machine. */
 const PATIENCE_MS = 20_000
 
 function reaches(app: GatedApp, id: string, state: string): Promise<void> {

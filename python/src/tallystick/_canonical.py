@@ -1,4 +1,4 @@
-"""The canonical form of JSON, RFC 8785 (JCS), and numbers as ECMAScript writes them."""
+"""The canonical form of JSON, RFC 8785 (JCS), with numbers as ECMAScript writes them."""
 
 import json
 import re
@@ -13,7 +13,11 @@ _string = json.encoder.encode_basestring
 
 
 def canonical(value: Any, plain: bool = False) -> bytes:
-    """The JCS of a value. `plain`: it came from a text without escapes, fractions, long numbers and characters beyond ASCII."""
+    """Returns the JCS bytes of a value.
+
+    `plain`: the value was parsed from a text without escapes, fractions, long numbers and non-ASCII characters, so that
+    the encoder of the standard library gives the same bytes.
+    """
     if plain:
         return _plain_encode(value).encode()
     parts: list[str] = []
@@ -22,8 +26,9 @@ def canonical(value: Any, plain: bool = False) -> bytes:
 
 
 def stringify(value: Any) -> str:
-    """JSON as ECMAScript's `JSON.stringify` writes what `JSON.parse` read: members in their order, array indices before other names, and
-    numbers as a double has them.
+    """Returns the JSON text that ECMAScript's `JSON.stringify` writes for a value that `JSON.parse` read.
+
+    Members keep their order, but array indices come first. Numbers are written as doubles.
     """
     parts: list[str] = []
     _write(value, parts, in_order=True)
@@ -54,13 +59,13 @@ def _write(value: Any, parts: list[str], *, in_order: bool = False) -> None:
 
 
 def _own_order(value: Iterable[str]) -> list[str]:
-    """ECMA-262, OrdinaryOwnPropertyKeys."""
+    """Returns the names in the order of ECMA-262, OrdinaryOwnPropertyKeys: array indices first, ascending."""
     indices = sorted((name for name in value if _INDEX.match(name) and int(name) < _INDEX_END), key=int)
     return [*dict.fromkeys([*indices, *value])]
 
 
 def number_text(number: int | float) -> str:
-    """A number as ECMAScript writes it."""
+    """Returns a number as ECMAScript writes it."""
     if isinstance(number, int):
         if abs(number) <= _SAFE:
             return str(number)
@@ -79,7 +84,7 @@ def number_text(number: int | float) -> str:
 
 
 def _placed(digits: str, point: int) -> str:
-    """ECMA-262, Number::toString: `digits` with the decimal point behind place `point`."""
+    """Writes `digits` with the decimal point after position `point` (ECMA-262, Number::toString)."""
     if len(digits) <= point <= 21:
         return digits + '0' * (point - len(digits))
     if 0 < point <= 21:

@@ -1,4 +1,4 @@
-"""Makes foreign texts safe to show. `src/proof/quoted.ts` and `sdk/plain.ts` have the same rules."""
+"""Makes text from outside safe to show. `src/proof/quoted.ts` and `sdk/plain.ts` have the same rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HIDDEN: Final = (
     '\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a'
     '\U000e0000-\U000e0fff'
 )
-"""Class of a regular expression: characters that are invisible or change the direction of text."""
+"""Regular expression class of characters that are invisible or change the direction of text."""
 HIDDEN: Final = re.compile(f'[{_HIDDEN}]')
 
 _PICTOGRAPH: Final = (
@@ -23,20 +23,23 @@ _FLAGS: Final = '|'.join(
 )
 _EMOJI_OR_HIDDEN: Final = re.compile(f'(?:{_FLAGS}|{_PICTOGRAPH}(?:\u200d{_PICTOGRAPH})*|[#*0-9]\ufe0f\u20e3)|([{_HIDDEN}]+)')
 _NAMED_MAX: Final = 3
-"""Hidden characters in a row that get a code each."""
+"""Longest run of hidden characters that is shown with a code for each."""
 _MARKS_MAX: Final = 4
-"""Combining marks on one character that are shown. More would be drawn over other lines."""
+"""Combining marks that are shown on one character. More would be drawn over other lines."""
 
 
 def plain(text: str) -> str:
-    """Make a foreign text safe for logs and terminals: line breaks, controls, bidirectional controls and hidden characters become marks."""
+    """Makes a text from outside safe for logs and terminals.
+
+    Line breaks, control characters, bidirectional controls and hidden characters become visible marks.
+    """
     if text.isascii() and text.isprintable():
         return text
     return _fewer_marks(_EMOJI_OR_HIDDEN.sub(lambda found: found[0] if found[1] is None else _mark_of(found[1]), text))
 
 
 def escape_hidden(text: str) -> str:
-    """Escape the hidden characters of a JSON text. Its value does not change."""
+    """Escapes the hidden characters of a JSON text. The JSON value stays the same."""
     return HIDDEN.sub(lambda found: ''.join(f'\\u{unit:04x}' for unit in _units_of(found[0])), text)
 
 
@@ -51,7 +54,7 @@ def _mark_of(hidden: str) -> str:
 
 
 def _fewer_marks(text: str) -> str:
-    """Replace combining marks at the beginning, and those beyond `_MARKS_MAX` on one character."""
+    """Replaces combining marks at the beginning, and those after the first `_MARKS_MAX` on one character."""
     shown: list[str] = []
     marks = 0
     room = 0

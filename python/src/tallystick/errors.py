@@ -1,6 +1,7 @@
-"""Errors of the client. `retryable` says whether the same call may succeed later; the message says what to do.
+"""Errors that the client raises.
 
-The tree is that of the TypeScript SDK, so programs look at the class, and at `code` if there is one. Times are seconds.
+`retryable` tells whether the same call may succeed later. The message tells what to do. All times are seconds.
+The classes match those of the TypeScript SDK: branch on the class, and on `code` where there is one.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from ._text import plain
 
 
 class TallystickError(Exception):
-    """Every error that this library raises on purpose."""
+    """Base class of every error that this library raises on purpose."""
 
     retryable: bool
     retry_after: float | None
-    """Wait that the server asked for, in seconds."""
+    """Seconds that the server asked to wait. None: it named no wait."""
 
     def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(plain(message))
@@ -26,11 +27,14 @@ class TallystickError(Exception):
 
 
 class UsageError(TallystickError):
-    """An argument is meaningless: nothing was sent."""
+    """An argument is invalid. Nothing was sent."""
 
 
 class SecretLostError(TallystickError):
-    """The answer with a secret was lost, and the server sends it only once. The API key or webhook exists, but its secret is unknown."""
+    """The answer with a secret was lost. The server sends a secret only once.
+
+    The API key or webhook exists: rotate it to get a new secret.
+    """
 
     id: str
     """Id of the API key, or of the webhook."""
@@ -41,15 +45,15 @@ class SecretLostError(TallystickError):
 
 
 class ApiError(TallystickError):
-    """The server answered that it did not do it (RFC 9457). Subclasses are the families that callers tell apart."""
+    """The server refused the request with a problem document (RFC 9457). Subclasses group the statuses."""
 
     status: int
     code: str
-    """One of docs/reference/errors.md; a newer server has others besides."""
+    """Error code, listed in docs/reference/errors.md. A newer server may send codes that are not listed there."""
     request_id: str
-    """Names the request in the server's log: tell the operator."""
+    """Id of the request in the server's log. Give it to the operator."""
     problem: dict[str, Any]
-    """As the server sent it, with whatever else the code brings."""
+    """The problem document as the server sent it, with the members that its code adds."""
 
     def __init__(self, problem: dict[str, Any], retry_after: float | None = None) -> None:
         code = problem['code']
@@ -73,19 +77,22 @@ class AuthenticationError(ApiError):
 
 
 class PermissionError(ApiError):
-    """403: the key may not do this: it lacks `problem['scope']`, the step is another agent's, or the ledger is frozen."""
+    """403: the key lacks `problem['scope']`, the step belongs to another agent, or the ledger is frozen."""
 
 
 class NotFoundError(ApiError):
-    """404: nothing there that this key may know of."""
+    """404: the resource does not exist, or this key may not see it."""
 
 
 class InvalidRequestError(ApiError):
-    """400, 413, 415, 422, 431: the request would be refused as often as it is sent."""
+    """400, 413, 415, 422, 431: the request is invalid. Repeating it does not help."""
 
 
 class ConflictError(ApiError):
-    """409, 412: the current state does not allow it. The properties say which steps of a gated record are allowed."""
+    """409, 412: the current state does not allow the request.
+
+    Of a gated record, the properties tell its state, its version and the steps that are allowed.
+    """
 
     @property
     def state(self) -> str | None:
@@ -101,7 +108,7 @@ class ConflictError(ApiError):
 
 
 class RateLimitError(ApiError):
-    """429: nothing was done."""
+    """429: too many requests. Nothing was done."""
 
 
 class UnavailableError(ApiError):
@@ -109,19 +116,19 @@ class UnavailableError(ApiError):
 
 
 class ServerError(ApiError):
-    """500, and every other status without a family."""
+    """500, and every status that has no class of its own."""
 
 
 class UnknownOutcomeError(TallystickError):
-    """Whether it was done is not known. With `idempotency_key` a write is repeated without being done twice.
+    """The outcome of the call is unknown. With `idempotency_key` a write can be repeated without being done twice.
 
-    The class itself is raised when an attempt had no answer and a later one was refused: `__cause__` is the refusal.
+    The class itself is raised when an attempt had no answer and a later attempt was refused. `__cause__` is that refusal.
     """
 
     idempotency_key: str | None
-    """None: the call took none, or nothing was sent."""
+    """None: the call takes no key, or nothing was sent."""
     nothing_done: bool
-    """Nothing was done after all: there was no connection, or the status proves it (docs/reference/client-outcomes.md)."""
+    """True if nothing was done: no connection was made, or the status proves it (docs/reference/client-outcomes.md)."""
 
     def __init__(
         self,
@@ -140,7 +147,7 @@ class UnknownOutcomeError(TallystickError):
 
 
 class OutcomeUnknownError(UnknownOutcomeError):
-    """503 `outcome_unknown`: the server lost its database before that answered."""
+    """503 `outcome_unknown`: the server lost its connection to the database before the database answered."""
 
     status: Final = 503
     code: Final = 'outcome_unknown'
@@ -160,18 +167,18 @@ class OutcomeUnknownError(UnknownOutcomeError):
 
 
 class ConnectionError(UnknownOutcomeError):
-    """No connection, or it broke off."""
+    """No connection could be made, or the connection broke."""
 
 
 class TimeoutError(UnknownOutcomeError):
-    """No answer, or not all of it, within `timeout`."""
+    """The answer did not arrive completely within `timeout`."""
 
 
 class UnexpectedAnswerError(UnknownOutcomeError):
-    """Something answered that is not a Tallystick server, or is broken: a proxy's page, a cut-off body, a redirect."""
+    """The answer is not that of a Tallystick server, or is damaged: a proxy's page, a truncated body, a redirect."""
 
     status: int | None
-    """HTTP status of the answer. None: the answer broke, or was understood only in part."""
+    """HTTP status of the answer. None: the body broke off, or was not the expected one."""
 
     def __init__(
         self,
@@ -210,7 +217,7 @@ _FAMILIES: Final[dict[int, type[ApiError]]] = {
 
 
 def error_of(problem: dict[str, Any], *, retry_after: float | None, idempotency_key: str | None, repeatable: bool) -> TallystickError:
-    """The error that a problem document stands for."""
+    """Returns the error for a problem document. The status selects the class; `outcome_unknown` has its own."""
     if problem['code'] == 'outcome_unknown':
         return OutcomeUnknownError(problem, retry_after=retry_after, idempotency_key=idempotency_key, repeatable=repeatable)
     return _FAMILIES.get(problem['status'], ServerError)(problem, retry_after)

@@ -1,4 +1,4 @@
-"""A server that answers as the test says, below HTTP where it likes to; and calls of both flavours."""
+"""A server whose answers a test defines, down to the bytes, and calls of both kinds of client."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class Hostile:
 
 @contextmanager
 def hostile(answer: Answer) -> Iterator[Hostile]:
-    """Each connection has a thread; `answer` gets the socket, the number of the request from 1, and the request, and closes nothing."""
+    """Starts the server. Each connection has a thread.
+
+    `answer` gets the socket, the number of the request from 1, and the request. It must not close the socket.
+    """
     listener = socket.create_server(('127.0.0.1', 0))
     server = Hostile(f'http://127.0.0.1:{listener.getsockname()[1]}')
     lock = threading.Lock()
@@ -125,7 +128,7 @@ AGENT = {'id': 'agt_1', 'name': 'a', 'registeredAt': '2026-11-20T12:00:00.000Z',
 
 
 def ask(flavour: str, base_url: str, call: Callable[[Any], Any], **options: Any) -> Any:
-    """The answer of one call, of a client that is closed afterwards."""
+    """Returns the answer of one call, and closes the client."""
     given = {'api_key': API_KEY, 'timeout': 5.0, 'retry_delays': QUICK, **options}
     if flavour == 'sync':
         with Tallystick(base_url=base_url, **given) as client:
@@ -139,7 +142,7 @@ def ask(flavour: str, base_url: str, call: Callable[[Any], Any], **options: Any)
 
 
 def collect(flavour: str, base_url: str, stream: Callable[[Any], Any], max: int = 10**6, **options: Any) -> list[Any]:
-    """Pieces of a stream, `max` at most."""
+    """Returns the items of a stream, at most `max`."""
 
     async def gather(client: Any) -> list[Any]:
         found = []

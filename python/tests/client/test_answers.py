@@ -1,4 +1,4 @@
-"""Answers of proxies in a server's place, and answers that break: each write is there once if it is repeated as its error says.
+"""Answers of proxies in place of a server's, and broken answers. Each write happens once if it is repeated as its error says.
 
 The statuses are those of docs/reference/client-outcomes.md, which the SDK's test reads as well.
 """
@@ -64,11 +64,11 @@ FOREIGN = {
 
 @dataclass
 class Proxy:
-    """Hands requests on to the server, and may answer in its place."""
+    """Forwards requests to the server, and may answer in its place."""
 
     url: str = ''
     faults: list[tuple[bool, bytes, bool]] = field(default_factory=list)
-    """(forwards, answer, resets): the next requests meet them."""
+    """(forwards, answer, resets), one for each of the next requests."""
     keys: list[str | None] = field(default_factory=list)
 
     def fail(self, *faults: tuple[bool, bytes, bool]) -> None:
@@ -92,13 +92,13 @@ class Proxy:
 
 @contextmanager
 def world(flavour: str) -> Iterator[tuple[Proxy, Callable[..., Any], list[str]]]:
-    """A ledger behind a proxy. At the end it has the records that were meant."""
+    """A ledger behind a proxy. At the end, checks that it has exactly the intended records."""
     proxy, meant = Proxy(), list[str]()
     with TallystickOperator(operator_key=os.environ['TALLYSTICK_OPERATOR_KEY']) as operator:
         key = operator.ledgers.create(name='behind a proxy').key.key
 
     def write(mark: str, *faults: tuple[bool, bytes, bool]) -> tuple[TallystickError | None, int]:
-        """As an application that repeats what its error says. The error is of the first call."""
+        """Writes as an application that repeats a call when its error says so. Returns the first call's error, and the number of tries."""
         meant.append(mark)
         payload = {'mark': mark}
         proxy.fail(*faults)
@@ -186,7 +186,7 @@ def test_what_was_perhaps_done_stays_in_doubt(flavour: str) -> None:
 
 
 NOW = 1_785_585_600.0
-"""2026-08-01T12:00:00Z, as in test/proof/http-fields.test.ts, whose cases these are."""
+"""2026-08-01T12:00:00Z. The cases are those of test/proof/http-fields.test.ts."""
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_retry_after_is_seconds_or_a_date_in_one_of_three_forms(lines: list[str]
 def test_an_http_date_names_a_day_that_there_is() -> None:
     for text in ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994']:
         assert http_date_of(text, NOW) == 784_111_777
-    # 50 years ahead is still ahead, 51 is past.
+    # 50 years ahead is in the future, 51 in the past.
     assert http_date_of('Saturday, 01-Aug-76 00:00:00 GMT', NOW) == 3_363_465_600
     assert http_date_of('Saturday, 01-Aug-77 00:00:00 GMT', NOW) == 239_241_600
     for text in ['Sun, 31 Feb 2026 08:49:37 GMT', 'Sun, 06 Nov 1994 24:00:00 GMT', 'Sun, 06 Nov 1994 08:49:61 GMT', '1994-11-06']:

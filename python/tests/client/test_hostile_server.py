@@ -1,4 +1,4 @@
-"""Broken, slow, lying and lost answers: a call ends as done, refused or unknown, and a retry never does it twice."""
+"""Broken, slow, false and lost answers: a call ends as done, refused or unknown, and a retry never writes twice."""
 
 from __future__ import annotations
 

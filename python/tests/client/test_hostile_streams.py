@@ -1,4 +1,4 @@
-"""Streams that break off, end early or never speak, and calls that are cancelled."""
+"""Streams that break off, end early or never begin, and calls that are cancelled."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_cancelled_call_ends_at_once_and_its_client_goes_on() -> None:
         async with AsyncTallystick(base_url=server.base_url, api_key=API_KEY, retry_delays=QUICK) as client:
             began = time.monotonic()
             for number in (1, 2):
-                # The first one waits for the answer, the second one for its next attempt.
+                # The first call waits for the answer, the second one for its next attempt.
                 task = asyncio.create_task(client.agents.get('agt_1'))
                 while len(server.requests) < number:
                     await asyncio.sleep(0.01)
@@ -261,7 +261,7 @@ def test_a_forked_process_has_connections_of_its_own() -> None:
 
 
 class Signer:
-    """Signs by asking the server for the ledger first."""
+    """A signer that first reads the ledger from the server."""
 
     def __init__(self) -> None:
         self.signed = 0

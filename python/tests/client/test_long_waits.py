@@ -1,4 +1,4 @@
-"""Waits that are to have no end."""
+"""Waits without a limit."""
 
 from __future__ import annotations
 

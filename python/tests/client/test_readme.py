@@ -1,4 +1,4 @@
-"""The programs of README.md run, and print what they should."""
+"""Runs the programs of README.md and compares what they print."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ADAPTERS = ('agents', 'langchain')
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """Client of a ledger of its own."""
+    """Environment with the API key of a new ledger."""
     with TallystickOperator(operator_key=os.environ['TALLYSTICK_OPERATOR_KEY']) as operator:
         key = operator.ledgers.create(name='README').key
     return {**os.environ, 'TALLYSTICK_API_KEY': key.key, 'PYTHONPATH': str(PACKAGE / 'src')}
@@ -50,7 +50,7 @@ def run(program: list[str], environment: dict[str, str], folder: Path) -> subpro
 
 
 def test_the_page_has_as_many_programs_as_are_tried() -> None:
-    # The last one verifies the export of the first one.
+    # The last program verifies the export of the first one.
     assert len(PROGRAMS) == len(PRINTS) + 1
 
 
@@ -128,7 +128,7 @@ def test_the_payer_settles_once(environment: dict[str, str], tmp_path: Path, mon
 
 
 def settled_events() -> list[dict[str, Any]]:
-    """Signals of a record that was rejected, and of one that was accepted, as webhooks deliver them."""
+    """Returns the signals of an accepted and of a rejected record, as webhooks deliver them."""
     with Tallystick() as client:
         key = client.keys.create(name='worker', scopes=['records:write', 'records:read'])
         with Tallystick(api_key=key.key) as worker:

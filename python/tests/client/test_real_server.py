@@ -1,4 +1,4 @@
-"""The client against a server with a worker: `npm run python` starts them, and says where they are."""
+"""The client against a server with a worker, which `npm run python` starts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif('TALLYSTICK_URL' not in os.environ, reason='`npm
 
 @pytest.fixture
 def client() -> Iterator[Tallystick]:
-    """Client of a ledger of its own."""
+    """A client of a new ledger."""
     with TallystickOperator(operator_key=os.environ['TALLYSTICK_OPERATOR_KEY']) as operator:
         made = operator.ledgers.create(name='asked from Python')
     with Tallystick(api_key=made.key.key) as client:
@@ -128,7 +128,7 @@ def test_a_signal_that_is_too_old_is_not_acted_upon(client: Tallystick) -> None:
 
 
 class Lossy(httpx2.HTTPTransport):
-    """Loses half of the answers of a real server, after it has given them."""
+    """Drops half of the answers of a real server."""
 
     def __init__(self) -> None:
         super().__init__()

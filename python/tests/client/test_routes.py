@@ -1,4 +1,4 @@
-"""Every route has a method, in both flavours, or a reason for having none."""
+"""Every route has a method in both kinds of client, or a reason for having none."""
 
 from __future__ import annotations
 

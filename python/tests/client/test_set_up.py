@@ -1,4 +1,4 @@
-"""Set-up of a client: what it reads of the environment, and how it says that something is wrong."""
+"""Setting up a client: what it reads from the environment, and how it reports faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks: genuine ones are read, all others refused, without a word about them."""
+"""Genuine webhooks are parsed. All others are refused, and errors show nothing of them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_changed_webhook_is_refused() -> None:
 def test_a_signature_has_one_spelling() -> None:
     body, headers = ours.send(by=[ours.v1])
     value = headers['Webhook-Signature']
-    # Bits behind the last byte.
+    # Sets the unused bits of the last character.
     last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
     other_spelling = value[:-2] + last[last.index(value[-2]) + 1] + '='
     refuses('signature_mismatch', (body, {**headers, 'Webhook-Signature': other_spelling}), public_key=None)

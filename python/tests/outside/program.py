@@ -1,4 +1,4 @@
-"""A program of somebody else: it is run and type-checked against the installed package."""
+"""A program of a user. It is run and type-checked against the installed package."""
 
 from __future__ import annotations
 

@@ -148,6 +148,22 @@ export async function readSharedOfRecord(
   return rows
 }
 
+/** Returns the seq of the entry that shared a record after its creation; null: the creation from `from` on is not sent, or shared it. */
+export async function findLaterShare(
+  db: Db,
+  of: Of,
+  { recordId, from }: { readonly recordId: Uuid; readonly from: number },
+): Promise<number | null> {
+  const { rows } = await db.query<{ seq: number }>({
+    name: 'find_later_share',
+    text: `select s.shared_seq as seq from tallystick.shared_records s
+      join tallystick.records r on r.ledger_id = s.ledger_id and r.record_id = s.record_id
+      where s.ledger_id = $1 and s.peer_id = $2 and s.record_id = $3 and s.shared_seq > r.first_seq and r.first_seq >= $4`,
+    values: [of.ledgerId, of.peerId, recordId, from],
+  })
+  return rows[0] ? rows[0].seq : null
+}
+
 /** A document whose digest an entry contains, as sent. `salt` and `content` are null as soon as it is erased. */
 export type SharedDocument = {
   readonly seq: number

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connect/client.ts'
 import type { BacklogChange, DrainedPeer } from '../../db/peers/peer-leases.ts'
 import {
+  findLaterShare,
   readDefinitions,
   readSharedDocuments,
   readSharedEntries,
@@ -36,6 +37,24 @@ export type RequestMax = { readonly entries: number; readonly bytes: number }
  */
 export async function readOutgoing(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
   return peer.backlog === null ? readRange(db, peer, max) : readBacklog(db, peer, peer.backlog, max)
+}
+
+/**
+ * Reads the entry that shared the record of the backlog, if the record was created before it was shared. The peer
+ * refuses the creation of a record that nobody has shared with it. null: the backlog needs no such entry.
+ */
+export async function readLaterShare(
+  db: Db,
+  peer: DrainedPeer,
+  backlog: NonNullable<DrainedPeer['backlog']>,
+  max: RequestMax,
+): Promise<Outgoing | null> {
+  const { recordId, fromSeq } = backlog
+  const seq = await findLaterShare(db, peer, { recordId, from: fromSeq })
+  if (seq === null) return null
+  const found = await readSharedEntries(db, peer, { from: seq, end: seq + 1, limit: 1 })
+  const filled = await fill(db, peer, found, max)
+  return { ...filled, nextSeq: peer.nextSeq, backlog: { recordId, fromSeq, readSeq: fromSeq } }
 }
 
 async function readRange(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {

@@ -10,7 +10,7 @@ import {
   settleSent,
 } from '../../db/peers/peer-leases.ts'
 import { keepRequestBytes, readRotations } from '../../db/peers/peer-work.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import {
   PEER_ENTRIES_OVERLAP_MIN,
@@ -24,7 +24,7 @@ import {
   PEER_REQUESTS_UNDER_WAY,
   PEER_ROTATIONS_PER_REQUEST_MAX,
 } from './limits.ts'
-import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
+import { type Outgoing, readLaterShare, readOutgoing, renderOutgoing } from './outbox.ts'
 import { authenticKeys } from './peer-keys.ts'
 import { PeerError, type PeerPost, type PostDeps, postToPeer } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
@@ -108,6 +108,8 @@ class PeerSender {
   /** The request of entries that failed with a PeerError. */
   #failed: Request | null = null
   #isLost = false
+  /** Records whose share was sent during this lease. */
+  readonly #shared = new Set<Uuid>()
 
   constructor(deps: PeerSenderDeps, lease: PeerLease, stopping: AbortSignal) {
     this.#deps = deps
@@ -237,7 +239,21 @@ class PeerSender {
     if (peer.knownKid !== peer.envelopeKid) return this.#sendRotations(peer)
     if (peer.summaryDue) return this.#compare(post)
     if (peer.backlog === null && peer.nextSeq >= peer.size) return false
-    return this.#send(peer, await readOutgoing(this.#deps.pool, peer, this.#limits.max))
+    return this.#send(peer, (await this.#readShare(peer)) ?? (await this.#readNext(peer)))
+  }
+
+  async #readNext(peer: DrainedPeer): Promise<Outgoing> {
+    const outgoing = await readOutgoing(this.#deps.pool, peer, this.#limits.max)
+    const { recordId } = outgoing.entries.find(({ kind }) => kind === 'record-shared') ?? {}
+    if (recordId) this.#shared.add(recordId)
+    return outgoing
+  }
+
+  /** Returns the share that must precede the backlog, once a lease for each record; null: none. */
+  async #readShare(peer: DrainedPeer): Promise<Outgoing | null> {
+    if (peer.backlog === null || this.#shared.has(peer.backlog.recordId)) return null
+    this.#shared.add(peer.backlog.recordId)
+    return readLaterShare(this.#deps.pool, peer, peer.backlog, this.#limits.max)
   }
 
   /**

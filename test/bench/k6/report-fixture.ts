@@ -5,7 +5,6 @@ type Change = Partial<Pick<Summary, 'figures' | 'extras' | 'thresholds' | 'check
   readonly failed?: number
 }
 
-/** A run of ten seconds as the runner has it. */
 export function runOf(change: Change = {}): K6Run {
   const { failed = 0, ...changed } = change
   const seconds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]

@@ -5,7 +5,10 @@ import { makeZipf, placeOf, rankAt } from '../../../k6/lib/zipf.js'
 const DRAWS = 200_000
 const SIZES = [2, 3, 20, 100, 1_000, 10_000]
 
-/** How often each rank comes up when the uniform numbers are spread evenly: the generator's own distribution, without chance. */
+/**
+ * Returns the frequency of each rank for evenly spread uniform numbers: the generator's own distribution without
+ * randomness.
+ */
 function distribution(items: number, theta?: number): Float64Array {
   const zipf = makeZipf(items, theta)
   const shares = new Float64Array(items)
@@ -13,7 +16,6 @@ function distribution(items: number, theta?: number): Float64Array {
   return shares
 }
 
-/** Distribution with YCSB's theta. */
 function exact(items: number, theta = 0.99): number[] {
   const weights = Array.from({ length: items }, (_, rank) => 1 / (rank + 1) ** theta)
   const total = weights.reduce((sum, weight) => sum + weight, 0)

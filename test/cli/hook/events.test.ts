@@ -66,7 +66,10 @@ test('the text of an error is content: without --content a record has its digest
   assert.deepEqual(recordOfEvent(old).payload['errorDigest'], errorDigest)
 })
 
-/** Events before a deed, whose hook can deny it by exit code 2 (docs/integrations/hooks.md), with the names in the hosts' documentation. */
+/**
+ * Events before an action, whose hook can deny it by exit code 2 (docs/integrations/hooks.md), named as in the hosts'
+ * documentation.
+ */
 const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'Claude Code': [
     ...[

@@ -74,7 +74,7 @@ test('a session with a tool call and a subagent is a tree, seconds after it happ
 test('hooks at the same time lose nothing and double nothing', async (t) => {
   const app = await sharedCliApp(t)
   const spool = spoolIn(temporaryFiles(t).directory)
-  // Each is a process.
+  // Each one is a process.
   const ids = Array.from({ length: Math.max(16, runs(50)) }, (_, i) => `t${i}`)
   const codes = await Promise.all(
     ids.map((id) => hook(['--spool', spool], toolEvent('PreToolUse', id), app.env)),
@@ -134,7 +134,7 @@ test('with --fail-closed a tool call waits for the ledger, and without it is den
   const [action] = await deedsOf(app)
   assert.equal(action!.payload.told, 'held')
   network.refuse()
-  // A call whose id was there before waits for its own record.
+  // A call with a repeated id waits for its own record.
   for (const id of ['t2', 't1']) {
     const denied = await runCli([...args, '--timeout', '1'], { input: toolEvent('PreToolUse', id), env })
     assert.equal(denied.code, 2)
@@ -155,7 +155,7 @@ test('prints settings whose command records', async (t) => {
   )
   assert.ok('SessionEnd' in hooks)
   const { directory } = temporaryFiles(t)
-  // While another process has the outbox, the hook begins none that would take its record away.
+  // While another process has the outbox, the hook starts no sender that would remove its record.
   const spool = await openSpool(directory)
   t.after(() => spool.close())
   const args = ['--framework', 'claude-code', '--content', '--spool', directory]

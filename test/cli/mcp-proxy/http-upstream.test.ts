@@ -14,7 +14,6 @@ type Exchange = {
   readonly message: Message
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Answers with a result. */
   answer(result: object, headers?: Record<string, string>): void
 }
 
@@ -23,7 +22,7 @@ const INITIALIZED = { method: 'notifications/initialized' }
 const CALL = { id: 1, method: 'tools/call', params: { name: 'pay' } }
 const RESULT = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }
 
-/** Starts a server of streamable HTTP whose answers come from `handle`, and an upstream to it. */
+/** Starts a streamable HTTP server whose answers come from `handle`, and an upstream to it. */
 async function connect(t: TestContext, handle: (exchange: Exchange) => unknown) {
   const requests: { method: string; session: string | undefined; message: Message }[] = []
   const server = createServer(async (request, response) => {
@@ -185,7 +184,7 @@ test('a request waits only for earlier notifications and answers of the client',
     `/${INITIALIZED.method}`,
   ])
   assert.ok(of('/notifications/progress') < of('tools/list'))
-  // The answer to the first call comes last: nothing waits for it.
+  // The answer to the first call comes last, and nothing waits for it.
   assert.deepEqual(
     got.map(({ id }) => id),
     ['init', 2, 3, 1],
@@ -203,7 +202,7 @@ test('an answer is read to its end, also over several streams', async (t) => {
     const last = request.headers['last-event-id'] as string
     asked.push(last)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    // Breaks off in the middle of an event, and later ends with nothing at all.
+    // The stream ends in the middle of an event, and the second one without any event.
     if (asked.length === 1)
       return response.end(
         'id: e2\ndata: {"jsonrpc":"2.0","method":"notifications/progress"}\n\nid: e3\ndata: {"js',

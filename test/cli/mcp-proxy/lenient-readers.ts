@@ -1,6 +1,5 @@
-/* Servers that read JSON in other ways than RFC 8259 and JSON-RPC have it. Each is a way that some parser in use has. */
+/* Servers that read JSON more leniently than RFC 8259 and JSON-RPC. Each deviation exists in some parser in use. */
 
-/** A tool call as a server reads it. */
 export type ReadCall = { readonly name: string; readonly args: unknown }
 
 type Node =
@@ -10,18 +9,18 @@ type Node =
 
 type Names = (name: string) => string
 type Reader = {
-  /** Texts of messages within a line. */
+  /** Splits a line into the texts of messages. */
   readonly cut: (line: string) => readonly string[]
   readonly grammar: 'json' | 'json5'
-  /** Text behind a message is passed over. */
+  /** True: text behind a message is ignored. */
   readonly trailing?: boolean
-  /** Names that fold to the same one are the same. */
+  /** Folds names; names with the same result are equal. */
   readonly names: Names
   readonly methods: Names
   readonly wins: 'first' | 'last'
-  /** A message may be written as JSON twice: as a text. */
+  /** True: a message may be encoded as a JSON string. */
   readonly unwraps: boolean
-  /** Members of `__proto__` count as well, as in JavaScript's Object.assign. */
+  /** True: members of `__proto__` count too, as with JavaScript's Object.assign. */
   readonly proto?: boolean
 }
 
@@ -80,7 +79,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   },
 }
 
-/** Tool calls in a line, as a server reads it. */
+/** Tool calls that the server finds in a line. */
 export function callsRead(line: Buffer, reader: Reader): ReadCall[] {
   const text = line.toString('utf8').replace(/^\ufeff/, '')
   return reader.cut(text).flatMap((part) => {
@@ -102,7 +101,7 @@ function callsIn(node: Node, reader: Reader): ReadCall[] {
   if (method === undefined || !('scalar' in method) || typeof method.scalar !== 'string') return []
   if (reader.methods(method.scalar) !== reader.methods('tools/call')) return []
   const params = member(node, 'params', reader)
-  // By position, as JSON-RPC allows it; or as members of the message itself.
+  // Params by position, as JSON-RPC allows, or as members of the message itself.
   if (params !== undefined && 'items' in params) return [called(params.items[0], params.items[1])]
   const from = params !== undefined && 'members' in params ? params : node
   return [called(member(from, 'name', reader), member(from, 'arguments', reader))]
@@ -128,7 +127,7 @@ function plainOf(node: Node | undefined): unknown {
   return Object.fromEntries(node.members.map(([name, value]) => [name, plainOf(value)]))
 }
 
-/** Keeps every member, doubled ones too. */
+/** Parses JSON and preserves every member, duplicates included. */
 class Parser {
   readonly #text: string
   readonly #reader: Reader

@@ -259,7 +259,7 @@ test('a call that is cancelled and never answered has its outcome in time', asyn
   calls.fromClient(message(CALL))
   calls.fromClient(message({ method: 'notifications/cancelled', params: { requestId: 7 } }))
   t.mock.timers.tick(PROXY_CANCELLED_MS)
-  // A late answer to the first must not be taken for one to the second.
+  // A late answer to the first call must not count for the second.
   calls.fromClient(message(CALL))
   calls.fromServer(message(answer(text('done'))))
   calls.end('the test is over')

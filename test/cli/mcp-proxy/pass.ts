@@ -4,7 +4,10 @@ import type { Calls } from '../../../cli/mcp-proxy/calls.ts'
 import { McpProxy } from '../../../cli/mcp-proxy/proxy.ts'
 import type { Downstream, Ended } from '../../../cli/mcp-proxy/upstream.ts'
 
-/** A proxy whose client and server are this test. `isRecorded`: whether the ledger has the records; null: calls do not wait for it. */
+/**
+ * Opens a proxy whose client and server are this test. `isRecorded`: whether the ledger has the records; null: calls
+ * do not wait for it.
+ */
 export function openProxy(calls: Calls, isRecorded: boolean | null) {
   const stdin = new PassThrough()
   const stdout = new PassThrough()
@@ -53,7 +56,7 @@ export function openProxy(calls: Calls, isRecorded: boolean | null) {
   }
 }
 
-/** Both directions at the same time, as pipes. */
+/** Passes both streams through a proxy concurrently, as pipes. */
 export async function pass(
   fromClient: readonly Buffer[],
   fromServer: readonly Buffer[],

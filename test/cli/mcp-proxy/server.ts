@@ -2,7 +2,6 @@ import { McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 
-/** An MCP server on the official library. */
 export const makeServer: McpServerFactory = () => {
   const server = new McpServer({ name: 'test-server', version: '1.0.0' })
   const text = z.object({ text: z.string() })

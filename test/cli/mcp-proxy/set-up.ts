@@ -12,7 +12,7 @@ import { until } from '../../helpers/wait.ts'
 
 export const SERVER = fileURLToPath(new URL('./server.ts', import.meta.url))
 
-/** Actions, outcomes and approvals of a ledger, in its order. */
+/** Returns the ledger's actions, outcomes and approvals, in order. */
 export async function deedsOf(app: Pick<TestApp, 'sql' | 'ledgerId'>) {
   return (await listStoredRecords(app)).map(({ type, payload, recordId, parentId, traceparent }) => ({
     type,
@@ -62,7 +62,7 @@ export async function end(child: Child) {
   return code
 }
 
-/** Number of the records in an outbox that wait to be sent. */
+/** Number of records in an outbox that are not sent yet. */
 export function waiting(directory: string): number {
   const names = readdirSync(directory, { recursive: true }) as string[]
   const files = names.filter((name) => name.endsWith('.ndjson') && name !== 'handles.ndjson')
@@ -74,7 +74,7 @@ function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return '' // sent meanwhile
+    return '' // Sent meanwhile.
   }
 }
 

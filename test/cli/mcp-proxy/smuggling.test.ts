@@ -17,7 +17,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 type Recorded = { readonly name: string; readonly argumentsDigest?: { readonly sha256: string } }
 
-/** The proxy with an outbox of its own, whose ledger has whatever is put there. */
+/** Opens a proxy with its own outbox, whose ledger records everything at once. */
 function openProxy(t: TestContext, held = true) {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
@@ -147,7 +147,7 @@ test('without it each of them passes, and a record has the digest of its bytes',
     const bytes = Buffer.concat([Buffer.from(line), Buffer.from('\n')])
     assert.ok(passed.equals(bytes), what)
     const unread = recorded.filter(({ name }) => name === 'unread message')
-    // UTF-16 has a byte 0x0a only where a line ends.
+    // In UTF-16 the byte 0x0a occurs only at the end of a line.
     assert.deepEqual(
       unread.map(({ argumentsDigest }) => argumentsDigest!.sha256),
       [sha256(bytes)],
@@ -236,13 +236,13 @@ const LETTERS: Readonly<Record<string, readonly string[]>> = {
 
 const nth = <Each>(list: readonly Each[], n: number): Each => list[n % list.length]!
 
-/** Another text for a name, which some servers take for it. */
+/** Returns another spelling that some servers accept as the name. */
 function alike(name: string, n: number): string {
   const at = n % name.length
   return name.slice(0, at) + nth(LETTERS[name[at]!] ?? [name[at]!.toUpperCase()], n >> 4) + name.slice(at + 1)
 }
 
-/** Replaces one of the places that the pattern finds. */
+/** Replaces one of the matches. */
 function atOne(line: string, pattern: RegExp, n: number, replace: (found: string) => string): string {
   const places = [...line.matchAll(pattern)]
   if (places.length === 0) return line
@@ -266,7 +266,7 @@ const MUTATIONS: readonly Mutation[] = [
     nth([`[${line}]`, `[[${line}]]`, `[${line},${other}]`, JSON.stringify(line), `\ufeff${line}`], n),
   (line, n, other) => line + nth([' #', other, ',', '\0', ` ${other}`, '}'], n),
   (line) => line.replaceAll('"', "'"),
-  // A buffer of 128 bytes ends in front of an inner message.
+  // Makes a 128-byte buffer end before an inner message.
   (line) =>
     line.replace(/(?<=.)\{"jsonrpc"/, (found, at: number) => ' '.repeat(127 - ((at + 127) % 128)) + found),
   (line, n) =>
@@ -300,7 +300,7 @@ const lines = fc
   .tuple(fc.constantFrom(...BASES), fc.array(mutation, { maxLength: 3 }))
   .map(([base, mutations]) => mutations.reduce((line, [mutate, n, other]) => mutate(line, n, other), base))
 
-/** The arguments of a call may mention another one in a text, also where some buffer ends in front of it. */
+/** The arguments of a call may mention another call in a string, even where some buffer would end before it. */
 const MENTIONED = `{${SHOWN},"params":{${ECHO},"_meta":{"progressToken":7},"jsonrpc":${JSON.stringify(CALL)}}}`
 
 test('of any line that passes with --fail-closed, every server reads no tool call that is not recorded, with its name and arguments', async (t) => {

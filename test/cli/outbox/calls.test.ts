@@ -16,7 +16,7 @@ test('a process that sends does not take itself for dead after its machine slept
   const calls = new OpenCalls(directory)
   t.after(() => calls.close())
   calls.begin('a', item('none'))
-  // A machine that sleeps, as Linux has it: Date.now() goes on, process.uptime() does not.
+  // Simulates suspend on Linux: Date.now() advances, process.uptime() does not.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + CALLS_STALE_MS / 2 })
   settleCalls(directory)
   calls.settle('a', item('ok'))
@@ -29,7 +29,7 @@ test('a process that others took for dead records its further calls', (t) => {
   t.after(() => calls.close())
   calls.begin('a', item('none'))
   const [own] = readdirSync(join(directory, 'calls')) as [string]
-  // A process of another container, to whom this one gave no sign of life for long.
+  // A process in another container that has seen no sign of life of this one for long.
   const holder = join(directory, 'calls', own, 'holder')
   writeFileSync(holder, JSON.stringify({ ...JSON.parse(readFileSync(holder, 'utf8')), place: 'elsewhere' }))
   utimesSync(holder, 0, 0)
@@ -47,7 +47,7 @@ test('a call whose outcome found no room on the disk is told as one without, aft
   calls.begin('a', item('none'))
   const [own] = readdirSync(join(directory, 'calls')) as [string]
   const folder = join(directory, 'calls', own)
-  // The outcome cannot be written.
+  // Prevents the outcome from being written.
   mkdirSync(join(folder, 'a.ndjson.tmp'))
   assert.throws(() => calls.settle('a', item('ok')), { code: 'EEXIST' })
   rmdirSync(join(folder, 'a.ndjson.tmp'))
@@ -69,7 +69,7 @@ test('a handle that comes again is recorded when the ledger has another record w
   // Sent again after a crash, and answered with the same ids.
   write('handles.ndjson', line('h', 'a') + line('i', 'b') + line('h', 'a'))
   assert.equal(await recorded(before), false)
-  // Written anew, with the newest of each handle, and half a line behind them.
+  // Rewritten with the newest id of each handle, and half a line at its end.
   write('handles.ndjson', `${line('i', 'b')}${line('h', 'c')}["h","rec_`)
   assert.equal(await recorded(before), true)
   write('handles.ndjson', line('i', 'b'))

@@ -22,7 +22,7 @@ const BUNDLES: readonly TestBundle[] = [
 ]
 const OTHER_KEY = { alg: 'EdDSA', spki: toBase64(makeSigner().key.spki) }
 
-/** The report, or null: the bundle does not verify. */
+/** Returns the report; null: the bundle does not verify. */
 async function reportOf(texts: readonly string[]): Promise<string | null> {
   const source = `${texts.join('\n')}\n`
   try {
@@ -37,7 +37,7 @@ async function reportOf(texts: readonly string[]): Promise<string | null> {
 
 type Part = Record<string, unknown>
 
-/** Each object in a line, and how it is put into a copy of the line. */
+/** Paths of all objects in a line. */
 function partsOf(value: unknown, path: readonly string[] = []): string[][] {
   if (value === null || typeof value !== 'object') return []
   const below = Object.entries(value).flatMap(([name, member]) => partsOf(member, [...path, name]))
@@ -50,7 +50,7 @@ function changed(text: string, path: readonly string[], change: (part: Part) => 
   return JSON.stringify(copy)
 }
 
-/** Values that an attacker writes into a member, or beside it. */
+/** Values that an attacker could write into a member or add. */
 const VALUES: readonly unknown[] = [null, true, 1, 'server', [], OTHER_KEY]
 const MORE = ['signer', 'signedBy', 'received', 'items', 'references', 'tool', 'type']
 

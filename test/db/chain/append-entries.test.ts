@@ -42,7 +42,7 @@ const MINUTE_MS = 60_000
 
 let shared: Promise<TestDatabase> | null = null
 
-/** A ledger of its own for each test, in one database. */
+/** Each test has its own ledger in one database. */
 async function open(t: TestContext) {
   shared ??= createTestDatabase(t)
   const database = await shared
@@ -322,7 +322,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
   const record = makeCreation(ledger, { deadlineMs: Date.now() - MINUTE_MS })
   await append(record, makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') }))
   const known = makeIdempotency('k', 'request')
-  // Everything that can be wrong with an item is, and then less and less.
+  // At first everything is wrong with the item, then less and less.
   const wrong = {
     idempotency: known,
     subjectId: record.subjectId,
@@ -354,7 +354,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
     item = { ...item, ...rest }
     const tried = ledgerId ? { ...item, ledgerId } : item
     if (outcome === 'refused_kind') {
-      // `again` stands before it: with a twin in front, whatever becomes of the twin.
+      // `again` takes precedence, behind an item for the same record, whatever the outcome of that one.
       assert.deepEqual(await append(item, { ...item, kind: 'record-activated' }), ['refused_kind', 'again'])
     }
     assert.deepEqual(await append(tried), [outcome])
@@ -500,7 +500,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
     await assert.rejects(appendEntries(api, [makeEntry(ledger), entry]), error)
     assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 4)
   }
-  // The reason of another record's step is no evidence.
+  // A reason for another record's step is not evidence.
   const other = makeWay(ledger, 'CREATED')
   await append(...other)
   const reason = makeDocument('reason', other[0]!.subjectId)

@@ -22,7 +22,8 @@ test('documents come with their entries, and no query brings more of them than a
     api,
     Array.from({ length: ENTRIES }, () => makeEntry(ledger)),
   )
-  // Beside two of three entries, as if those were steps: only where a document lies matters here.
+  // Adds documents to two of three entries. The entries are no steps, but only the position of a document matters
+  // here.
   const owner = await connect(t, database.superuserUrl)
   await owner.query('set session_replication_role = replica')
   await owner.query(
@@ -65,7 +66,7 @@ test('records of batches come chunk by chunk, and no query brings more of them t
       ? makeEntry(ledger)
       : makeBatch(
           ledger,
-          // A full chunk of the first and of the last batch is half a page, though it is compressed.
+          // One compressed full chunk of the first or last batch takes half a page.
           Array.from({ length: count }, (_, i) =>
             long(`"${n} ${i} ${randomBytes(n === 1 ? 10 : 1_900).toString('base64')}"`),
           ),
@@ -104,7 +105,7 @@ test('records of batches come chunk by chunk, and no query brings more of them t
   }
   assert.ok(Math.max(...pages) > STREAM_BYTES_PER_QUERY / 2)
   assert.ok(Math.max(...pages) <= STREAM_BYTES_PER_QUERY)
-  // Somebody may not read a batch, and go on all the same.
+  // A reader may skip the content of a batch and continue.
   const seqs: number[] = []
   for await (const { entry } of readEntries(pool, ledger.id, 0, end)) seqs.push(entry.seq)
   assert.deepEqual(seqs, [...Array(end).keys()])
@@ -113,12 +114,12 @@ test('records of batches come chunk by chunk, and no query brings more of them t
 
 const DOCUMENT = { salt: randomBytes(16), references: null, metadata: null }
 
-/** How many documents each query brings. */
+/** Records the number of documents that each query returns. */
 function countDocuments(pool: pg.Pool): number[] {
   return observeQueries(pool, 'read_entry_documents', (rows) => rows.length)
 }
 
-/** How many bytes of chunks each query brings. */
+/** Records the bytes of chunks that each query returns. */
 function countBytes(pool: pg.Pool): number[] {
   const sum = (rows: { content: Buffer }[]) => rows.reduce((bytes, { content }) => bytes + content.length, 0)
   return observeQueries(pool, 'read_entry_chunks', sum)

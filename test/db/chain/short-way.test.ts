@@ -24,19 +24,19 @@ import {
 } from '../../helpers/test-ledger.ts'
 
 /*
- * append_entries has a short way for calls that only notarize. The same items are appended to two ledgers, to one of them together
- * with an item that nobody takes, which makes the call go the long way: both must answer and store the same.
+ * append_entries has a fast path for calls that only notarize. The same items go to two ledgers, to one of them with
+ * a refused item, which prevents the fast path. Both ledgers must answer and store the same.
  */
 
 const SECOND_MS = 1_000
 
-/** Null, but for one in so many. */
+/** null, except for one value in `many`. */
 const oneIn = <T>(many: number, arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: many - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
 const item = fc.record({
   records: fc.constantFrom(1, 1, 1, 3, 66),
-  /** Which of a few ids it has; null: one of its own. */
+  /** Index of a shared id; null: a new id. */
   subject: oneIn(6, fc.nat(3)),
   key: oneIn(2, fc.nat(3)),
   request: fc.constantFrom('a', 'a', 'a', 'b'),
@@ -108,7 +108,7 @@ test('a call that the short way takes refuses what breaks a constraint, as a who
   assert.equal(await checkLedger(owner, ledger.id), 4)
 })
 
-/** Makes the same entry for either ledger, but for what is random in it. */
+/** Returns a function that makes the same entry for either ledger, except for its random members. */
 function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledger: TestLedger) => TestEntry {
   const subjectId = one.subject === null ? randomId() : subjects[one.subject]!
   const record = makeRecord(subjectId, one.defect === 'references' ? { references: '["crm:1"]' } : {})
@@ -141,7 +141,7 @@ function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledg
   }
 }
 
-/** Outcomes and places; or the constraint that the call offends. */
+/** Outcomes and seqs, or the constraint that the call violates. */
 async function answersOf(api: pg.Client, entries: readonly TestEntry[]) {
   try {
     return (await appendEntries(api, entries)).map(({ outcome, seq }) => ({ outcome, seq }))
@@ -150,7 +150,7 @@ async function answersOf(api: pg.Client, entries: readonly TestEntry[]) {
   }
 }
 
-/** An entry of a kind that only the worker's login may append. */
+/** An entry that only the worker's login may append. */
 function nobodyTakes(ledger: TestLedger): TestEntry {
   return adminEntry(ledger, 'server-key-rotated', randomId(), {})
 }

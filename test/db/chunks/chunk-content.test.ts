@@ -51,7 +51,7 @@ function traceparentOf(hex: string): string {
   return `00-${hex.slice(0, 32)}-${hex.slice(32, 48)}-${hex.slice(48)}`
 }
 
-/** With bytes as hex, however they are held. */
+/** Converts bytes to hex, whatever type contains them. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_, member) =>
@@ -140,7 +140,7 @@ test('nothing is hidden before or behind the frame that is read', () => {
   const [empty, head, tail] = [stored.subarray(0, 0), stored.subarray(0, 9), stored.subarray(9)].map((part) =>
     zstdCompressSync(part),
   ) as [Buffer, Buffer, Buffer]
-  // RFC 8878, section 3.1.2: a frame that decoders skip.
+  // A skippable frame (RFC 8878 §3.1.2).
   const skipped = Buffer.from('502a4d180400000068696464', 'hex')
   const contents = [
     [skipped, content],
@@ -183,7 +183,7 @@ test('64 records of the largest size fit, compressed or not', () => {
     })
   const held = Array.from({ length: 64 }, largest)
   const content = encodeChunk(held)
-  // The constraint batch_chunks_content_check has the same bound.
+  // The constraint batch_chunks_content_check has the same limit.
   assert.ok(content.length <= CHUNK_CONTENT_BYTES_MAX)
   assert.deepEqual(plain(decodeChunk(content, 64)), plain(held))
 })
@@ -216,7 +216,7 @@ test('a chunk has one key for each distinct value', () => {
 })
 
 test('values have one key, of their property alone, which the table can hold', () => {
-  // Few, so that several properties have one.
+  // Few values, so that several properties share one.
   const text = fc.constantFrom('a', 'ab', 'abcdefghijklmnop')
   const few = fc.constantFrom(...['a', 'b', 'c'].map((byte) => uuidOfBytes(Buffer.from(byte.repeat(16)))))
   const value = fc.oneof(
@@ -240,7 +240,7 @@ test('values have one key, of their property alone, which the table can hold', (
       assert.equal(new Set(values.map(keyOf)).size, values.length)
     }),
   )
-  // The constraint batch_keys_key_check; a reference has 256 characters at most.
+  // Limit of the constraint batch_keys_key_check. A reference has at most 256 characters.
   assert.ok(chunkKey.reference('𝄞'.repeat(256)).length <= 1_100)
 })
 

@@ -21,9 +21,9 @@ import {
   type TestLedger,
 } from '../../helpers/test-ledger.ts'
 
-/* Rules of the database for chunks that need erasures, or something else that succeeds. */
+/* Database rules for chunks whose tests need erasures or other successful writes. */
 
-/** A ledger whose entry 3 notarizes a batch of 66 records, and another one that is a copy of it. */
+/** Makes a ledger whose entry 3 notarizes a batch of 66 records, and a copy of that ledger. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.ownerUrl)
@@ -38,7 +38,7 @@ async function open(t: TestContext) {
   }
   for (const ledger of ledgers) assert.equal(await append(ledger, batch), 3)
   const first = batch.chunks[0]!.firstRecordId
-  /** Seq of an entry that erases the payload of the record at `index`. */
+  /** Appends an erasure of the payload of the record at `index`. Returns its seq. */
   const order = (index: number, ledger: TestLedger = ledgers[0], documentSeq = 3, from: Uuid = first) =>
     append(
       ledger,

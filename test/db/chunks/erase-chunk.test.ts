@@ -20,9 +20,8 @@ import {
   sha256,
 } from '../../helpers/test-ledger.ts'
 
-/** The first batch is at this seq, the second one behind it, and then an erasure for each of `ERASED`. */
+/** Seq of the first batch. The second follows, then one erasure for each of `ERASED`. */
 const BATCH_SEQ = 3
-/** Places in the first batch. */
 const ERASED = [70, 71, 1, 63, 64, 127, 128, 191, 192, 255, 256]
 const RECORDS = 300
 const ERASURE_SEQ = 5
@@ -79,7 +78,7 @@ test('a reader of a chunk is told of the erasures of its records, and of no othe
 
 const NEW = encodeChunk([makeItem()])
 
-/** Two batches, of 300 records and of one; the last of the erasures names an id behind the last record. */
+/** Makes batches of 300 records and of one. The last erasure names an id behind the last record. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)

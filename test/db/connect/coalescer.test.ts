@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { Coalescer } from '../../../src/db/connect/coalescer.ts'
 import { runs } from '../../helpers/runs.ts'
 
-/** Answers each key doubled, when it is told to. */
+/** Returns a loader that resolves each key to its double when the test says so. */
 function makeLoader() {
   const queries: { keys: readonly number[]; answer(): void; fail(error: Error): void }[] = []
   const load = (keys: readonly number[]) =>

@@ -47,7 +47,7 @@ test('a standby is refused, and a primary that was replaced is never listened to
   assert.ok(refused.status === 'unavailable' && /it is a standby/.test(refused.error.message))
   await assert.rejects(read.query('select'), /it is a standby/)
 
-  // The old primary lives on, and three connections to it are open.
+  // The old primary keeps running, with three open connections to it.
   proxy.leadTo(primary.ownerUrl)
   await until(async () => (await append()).status === 'appended')
   const held = await read.connect()
@@ -95,7 +95,6 @@ test('nobody knows the outcome of a commit that no longer waits for its standby,
   assert.equal((await commitBatch(write, [makeEntry(ledger)]))[0]!.status, 'appended')
 })
 
-/** A migrated primary behind a proxy. */
 async function startReplaceable(t: TestContext) {
   const primary = await startTestPostgres(t)
   await migrate({
@@ -123,7 +122,7 @@ async function startStandby(t: TestContext, primary: RunningPostgres): Promise<R
   return standby
 }
 
-/** Returns when the pools have noticed. */
+/** Resolves when the pools have noticed. */
 async function cutAll(proxy: TcpProxy, pools: readonly pg.Pool[]): Promise<void> {
   proxy.cut()
   await until(async () => pools.every(({ totalCount }) => totalCount === 0))

@@ -60,7 +60,7 @@ test('a database that is away is asked seldom, however many requests of whicheve
     const error = await pools[i % 2]!.query('select').catch((error: Error) => error)
     assert.ok(error instanceof ConnectError)
   }
-  // Pauses are 10 ms, 20, 40, 80, 160 and then 250 at least.
+  // Pauses are 10, 20, 40, 80 and 160 ms, then at least 250.
   const attemptsMax = 6 + (performance.now() - awayAtMs) / 250
   assert.ok(gate.connections <= attemptsMax, `${gate.connections} attempts of ${attemptsMax}`)
   gate.isOpen = true
@@ -89,7 +89,7 @@ function startReconnects() {
   }
 }
 
-/** Two pools of one database behind a door that counts who knocks. */
+/** Opens two pools of one database behind a proxy that counts connections. */
 async function openGated(t: TestContext) {
   const { apiUrl } = await createTestDatabase(t)
   const target = new URL(apiUrl)

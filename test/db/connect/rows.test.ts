@@ -74,10 +74,9 @@ test('no code reads a column by its name in the database', () => {
   assert.deepEqual(faults, [])
 })
 
-/** Functions of libsodium. */
 const NOT_COLUMNS = /^(crypto_sign|sodium)_/
 
-/** Without comments and texts; of a template what it puts in, the innermost first. */
+/** Removes comments and strings. Of a template, the inserted expressions remain, innermost first. */
 function codeOf(text: string): string {
   const template = /`(?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^`{}]|\{[^`{}]*\})*\})*`/gs
   let code = text.replace(

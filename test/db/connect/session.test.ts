@@ -69,10 +69,10 @@ test('only what a storage can make good may be accepted', () => {
     )
 })
 
-/** Values that a database or login may have for every session, and those of sessions of this code. */
+/** Values that a database or login may set for every session, and those that our sessions must have. */
 const SETTINGS: Readonly<Record<string, readonly [theirs: string, ours: string]>> = {
   synchronous_commit: ['off', 'on'],
-  // Long enough to set a session up in, on a busy machine too.
+  // Enough for the session's setup on a busy machine.
   statement_timeout: ['250ms', '30s'],
   lock_timeout: ['1ms', '0'],
   idle_in_transaction_session_timeout: ['1ms', '0'],
@@ -104,14 +104,14 @@ test('sessions set for themselves what the database would have them be, whatever
   })
   const pool = openReadPool(testDatabase(apiUrl), { warn: () => {} })
   const client = await pool.connect()
-  // Without this the pool would wait for it where an assertion fails.
+  // Otherwise the pool would wait for the client after a failed assertion.
   t.after(() => {
     client.release(true)
     return pool.end()
   })
   for (const [name, [, ours]] of Object.entries(SETTINGS))
     assert.equal((await client.query(`select current_setting($1) as v`, [name])).rows[0].v, ours, name)
-  // A value that a session has set stays when the files are read anew, one that it was given does not.
+  // A value that the session set itself survives a reload; one from a database or login default does not.
   const { rows } = await client.query<{ name: string }>(
     `select name from pg_settings where name = any($1) and source <> 'session'`,
     [Object.keys(SETTINGS)],
@@ -129,7 +129,8 @@ test('sessions set for themselves what the database would have them be, whatever
 
 test('what a reload takes from the whole server is refused on open connections too, once a new one finds it', async (t) => {
   const { ownerUrl } = await startTestPostgres(t, { settings: { full_page_writes: 'off' } })
-  // This Postgres has its settings as arguments, which no reload changes. Instead the requirement comes later.
+  // This Postgres has its settings as arguments, which a reload cannot change. So the test changes the requirement
+  // instead.
   const accepted: Acceptable[] = ['full_page_writes']
   const options = { caFile: null, password: null, accepted }
   await migrateNow(new Database(ownerUrl, options))
@@ -187,7 +188,7 @@ test('what the owner makes depends on no setting of the database', async (t) => 
     check_function_bodies: 'off',
     search_path: 'nowhere',
   }
-  // The superuser's own session is of this code, and lives on under these.
+  // The superuser's own session uses our code and must survive these settings.
   await withClient(superuserUrl, async (client) => {
     for (const [setting, value] of Object.entries(theirs))
       await client.query(`alter database ${name} set ${setting} = ${pg.escapeLiteral(value)}`)
@@ -200,7 +201,7 @@ test('what the owner makes depends on no setting of the database', async (t) => 
   })
 })
 
-/** Variables of libpq (its documentation, “Environment Variables”), of pg and pgpass. */
+/** Variables of libpq (its documentation, "Environment Variables"), of pg and of pgpass. */
 const LIBPQ =
   'HOST HOSTADDR PORT DATABASE USER PASSWORD PASSFILE REQUIREAUTH CHANNELBINDING SERVICE SERVICEFILE OPTIONS APPNAME SSLMODE ' +
   'SSLNEGOTIATION REQUIRESSL SSLCOMPRESSION SSLCERT SSLKEY SSLCERTMODE SSLROOTCERT SSLCRL SSLCRLDIR SSLSNI REQUIREPEER ' +

@@ -105,7 +105,7 @@ test('with TLS', { skip }, async (t) => {
     postgres = await startTlsPostgres(t)
   })
 
-  /** Whether the connection is encrypted; throws what it fails with. */
+  /** Returns whether the connection is encrypted. Throws the connection's error. */
   const connect = (mode: string, { host = 'localhost', ca = null as string | null } = {}) => {
     const url = new URL(postgres.ownerUrl)
     url.hostname = host

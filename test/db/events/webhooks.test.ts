@@ -131,7 +131,6 @@ function openPool(t: TestContext, { apiUrl }: TestDatabase): pg.Pool {
   return pool
 }
 
-/** Whether a connection to the test's database waits for another one. */
 async function isWaiting(app: TestApp): Promise<boolean> {
   const waiting = await app.sql(
     "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",

@@ -24,7 +24,7 @@ import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.t
 
 const ROUNDS = 40
 const PAGE_BYTES = 4 * 1024 * 1024
-/** Evidence and values of one round, with envelopes: the 33rd does not fit into a page. */
+/** Evidence and values of one round with envelopes. The 33rd does not fit into a page. */
 const ROUND_BYTES = 2 * 65_000
 const ROUND_KINDS = ['completion-submitted', 'completion-verified', 'revision-requested'] as const
 
@@ -77,7 +77,7 @@ test('ancestors are found through records of their own, and through several batc
   assert.deepEqual(await ancestorsOf(pool, ledger, last), above)
   for (const [i, id] of [last, ...above].entries())
     assert.equal(await depthOf(pool, ledger, id), above.length + 1 - i)
-  // The records of the short batch lie in one chunk, those of the long one in three.
+  // The records of the short batch are in one chunk, those of the long one in three.
   assert.equal(await depthOf(pool, ledger, last, 3), 'unknown')
   assert.equal(await depthOf(pool, ledger, last, 4), above.length + 1)
   for (const nowhere of [randomId(), firstRecordId(randomId()), recordIdAt(long[0]!, 130)])
@@ -111,7 +111,7 @@ async function ancestorsOf(pool: pg.Pool, ledger: TestLedger, recordId: Uuid): P
   return (await listAncestors(pool, ledger.id, recordId)).map((record) => record.recordId)
 }
 
-/** A ledger, and what appends records under others. */
+/** Opens a ledger with functions that append records below others. */
 async function openLineage(t: TestContext) {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
@@ -125,7 +125,6 @@ async function openLineage(t: TestContext) {
     ledger,
     api,
     owner,
-    /** A record with an entry of its own. */
     async appendOwn(parentId: Uuid | null): Promise<Uuid> {
       const recordId = randomId()
       await append(
@@ -134,7 +133,10 @@ async function openLineage(t: TestContext) {
       )
       return recordId
     },
-    /** A batch of 130 records, of which those at `places` are each under the one before, and the first is under `parentId`. The last comes first. */
+    /**
+     * Appends a batch of 130 records. Those at `places` form a line of descent, the first below `parentId`. Returns
+     * their ids, lowest descendant first.
+     */
     async appendBatch(parentId: Uuid, places: readonly number[]): Promise<Uuid[]> {
       const first = firstRecordId(randomId())
       const ids = places.map((place) => recordIdAt(first, place))
@@ -150,7 +152,6 @@ async function append(client: pg.ClientBase, entry: TestEntry): Promise<void> {
   assert.deepEqual(outcomesOf(await appendEntries(client, [entry])), ['appended'])
 }
 
-/** A record with many rounds, whose evidence and values are large. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const worker = await connect(t, database.workerUrl)

@@ -14,7 +14,7 @@ import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { createTestLedger, makeBatch, makeEntry, makeItem, randomId } from '../../helpers/test-ledger.ts'
 
-/* How much of the chunks of batches a search reads; what it finds there, search-records.test.ts holds to a model. */
+/* Counts the chunks that a search reads. search-records.test.ts checks its results against a model. */
 
 test('a page reads no chunk where the newest records are none of a batch, and one where they are', async (t) => {
   const { api, pool, ledger } = await open(t)
@@ -27,7 +27,7 @@ test('a page reads no chunk where the newest records are none of a batch, and on
   await append(api, makeBatch(ledger, 192))
   assert.equal((await searchRecords(new Searches(pool), ledger.id, search)).rows.length, 10)
   assert.deepEqual(chunks.splice(0), [1])
-  // Small ones are read all at once.
+  // Small chunks are all read at once.
   for (let i = 0; i < 5; i++) await append(api, makeBatch(ledger, 2))
   const { rows, next } = await searchRecords(new Searches(pool), ledger.id, search)
   assert.equal(rows.length, 10)
@@ -95,7 +95,6 @@ test('a chunk that is not as it was stored is a fault, and a key without a chunk
   await assert.rejects(searchRecords(new Searches(pool), ledger.id, search), { code: 'chunk_syntax' })
 })
 
-/** Numbers of chunks that the statements which read some are asked for. */
 function countChunks(pool: pg.Pool): number[] {
   const counts: number[] = []
   const { query } = pool

@@ -46,8 +46,8 @@ import {
 import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * Searches against a model: the same filters in JavaScript, over everything that was appended. Candidates are so few here that
- * nearly every page ends early, and records are appended between the pages.
+ * Compares searches with a model: the same filters in JavaScript over everything that was appended. Limits are so
+ * small here that nearly every page ends early, and records are appended between pages.
  */
 
 const RUNS = runs(40)
@@ -60,7 +60,7 @@ const LARGE_BATCH_MAX = 150
 const ERASURES = 40
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.parse('2026-03-01T00:00:00Z')
-/** Entries lie so far apart that a range of times is found by halving the chain. */
+/** Entries are far enough apart for ranges of times to be found by binary search. */
 const ENTRY_MS = 20_000
 const SKEW_MS = 29_000
 
@@ -68,7 +68,7 @@ type Properties = Pick<
   RecordRow,
   'type' | 'onBehalfOf' | 'occurredAtMs' | 'traceparent' | 'parentId' | 'references'
 >
-/** A record as it was appended; `gated`: as it stands. */
+/** A record as appended; `gated`: its current state. */
 type Known = Properties & {
   readonly recordId: Uuid
   readonly actorId: Uuid
@@ -96,7 +96,7 @@ test('pages give every record that matches once, in order, while others are appe
   const known: Known[] = []
   for (let i = 0; i < ENTRIES; i++) await append(worker, ledger, known)
   for (let i = 0; i < STEPS; i++) await move(worker, ledger, known)
-  // Where every one has its records, searches find some.
+  // Every state needs records, so that searches find some.
   while (new Set(known.map(stateOf)).size < RECORD_STATES.length) {
     await create(worker, ledger, known)
     for (let i = 0; i < STEPS_EACH_MORE; i++) await move(worker, ledger, known)
@@ -119,7 +119,7 @@ test('pages give every record that matches once, in order, while others are appe
       const found = all.filter((id) => !moved.has(id))
       const first = stood(before)
       assert.deepEqual(found.slice(0, first.length), first, 'what was there when it began')
-      // Upwards, what came meanwhile follows at the end.
+      // In ascending order, later records follow at the end.
       const later = stood(matching(known, search)).slice(first.length)
       const rest = found.slice(first.length)
       assert.deepEqual(rest, search.order === 'asc' ? later.slice(0, rest.length) : [])
@@ -166,14 +166,13 @@ async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.superuserUrl)
   const api = await connect(t, database.apiUrl)
-  // Its login takes every step, the worker's own as well.
+  // The worker's login may take every step.
   const worker = await connect(t, database.workerUrl)
   const pool = openSearchPool(testDatabase(database.apiUrl), { warn: () => {} })
   t.after(() => pool.end())
   return { owner, api, worker, pool, ledger: await createTestLedger(api) }
 }
 
-/** All pages; `between` runs after each. */
 async function readAll(
   pool: pg.Pool,
   ledger: TestLedger,
@@ -194,7 +193,7 @@ async function readAll(
   }
 }
 
-/** The ends of ranges lie near the times of records, or just on them. */
+/** The ends of ranges are at or near the times of records. */
 function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
   const range = (timeOf: (record: Known) => number | null) => {
     const time = fc.option(
@@ -224,7 +223,7 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
     },
     { requiredKeys: [] },
   )
-  // Few of twelve filters are set, or nothing would ever match.
+  // Sets few of twelve filters, because otherwise nothing would match.
   const some = fc.subarray(
     [
       'reference',
@@ -317,7 +316,6 @@ async function create(client: pg.ClientBase, ledger: TestLedger, known: Known[])
   known.push({ ...record, actorId, seq, recordedAtMs, isErased: false, gated: { ...start } })
 }
 
-/** Any step of any record that can take one. */
 async function move(
   client: pg.ClientBase,
   ledger: TestLedger,
@@ -391,7 +389,7 @@ function makeBatchOf(
 
 const bytesOf = (text: string | null) => (text === null ? null : Buffer.from(text))
 
-/** The payload of any record: an entry says so, and one of two it is also taken away. */
+/** Appends an erasure of a random record's payload, and carries out every second one. */
 async function erase(
   client: pg.ClientBase,
   ledger: TestLedger,
@@ -408,7 +406,6 @@ async function erase(
   return record
 }
 
-/** The record's chunk without its document. */
 async function withoutDocument(client: pg.ClientBase, ledger: TestLedger, record: Known, erasedSeq: number) {
   const { rows } = await client.query<{ seq: number; chunk: number; content: Buffer; count: number }>(
     'select seq, chunk, content, count from tallystick.batch_chunks where ledger_id = $1 and first_record_id = $2',
@@ -449,7 +446,10 @@ const below = (n: number) => Math.floor(Math.random() * n)
 const oneIn = (n: number) => below(n) === 0
 const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
 
-/** As if the entries had come one after another, on servers whose clocks are off: no application could write that. */
+/**
+ * Spreads the times as if servers with wrong clocks had appended the entries one after another. An application could
+ * not write that.
+ */
 async function spreadTimes(owner: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
   const id = ledger.id
   const { rows } = await owner.query('select size from tallystick.chain_heads where ledger_id = $1', [id])

@@ -20,7 +20,10 @@ import {
   type TestLedger,
 } from '../../helpers/test-ledger.ts'
 
-/* How many statements pages take, alone and at once; what a page holds, search-records.test.ts holds to a model. */
+/*
+ * Counts the statements of single and concurrent pages. search-records.test.ts checks the pages' contents against a
+ * model.
+ */
 
 const TYPE = 'order/1'
 const AGENT = randomId()
@@ -57,7 +60,7 @@ test('pages at once share statements, and each holds what it holds alone', async
   statements.splice(0)
   const together = await Promise.all(asked.map(read))
   assert.deepEqual(together, alone)
-  // Six texts: three filters, with and without a place to go on from. Then the chunks.
+  // Six statements: three filters, each with and without a cursor. Then the chunks.
   const places = statements.filter((name) => name !== 'read_chunks')
   assert.ok(places.length <= 6 * SEARCH_QUERIES_MAX, `${places.length} statements for ${asked.length} pages`)
   const chunks = statements.length - places.length
@@ -83,7 +86,7 @@ function pageOf(filters: RecordFilters, after: Place | null): RecordSearch {
   return { filters, order: 'desc', after, limit: 10 }
 }
 
-/** A ledger of 40 records with an entry of their own, and one of as many batches of 40. */
+/** Makes a ledger of 40 single records, and one of 40 batches with 40 records each. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
@@ -113,7 +116,6 @@ async function append(client: pg.ClientBase, entries: EntryRow[]): Promise<void>
   assert.deepEqual(new Set(answers.map(({ outcome }) => outcome)), new Set(['appended']))
 }
 
-/** Names of the statements from now on. */
 function watch(pool: pg.Pool): string[] {
   const names: string[] = []
   const { query } = pool

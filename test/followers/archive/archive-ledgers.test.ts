@@ -18,7 +18,6 @@ import { lendApp } from '../../helpers/lent-app.ts'
 import { documentsOf, makePersonalGated } from '../../helpers/personal-gated.ts'
 import { ERASE, erase, PERSONAL, postBatch, SECRET } from '../../helpers/personal-records.ts'
 
-/** Text of every object of the archive's directory, one after another. */
 async function allBytes(directory: string): Promise<Buffer> {
   const names = await readdir(directory, { recursive: true, withFileTypes: true })
   const files = names.filter((name) => name.isFile()).map((name) => join(name.parentPath, name.name))
@@ -75,7 +74,7 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
       [true, false, true],
     ],
   )
-  // A key file from before is of no use to somebody who reads by the rules.
+  // A key file from before the erasure is useless to a reader that follows the rules.
   assert.equal((await archiver.verify(before)).failure, null)
 })
 

@@ -39,7 +39,7 @@ const SECRET = 'a-name-that-must-go'
 const WAITS = `select from pg_stat_activity
   where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
 
-/** A batch with all members, and more records than a chunk holds. Their ids. */
+/** Posts a batch with all members and more records than a chunk. Returns their ids. */
 async function postBatch(app: TestApp, count = 70): Promise<string[]> {
   const parent = await app.notarize()
   const records = Array.from({ length: count }, (_, i) => ({
@@ -84,7 +84,7 @@ async function answers(app: TestApp, ids: readonly string[]): Promise<Record<str
 const errorsOf = ({ logged }: Released) =>
   logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
 
-/** A ledger whose batch lies in the archive alone. */
+/** Builds a ledger whose batch is only in the archive. */
 async function buildLeft(t: Parameters<typeof buildReleasedApp>[0]) {
   const released = await buildReleasedApp(t)
   const ids = await postBatch(released.app)
@@ -100,7 +100,6 @@ async function piecesOf(app: TestApp): Promise<string[]> {
   return rows.map(({ state }) => state)
 }
 
-/** The name of the newest object of the kind. */
 async function objectOf({ directory }: Released, kind: 'lines' | 'documents'): Promise<string> {
   return join(directory, kind, (await readdir(join(directory, kind))).at(-1)!)
 }
@@ -191,7 +190,7 @@ test('a released document is erased: nobody reads it any more, and its neighbour
   expectStatus(202, await erase(app, gone))
   assert.equal((await asked(gone)).json().payload, null)
 
-  // A worker that was not told of the archive does not take anything away.
+  // A worker without the archive's configuration erases nothing.
   await eraser.run()
   assert.match(String(eraser.logged.at(-1)?.err), /TALLYSTICK_ARCHIVE/)
   await released.eraseAll(round)
@@ -477,7 +476,7 @@ test('a piece that is leaving is written once, and nothing more of it leaves whi
   expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
 })
 
-/** Two batches in 36 chunks that may leave; `isSlow`: whether this read of a round's reader takes all the time of a round. */
+/** Makes two batches in 36 chunks that may leave. `isSlow`: whether this read takes the whole time of a round. */
 async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
   const released = await buildReleasedApp(t)
   const { app, deps } = released

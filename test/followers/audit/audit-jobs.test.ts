@@ -30,7 +30,7 @@ test('of a ledger’s audits that ended, a hundred are kept', async (t) => {
   const newest = await request(audit)
   const rows = await audits(audit)
   assert.equal(rows.length, 101)
-  // Not that it is the last: two audits of one millisecond stand in any order, their ids being random below that.
+  // Its position is open: ids of the same millisecond have a random order.
   assert.ok(rows.some((row) => row.id === newest))
 })
 

@@ -216,7 +216,7 @@ test('whatever bytes an attacker appends, the worker goes on, and finds each of 
   ]
   const answers = await appendAsApi(app, entries)
   assert.ok(answers.every((answer) => answer.outcome === 'appended'))
-  // A document beside an entry that is signed, changed by somebody who can write into the table.
+  // A signed entry's document, changed by somebody with write access to the table.
   const broken = await Promise.all(documents.map(() => app.newLedger()))
   for (const ledger of broken) await app.notarize(genericBody(), { key: ledger.key.key })
   for (const [i, bytes] of documents.entries()) {

@@ -15,8 +15,9 @@ import { appendAsApi } from './attacker.ts'
 import { type AuditTest, auditOf, followAll, openFaults, undefended } from './set-up.ts'
 
 /*
- * The owner of the database moves gated records without a signing key: no triggers, no constraints, no unique index, and every
- * column made to fit. The worker's follower finds changes as entries come, and an audit finds those behind it.
+ * The database's owner moves gated records without a signing key. No triggers, constraints or unique index remain,
+ * and all columns are consistent. The worker's follower finds changes in new entries, an audit finds those in older
+ * ones.
  */
 
 type Attacked = AuditTest<GatedApp>
@@ -36,7 +37,7 @@ async function findFailure(source: LedgerSource): Promise<VerifyFailure | null> 
   return (await verifyLedger(source, { threads: 1 })).failure
 }
 
-/** Output of `tallystick verify --database`. */
+/** Returns the output of `tallystick verify --database`. */
 async function foundByVerify({ app }: Attacked): Promise<string> {
   const failure = await findFailure(database(app.database.superuserUrl, null))
   return failure ? `${failure.seq} ${failure.code} ${failure.reason}` : 'nothing'
@@ -49,8 +50,8 @@ async function foundByFollower(audit: Attacked): Promise<string> {
 }
 
 /**
- * Appends the newest entry that `of` selects a second time, with its document and a chain that fits. `columns`: what the second one
- * says otherwise. Returns its seq.
+ * Appends a copy of the newest entry that `of` selects, with its document and a matching chain. `columns`: overrides.
+ * Returns the copy's seq.
  */
 async function appendAgain(audit: Attacked, of: string, columns: Record<string, string>): Promise<number> {
   const changes = Object.entries(columns).map(([name, value]) => `, '${name}', ${value}`)
@@ -72,7 +73,7 @@ async function appendAgain(audit: Attacked, of: string, columns: Record<string, 
   return Number(head!.size)
 }
 
-/** A record that was verified with `pass`, sent back, and delivered again; the rows of its steps as the follower has seen them. */
+/** Makes a record that was verified with `pass`, sent back and delivered again, after the follower has verified it. */
 async function deliverTwice(audit: Attacked): Promise<string> {
   const { id } = await audit.app.reach('VERIFIED')
   await audit.app.take(id, 'revision')
@@ -151,7 +152,7 @@ test('a genuine verification of another record is found', async (t) => {
 test('a verification that nobody signed is found', async (t) => {
   const audit = await setUp(t)
   await deliverTwice(audit)
-  // One byte of the signature, and a leaf that fits.
+  // One bit of the signature, with a matching leaf.
   const envelope =
     'set_byte(e.envelope, length(e.envelope) - 1, get_byte(e.envelope, length(e.envelope) - 1) # 1)'
   const seq = await appendAgain(audit, OLD_PASS, {
@@ -218,7 +219,7 @@ for (const [what, change, expected] of [
   })
 }
 
-/** As no generated column is: a row is then written as another one was. */
+/** Without a generated column, so that a row can be copied as a whole. */
 const COPYABLE = 'alter table tallystick.gated_records alter column ended_as drop expression if exists'
 
 test('what only an audit can tell is found by it: revisions, and who performs what was never begun', async (t) => {
@@ -308,7 +309,9 @@ test('rows of a ledger that has no chain are found by an audit', async (t) => {
   }
 })
 
-/** Step by a thief of the API's login, who names the party; with the envelope key the thief signs anything. */
+/**
+ * Makes a step by a thief of the API's login, who names the party. With the envelope key the thief can sign anything.
+ */
 async function stepOfStranger(
   { app }: Attacked,
   id: string,
@@ -391,7 +394,7 @@ test('a performer that overturns its own rejection in another’s name is found 
   const other = parseId('agt', audit.app.agents.stranger.id)
   const [refused] = await appendAsApi(audit.app, [{ ...entry, partyId: other }])
   assert.equal(refused!.outcome, 'refused_party')
-  // The database believes anybody who appends that the actor is another one too; the statement says who it was.
+  // The database also accepts any actor from whoever appends. The statement shows the real one.
   const [answer] = await appendAsApi(audit.app, [{ ...entry, partyId: other, actorId: other }])
   assert.equal(answer!.outcome, 'appended')
   const expected = new RegExp(`^${answer!.seq} columns_contradict_entries entries.actor_id`)

@@ -19,15 +19,16 @@ export type AuditTest<App extends TestApp = TestApp> = {
   readonly pool: pg.Pool
   readonly publisher: Publisher
   readonly follower: FollowEntriesDeps
-  /** Errors that the follower and audits logged. */
   readonly alarms: Record<string, unknown>[]
 }
 
-/** The file's tests share its thread, whose start costs more than most of them; it starts another when keys change. */
+/**
+ * The file's tests share its thread, whose start costs more than most of them. It starts a new thread when keys
+ * change.
+ */
 const verifier = new EntryVerifier()
 after(() => verifier.close())
 
-/** The application, and what the worker's verification needs. */
 export async function setUpAudit(t: Test): Promise<AuditTest> {
   return auditOf(t, await lendApp(t))
 }
@@ -57,7 +58,6 @@ export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<A
   }
 }
 
-/** Rounds until there is nothing left to do. */
 export async function followAll({ follower }: AuditTest): Promise<void> {
   while (await followEntries(follower));
 }
@@ -84,7 +84,7 @@ export async function openFaults({ app }: AuditTest): Promise<FaultRow[]> {
   )
 }
 
-/** As the owner who has thrown away all defences: no trigger fires, foreign keys' included. */
+/** Runs SQL as an owner who has disabled all triggers, those of foreign keys included. */
 export async function undefended({ app }: AuditTest, sql: string): Promise<void> {
   await app.sql(`set session_replication_role = replica; ${sql}; set session_replication_role = origin`)
 }

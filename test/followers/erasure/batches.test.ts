@@ -27,13 +27,12 @@ import { listStoredChunks, type StoredChunk, writeContent } from '../../helpers/
 import { makeItem, randomId, sha256 } from '../../helpers/test-ledger.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Records of a batch lie in chunks, and the worker rewrites a chunk without a payload. */
+/* Records of a batch are stored in chunks. The worker rewrites a chunk without the erased payload. */
 
 const WAITS = `select from pg_stat_activity
   where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
 const PENDING = 'select from tallystick.erasures where erased_at is null'
 
-/** A batch of so many records; their ids. */
 async function notarize(
   app: TestApp,
   count: number,
@@ -45,14 +44,13 @@ async function notarize(
   return answer.records.map(({ id }: { id: string }) => id)
 }
 
-/** Seqs of the entries that order the erasures. */
+/** Requests the erasures and returns the seqs of their entries. */
 async function order(app: TestApp, ids: readonly string[]): Promise<number[]> {
   const seqs: number[] = []
   for (const id of ids) seqs.push(expectStatus(202, await erase(app, id)).json().erasure.entry.seq)
   return seqs
 }
 
-/** Values of the payloads that are left, in the order of the chain. */
 async function left(app: TestApp): Promise<number[]> {
   const records = await listStoredRecords(app)
   return records.flatMap(({ payload }) => payload?.i ?? [])
@@ -137,7 +135,7 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
   const before = await listStoredChunks(app)
   const server = await app.deps.signers.load()
   for (const [i, { seq }] of [changed!, noise!, fewer!].entries()) {
-    // The API refuses to erase a payload that it can't read: a thief appends the entry.
+    // The API refuses to erase an unreadable payload, so a thief appends the entry.
     const recordId = parseId('rec', batches[i]![0]!)
     const digest = toHex(digestOf(records[0]!))
     await appendAsApi(
@@ -261,7 +259,7 @@ test('a list that is read while records are erased shows none of them, or all as
     await order(app, [id])
     await eraser.run()
   }
-  // Between the keys and the chunks: a record that was found by its reference has none any more.
+  // Between reading the keys and the chunks: a record found by its reference no longer has it.
   beforeQuery(app, 'read_chunks', () => eraseAway(ids[0]!))
   const byReference = (await app.send('GET', '/v1/records?reference=one&order=asc')).json()
   assert.deepEqual(
@@ -271,7 +269,7 @@ test('a list that is read while records are erased shows none of them, or all as
       [ids[2], { i: 2 }],
     ],
   )
-  // Between the chunks and the entries that erased some of their records.
+  // Between reading the chunks and the entries that erased some of their records.
   beforeQuery(app, 'find_erasures_of_batches', () => eraseAway(ids[1]!))
   const all = (await app.send('GET', '/v1/records?order=asc')).json()
   const shown = all.data.map(({ payload, metadata, erasure }: Shown) => [
@@ -299,7 +297,7 @@ type Shown = {
   readonly erasure: { readonly code: string } | null
 }
 
-/** Once, before the first query of that name with which records are listed. */
+/** Runs `work` once, before the first list query of that name. */
 function beforeQuery({ deps: { searchPool } }: TestApp, name: string, work: () => Promise<void>): void {
   const { query } = searchPool
   searchPool.query = async function (this: unknown, ...parameters: unknown[]) {
@@ -340,7 +338,7 @@ test('the worker’s login takes nothing away but from the chunk of the record t
   assert.deepEqual([await listStoredChunks(app), (await app.sql(PENDING)).length], [chunks, 1])
   assert.equal(await call(rewritten(1)), 1)
 
-  // The trigger holds the owner to it.
+  // The trigger restricts the owner too.
   const again = await order(app, [ids[0]!])
   const update = (chunk: number) =>
     app.sql(

@@ -189,7 +189,7 @@ test('a connection that breaks in the middle leaves all or nothing, and refuses 
     await holder.query('begin; select from tallystick.records for update')
     const running = eraser.run()
     running.catch(() => {})
-    // It has noted by then that the erasure is carried out, and waits for the record.
+    // By then it has marked the erasure as carried out, and waits for the record.
     await until(async () => (await app.sql(`select ${KILL} from pg_stat_activity where ${WAITS}`)).length > 0)
     await assert.rejects(running, /terminat/)
     await holder.query('rollback')
@@ -243,7 +243,7 @@ async function erase(app: TestApp, id: string, ledger: NewLedger = app.ledger) {
   return expectStatus(202, answer).json().erasure as { entry: { seq: number } }
 }
 
-/** As the route would append it, but for what is `said`. */
+/** Signs the erasure like the route, except for `said`. */
 function entryOf(
   app: TestApp,
   signer: Signer,
@@ -258,7 +258,7 @@ function entryOf(
   })
 }
 
-/** Erasure whose row names the entry before the record's. */
+/** Signs an erasure whose row names the entry before the record's. */
 function atEntryBefore(
   app: TestApp,
   signer: Signer,
@@ -278,7 +278,6 @@ function flipped({ envelope }: EntryRow): Buffer {
   return bytes
 }
 
-/** Those of the records whose payload is still there. */
 async function storedOf(app: TestApp, ids: readonly string[]): Promise<unknown[]> {
   const wanted = ids.map((id) => parseId('rec', id))
   const rows = await app.sql(

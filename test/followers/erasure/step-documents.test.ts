@@ -10,7 +10,6 @@ import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
 import { documentsOf, type Erasable, eraseAt, makePersonalGated } from '../../helpers/personal-gated.ts'
 import { assertVerifies, SECRET } from '../../helpers/personal-records.ts'
 
-/** A document of a record, with what its entry signs of it. */
 type Digested = Omit<Erasable, 'document'> & {
   readonly document: DocumentKind
   readonly subject: string
@@ -25,7 +24,7 @@ test('a row that is about another entry than digests the document', async (t) =>
   const shown = [await app.get(id), await linesOf(app, documents)]
   for (const [place, digested] of documents.entries()) {
     const { row, signed } = genuine(id, digested)
-    // No record of its own: with a reason's it would mean that one.
+    // Not the seq of a record of its own, because a reason's erasure would then mean that record.
     const documentSeq = documents[0]!.seq - 1 - place
     const entry = signErasure(app, server, { row: { ...row, documentSeq }, signed })
     await appendAsApi(app, withEnvelope(entry, randomBytes(300)))
@@ -113,7 +112,6 @@ test('an export with documents of steps that were erased verifies at every momen
   }
 })
 
-/** A record with a name in all of its documents, oldest first. */
 async function makeDigested(app: GatedApp): Promise<{ readonly id: string; readonly documents: Digested[] }> {
   const personal = await makePersonalGated(app)
   const documents: Digested[] = []
@@ -125,7 +123,7 @@ async function makeDigested(app: GatedApp): Promise<{ readonly id: string; reado
   return { id: personal.id, documents }
 }
 
-/** As the route would say it. */
+/** The erasure as the route would sign it. */
 function genuine(id: string, { document, seq, completion, subject, digest }: Digested): SaidErasure {
   const subjectId = completion === null ? parseId('rec', id) : parseId('cmp', completion)
   return { row: { document, subjectId, documentSeq: seq }, signed: { subject, digest, seq } }
@@ -136,7 +134,6 @@ async function linesOf(app: GatedApp, documents: readonly Digested[]): Promise<u
   return app.entries(`?limit=${end}`)
 }
 
-/** Entries whose documents are still there. */
 async function storedSeqs(app: GatedApp): Promise<number[]> {
   const rows = await app.sql<{ seq: string }>(
     `select first_seq as seq from tallystick.records where payload is not null

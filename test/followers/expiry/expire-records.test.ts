@@ -150,7 +150,10 @@ test('two workers at once, and more than one round has room for: each record exp
   await assertVerifies(app)
 })
 
-/** By this server's clock a deadline is ahead that has passed by the database's: nobody has to wait for it. */
+/**
+ * A slow server clock: a deadline that is in its future has passed by the database's clock, so the test need not
+ * wait.
+ */
 const AHEAD_OF_SERVER = { now: () => Date.now() - 20_000 }
 
 async function setUp(
@@ -171,7 +174,7 @@ function inMs(ms: number): string {
   return new Date(Date.now() + ms).toISOString()
 }
 
-/** A bit more: anybody who waits for a deadline has rounded it. */
+/** Waits slightly longer than the deadline, because of rounding. */
 async function passed(deadline: string): Promise<void> {
   await sleep(Math.max(0, Date.parse(deadline) - Date.now()) + 20)
 }

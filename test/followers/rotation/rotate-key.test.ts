@@ -103,7 +103,7 @@ test('what a compromised key signed counts only as far as a checkpoint that was 
       const failure = await verify(checkpoints)
       assert.ok(typeof failure === 'object', source.name)
       assert.equal(failure.code, 'key_compromised', failure.reason)
-      // The entry that names the new key is the last one that the old key signed.
+      // The old key's last entry is the one that names the new key.
       assert.match(failure.reason, /signed up to seq 4/)
     }
     assert.equal(await verify([before, after]), 6)
@@ -123,7 +123,6 @@ function run(app: TestApp, args: string[], env: Record<string, string> = {}) {
   })
 }
 
-/** Publishes a checkpoint of all that there is; its note. */
 async function makePublish(t: Test, app: TestApp): Promise<() => Promise<string>> {
   const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(() => pool.end())

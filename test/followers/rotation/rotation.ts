@@ -10,7 +10,7 @@ import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 
-/** Runs `npm run op -- rotate-key`. */
+/** Starts a rotation like `npm run op -- rotate-key`. */
 export function rotateKey(
   app: TestApp,
   options: { compromisedAt?: Date; force?: boolean } = {},
@@ -23,7 +23,6 @@ export function rotateKey(
 
 export type Rotator = RotateDeps & { readonly logged: object[] }
 
-/** Rotator with the dependencies of the worker's follower. */
 export function makeRotator(t: Test, app: TestApp): Rotator {
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())
@@ -38,7 +37,7 @@ export function makeRotator(t: Test, app: TestApp): Rotator {
   }
 }
 
-/** As if all keys had been made two minutes before: a key is retired only when the newest one is older than 90 s. */
+/** Backdates all keys by two minutes: a key is retired only when the newest is older than 90 s. */
 export async function passTwoMinutes(app: TestApp): Promise<void> {
   await app.sql("update tallystick.server_keys set activated_at = activated_at - interval '2 minutes'")
 }

@@ -64,7 +64,7 @@ test('a completion whose job is lost, or is at work for too long, gets another o
 test('a ledger that floods the queue does not keep another one waiting', async (t) => {
   const { app, deps, boss } = await setUp(t)
   await submitted(app)
-  // As many as fit, and more: rows alone, because the queue looks at nothing else.
+  // More rows than fit. Rows are enough, because the queue reads nothing else.
   await tamper(
     app,
     `with added as (
@@ -105,7 +105,7 @@ test('a ledger that floods the queue does not keep another one waiting', async (
       [true, 1],
     ],
   )
-  // A completion that is retried later takes nobody's place.
+  // A completion that is retried later takes no slot.
   await app.sql(
     "update tallystick_jobs.job set start_after = now() + interval '1 minute' where state < 'active'",
   )
@@ -158,7 +158,7 @@ test('a completion in a closed ledger waits until it is opened, and nobody waits
   ])
   expectStatus(200, await freeze('freeze'))
   await enqueueCompletions(deps)
-  // One that a job has met, and one that none has.
+  // One that a job has processed, and one without a job.
   assert.deepEqual(await verifyAll(deps, app, taken), [{ status: 'done' }])
   assert.equal(await releaseCompletions(deps), false)
   assert.deepEqual(

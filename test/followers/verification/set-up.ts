@@ -21,7 +21,7 @@ import { lentPool } from '../../helpers/lent-app.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
-/** Dependencies of the worker's followers and queues, on connections of the worker's login. */
+/** Dependencies of the worker's followers and queues, with connections of the worker's login. */
 export function openDeps(t: Test, app: TestApp) {
   const pool = lentPool(t, app, 'read', () =>
     openReadPool(testDatabase(app.database.workerUrl), { warn() {} }),
@@ -51,7 +51,7 @@ export function openDeps(t: Test, app: TestApp) {
 
 export type WorkerDeps = ReturnType<typeof openDeps>
 
-/** As a job of the queue would, of the first ledger. */
+/** Verifies completions of the first ledger like a job of the queue. */
 export async function verifyAll(
   deps: WorkerDeps,
   app: TestApp,
@@ -76,7 +76,7 @@ export async function openBoss(t: Test, pool: pg.Pool): Promise<PgBoss> {
   return boss
 }
 
-/** Runs SQL as the owner of the database, who can switch its triggers off. */
+/** Runs SQL as the database's owner with its triggers disabled. Throws if nothing changed. */
 export async function tamper(app: TestApp, sql: string): Promise<void> {
   await withClient(app.database.superuserUrl, async (client) => {
     await client.query('set session_replication_role = replica')
@@ -85,7 +85,6 @@ export async function tamper(app: TestApp, sql: string): Promise<void> {
   })
 }
 
-/** A record's uuid, for SQL. */
 export function uuidOf(record: string): string {
   return parseId('rec', record)
 }
@@ -98,7 +97,6 @@ export async function jobsOf(app: TestApp): Promise<JobRow[]> {
   )
 }
 
-/** The kinds of a record's entries, in order. */
 export async function kindsOf(app: TestApp, record: string): Promise<string[]> {
   const rows = await app.sql<{ kind: string }>(
     'select kind from tallystick.entries where subject_id = $1 order by seq',

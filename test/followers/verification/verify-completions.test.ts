@@ -22,7 +22,6 @@ const submit = async (app: GatedApp, body: object, evidence: object = PASSING): 
   return id
 }
 
-/** Error of a refused one. */
 function errorOf(result: VerificationResult): string {
   assert.equal(result.status, 'refused')
   return (result as { error: Error }).error.message
@@ -183,7 +182,7 @@ test('an old verification that is inserted again after a revision is not acted u
   await app.take(id, 'completions', { body: { evidence: FAILING } })
   const before = await kindsOf(app, id)
   const record = uuidOf(id)
-  // At the end of the chain, as the step that the worker is about to take; then back to where it once was genuine.
+  // First at the end of the chain as the worker's next step, then at its original position.
   await tamper(
     app,
     `insert into tallystick.entries (ledger_id, seq, kind, subject_id, version, prev_seq, recorded_at, leaf, chain, envelope)

@@ -84,7 +84,7 @@ test('each new checkpoint is cosigned, and the cosignatures stand behind the not
   }
   assert.equal(seen.filter((each) => each.endsWith(' cosigned')).length, 6)
 
-  // The newest one has none yet: a reader asks for the newest that has.
+  // The newest checkpoint has none yet. A reader requests the newest that has enough.
   const cosigned = await latest('?cosignatures=2')
   assert.equal(count(cosigned), 2)
   assert.equal((await app.send('GET', '/v1/checkpoints/latest?cosignatures=3')).statusCode, 409)
@@ -121,7 +121,7 @@ test('a witness that has seen more or less than was stored is asked again from t
   await lane.step()
   assert.deepEqual(seen, ['w1.example cosigned', 'w1.example cosigned'])
   assert.deepEqual(logged, [])
-  // A witness that was put back, under the same key.
+  // A witness that was restored from a backup, with the same key.
   const forgetful = new Map()
   witness.state.findCosignedTree = (origin) => forgetful.get(origin) ?? null
   await grow()
@@ -181,7 +181,7 @@ test('nothing but a cosignature of just this checkpoint is stored, whatever a wi
     later(1)
   }
   assert.deepEqual(await app.sql('select from tallystick.cosignatures'), [])
-  // In nanoseconds, which is the witness's own matter.
+  // In nanoseconds: the time is up to the witness.
   const silly = (body: string) => good(body, 1_700_000_000_000_000_000n)
   const lane = laneOf({ key, url: await startImpostor(t, answering(200, silly)) })
   lane.add(ledgerId)

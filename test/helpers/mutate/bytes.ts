@@ -2,11 +2,11 @@ import { constants, deflateRawSync, gzipSync } from 'node:zlib'
 import { below, pick, type Random } from './random.ts'
 
 /*
- * Changes of genuine bytes, from a seed: the same seed gives the same changes. Each is what an attacker or a broken disk may do: bits,
- * bytes, lengths, parts left out, doubled or exchanged, and parts of something else.
+ * Seeded mutations of genuine bytes. Each is something that an attacker or a broken disk may do: changed bits, bytes
+ * and lengths, ranges dropped, doubled or swapped, and ranges of another input.
  */
 
-/** Bytes that decide something: edges of CBOR's heads, of UTF-8, of numbers. */
+/** Critical byte values: edges of CBOR heads, of UTF-8, of numbers. */
 const EDGES = [
   0x00, 0x17, 0x18, 0x1b, 0x1f, 0x3b, 0x40, 0x5b, 0x5f, 0x7f, 0x80, 0x9b, 0x9f, 0xbf, 0xd2, 0xf6, 0xfb, 0xff,
 ]
@@ -24,7 +24,7 @@ const CHANGES: readonly Change[] = [
     changed[below(random, bytes.length)] = random() < 0.5 ? pick(random, EDGES) : below(random, 256)
     return changed
   },
-  // Lengths and counts: a byte one up or down.
+  // For lengths and counts: changes a byte by one.
   function editLength(bytes, random) {
     const changed = bytes.slice()
     changed[below(random, bytes.length)]! += random() < 0.5 ? 1 : -1
@@ -65,7 +65,7 @@ const CHANGES: readonly Change[] = [
   },
 ]
 
-/** One to four changes in a row. `other`: genuine bytes of the same kind, of which a part may be copied in. */
+/** Applies one to four changes. `other`: genuine bytes of the same kind, of which a range may be copied in. */
 export function mutateBytes(bytes: Uint8Array, random: Random, other: Uint8Array): Uint8Array {
   let changed = bytes
   for (let left = 1 + below(random, 4); left > 0 && changed.length > 0; left--)
@@ -75,7 +75,7 @@ export function mutateBytes(bytes: Uint8Array, random: Random, other: Uint8Array
 
 function part(bytes: Uint8Array, random: Random): [number, number] {
   const from = below(random, bytes.length + 1)
-  // Short parts more often: more of the input stays unchanged.
+  // Short ranges are likelier, so that more of the input stays unchanged.
   return [from, Math.min(bytes.length, from + Math.ceil(random() ** 4 * bytes.length))]
 }
 
@@ -83,7 +83,10 @@ function joined(...parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts))
 }
 
-/** Content as a gzip file that only some readers take: several members, bytes behind the last one, optional fields, wrong sums. */
+/**
+ * Returns the content as a gzip file that only some readers accept: several members, trailing bytes, optional fields,
+ * wrong checksums.
+ */
 export function hostileGzip(content: Uint8Array, random: Random): Uint8Array {
   const whole = gzipSync(content)
   const cut = below(random, content.length + 1)

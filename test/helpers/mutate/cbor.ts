@@ -3,8 +3,8 @@ import { below, pick, type Random } from './random.ts'
 import { changeText, encodeAny, INTEGERS, pickLength } from './text.ts'
 
 /*
- * CBOR as items that keep what a decoded value loses: the width of each head, indefinite lengths, maps as they are written, floats as
- * bits.
+ * CBOR as items that preserve what a decoded value loses: the width of each head, indefinite lengths, the order of
+ * maps, floats as bits.
  */
 
 /** `value`: the argument of an integer, tag or simple value; the bits of a float (major 7, width 2 to 8). */
@@ -13,12 +13,11 @@ export type Item = {
   value: bigint
   /** Bytes of the argument; null: the shortest. */
   width: 0 | 1 | 2 | 4 | 8 | null
-  /** Content of a string. */
   body: Uint8Array | null
-  /** Items of an array; keys and values of a map in turn; the one item of a tag. */
+  /** Items of an array; keys and values of a map, alternating; the one item of a tag. */
   items: Item[] | null
   isOpen: boolean
-  /** Added to the length or count that the head says. */
+  /** Added to the length or count in the head. */
   skew: bigint
 }
 
@@ -62,7 +61,7 @@ export const copyItem = (item: Item): Item => ({
   items: item.items?.map(copyItem) ?? null,
 })
 
-/** Value of a label of a map; null where it has none. */
+/** Returns the value of a label in a map; null if there is none. */
 export function memberOf(item: Item, label: number): Item | null {
   const { items } = item
   const wanted = Buffer.from(encodeItem(int(label))).toString('hex')
@@ -224,11 +223,10 @@ export function strange(random: Random): Item {
     () => tag(pick(random, [0, 1, 2, 4, 18, 21, 24, 37, 55_799, 2 ** 32]), pick(random, SIMPLE)),
     () => float(8, 0x7ff8000000000000n),
   ])()
-  // The item may be changed later.
   return copyItem(made)
 }
 
-/** Labels of COSE, from both headers, and values that no label may have. */
+/** Returns a COSE label of either header, or a value that cannot be a label. */
 export function label(random: Random): Item {
   if (random() < 0.5) return strange(random)
   return int(
@@ -242,7 +240,7 @@ export function label(random: Random): Item {
   )
 }
 
-/** Changes one item, in place. Usually keeps the order of maps, so that checks after that of the order are reached. */
+/** Changes one item in place. Usually sorts maps again, so that checks behind the check of their order are reached. */
 export function changeItem(root: Item, random: Random): string {
   const places = placesOf(root)
   const place = pick(random, places)
@@ -312,7 +310,7 @@ function changePlace({ item, parent, index }: Place, random: Random): string {
 
 function changeBody(item: Item, random: Random): string {
   const body = item.body!
-  // Headers and proofs are byte strings that hold CBOR.
+  // Headers and proofs are byte strings that contain CBOR.
   const inner = item.major === 2 && random() < 0.7 ? decodeItem(body) : null
   if (inner && (inner.items || inner.body)) {
     const how = changeItem(inner, random)
@@ -336,7 +334,7 @@ function changeMap(item: Item, random: Random): string {
   if (kind < 0.4 || items.length < 2) {
     const [key, value] = [label(random), random() < 0.5 ? strange(random) : array(bytes(new Uint8Array(3)))]
     items.push(key, value)
-    // A label twice, of the kinds that a set of JavaScript or Python compares otherwise than bytes.
+    // Duplicates a label, of a type that JavaScript or Python sets compare differently than bytes.
     if (random() < 0.2) items.push(copyItem(key), strange(random))
     return 'adds a label'
   }
@@ -363,7 +361,7 @@ function changeArray(item: Item, random: Random): string {
   return 'changes the array'
 }
 
-/** Bytes of CBOR changed as items, or as bytes where they are none. */
+/** Mutates the bytes as CBOR items if they decode, otherwise as bytes. */
 export function mutateCbor(data: Uint8Array, random: Random, other: Uint8Array): Uint8Array {
   const item = decodeItem(data)
   if (item === null) return mutateBytes(data, random, other)

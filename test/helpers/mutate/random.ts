@@ -1,4 +1,4 @@
-/** Mulberry32: a number from 0 to 1, exclusive. */
+/** Returns a number from 0 to 1, exclusive (Mulberry32). */
 export type Random = () => number
 
 export function makeRandom(seed: number): Random {
@@ -14,6 +14,6 @@ export function makeRandom(seed: number): Random {
 export const below = (random: Random, count: number): number => Math.floor(random() * count)
 export const pick = <T>(random: Random, from: readonly T[]): T => from[below(random, from.length)]!
 
-/** Seed of one case: a case can be made again without those before it. */
+/** Seed of one case, so that a case can be repeated without those before it. */
 export const caseSeed = (seed: number, index: number): number =>
   (Math.imul(seed | 0, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) >>> 0

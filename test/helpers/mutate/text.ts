@@ -1,8 +1,9 @@
 import { below, pick, type Random } from './random.ts'
 
 /*
- * Texts and numbers at which readers differ: code points of each class (control, white space, marks, halves of pairs, beyond U+FFFF),
- * lengths at limits in bytes, UTF-16 units and characters, and literals at the edges of what a number holds.
+ * Texts and numbers that readers handle differently: code points of each class (control, white space, marks, lone
+ * surrogates, beyond U+FFFF), lengths at limits in bytes, UTF-16 units and characters, and literals at the edges of
+ * number types.
  */
 
 const POINTS = [
@@ -16,14 +17,14 @@ const POINTS = [
   ...[0xfffe, 0xffff, 0x10000, 0x1f600, 0x1fffe, 0xe0001, 0xe0100, 0xf0000, 0x10ffff],
 ] as const
 
-/** Bounds of texts, lists and files, in whatever unit: one of them ±1 is tried. */
+/** Limits of texts, lists and files, in any unit. Each is tried at ±1. */
 const LENGTHS = [
   ...[1, 4, 8, 16, 32, 36, 41, 48, 53, 54, 63, 64, 100, 127, 128, 200, 255, 256, 300, 500, 512, 1_000, 1_024],
   ...[1_500, 2_000, 2_048, 4_096, 8_192, 16_384, 32_768],
 ] as const
 const LONG_LENGTHS = [65_536, 102_400, 131_072] as const
 
-/** Numbers of JSON, and what some readers take for one. */
+/** JSON numbers, and texts that some readers accept as numbers. */
 export const NUMBERS = [
   ...[
     '0',
@@ -86,7 +87,7 @@ export const INTEGERS: readonly bigint[] = [
   ...[31n, 32n, 53n, 63n, 64n].flatMap((bits) => [-2n, -1n, 0n, 1n].map((step) => 2n ** bits + step)),
 ]
 
-/** A text as bytes; halves of surrogate pairs get the three bytes that UTF-8 forbids. */
+/** Encodes a text as bytes. A lone surrogate becomes the three bytes that UTF-8 forbids. */
 export function encodeAny(text: string): Uint8Array {
   if (text.isWellFormed()) return Buffer.from(text)
   const parts = text.match(/[\ud800-\udbff][\udc00-\udfff]|[\s\S]/g) ?? []
@@ -101,11 +102,10 @@ export function encodeAny(text: string): Uint8Array {
 
 export const pickPoint = (random: Random): string => String.fromCodePoint(pick(random, POINTS))
 
-/** A length at a limit; a long one in one of a hundred. */
+/** Picks a length near a limit. One in a hundred is long. */
 export const pickLength = (random: Random): number =>
   Math.max(0, pick(random, random() < 0.01 ? LONG_LENGTHS : LENGTHS) + pick(random, [-1, 0, 1]))
 
-/** One change of a text. */
 export function changeText(text: string, random: Random): string {
   const at = pick(random, [0, text.length, below(random, text.length + 1)])
   const kind = random()
@@ -121,7 +121,6 @@ export function changeText(text: string, random: Random): string {
   return text.slice(0, at) + pick(random, [...'0123456789abcdefZ/:.=_-+ ']) + text.slice(at + 1)
 }
 
-/** As long as a limit is, in bytes, in UTF-16 units or in characters. */
 function stretched(text: string, random: Random): string {
   const filler = pick(random, ['a', 'a', '\u00e9', '\u2014', '\u{1f600}'])
   const unit = pick(random, [1, filler.length, Buffer.byteLength(filler)])

@@ -79,7 +79,7 @@ test('a request that comes in pieces, or behind another one, is answered by Node
 test('a request that hides in the value of another one’s header is no request', async (t) => {
   const { socket, answers, seen } = await listen(t)
   await ask(socket, answers, request('r'))
-  // The end of the first write is the beginning of a request; the second one would be a whole request, if that were not so.
+  // The first write ends within a request. The second would be a whole request if it were not the rest of that one.
   await ask(socket, answers, `${request('first')}POST /outer HTTP/1.1\r\nHost: localhost\r\nX: `)
   await ask(socket, answers, request('hidden'))
   await ask(socket, answers, request('hidden'))
@@ -91,7 +91,7 @@ test('a request that hides in the value of another one’s header is no request'
 test('a request that hides in the body of another one is no request', async (t) => {
   const { socket, answers, seen } = await listen(t)
   await ask(socket, answers, request('r'))
-  // Node takes the head of the second write for a body, and finds the same head in what follows, with nothing behind it.
+  // Node reads the head of the second write as a body, then finds the same head again in what follows.
   const head = (space: string) =>
     `POST /hidden HTTP/1.1\r\nHost:${space}localhost\r\nContent-Length:${space}60\r\n\r\n`
   assert.deepEqual([head('').length, request('bod').length], [60, 60])
@@ -128,7 +128,7 @@ test('nothing is refused from bytes while an answer of Node is to come', async (
   assert.deepEqual(answers().slice(3), ['node 201', 'node 201', 'node 503'])
 })
 
-/** A server that refuses everything while it is full, and one client of it. `seen`: requests that Node has read. */
+/** Starts a server that refuses everything while it is full, and one client. `seen`: requests that Node has read. */
 async function listen(t: TestContext) {
   const state = { isFull: true, answer: (end: () => void): unknown => end() }
   const seen: string[] = []
@@ -163,7 +163,6 @@ async function listen(t: TestContext) {
   return { socket, answers, seen, state }
 }
 
-/** Writes at once, and waits for so many answers more. */
 async function ask(socket: Socket, answers: () => string[], bytes: string, count = 1): Promise<void> {
   const before = answers().length
   socket.write(bytes, 'latin1')

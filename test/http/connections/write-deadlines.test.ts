@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { WriteDeadlines } from '../../../src/http/connections/write-deadlines.ts'
 
-/** As much of a connection as is looked at: how much a kernel takes, and when, no test can say. */
+/** Fake of the members that the deadlines read. A test cannot control how much a kernel takes, and when. */
 class Connection extends EventEmitter {
   bytesWritten = 0
   writableLength = 0

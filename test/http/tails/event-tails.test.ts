@@ -73,7 +73,7 @@ test('a stream of events', async (t) => {
     const count = (await allEvents(app, Object.fromEntries(new URLSearchParams(query)))).length
     await until(() => whole.events.length === count)
     for (const [i, { cursor }] of whole.events.entries()) {
-      // The header counts: a client that comes back repeats its first address.
+      // The header takes precedence, because a reconnecting client repeats its first address.
       const rest = await tail({ query, lastEventId: cursor })
       const sameByQuery = await tail({ query: `?cursor=${cursor}&${query.split('&').slice(1).join('&')}` })
       const wanted = eventsOf(whole).slice(i + 1)
@@ -186,7 +186,7 @@ test('streams of events of many', async (t) => {
     }
     for (const each of tails) each.close()
     t.diagnostic(`the slowest of 200 tails: ${slowest.map(Math.round).join(', ')} ms`)
-    // A round may fall where a busy machine does something else.
+    // The minimum of several rounds, because a busy machine may delay one.
     assert.ok(Math.min(...slowest) < 1_000, `${slowest} ms`)
   })
 
@@ -246,7 +246,7 @@ test('a stream of events that nobody reads reads no further than buffers take', 
   reader.destroy()
 })
 
-/** Each waits for clocks, in applications of their own: both take as long as the longer one. */
+/** Concurrent tests, each with its own application, because both wait for clocks. */
 test('a stream of events that stays open', { concurrency: true }, async (t) => {
   await Promise.all([
     t.test('whose key has ended', { concurrency: true }, async (t) => {
@@ -319,7 +319,7 @@ async function openTails({ deps }: TestApp): Promise<number> {
   return metric!.values.find(({ labels }) => labels['stream'] === 'events')!.value
 }
 
-/** How many entries are read of the database from now on, by how many queries. */
+/** Counts the database queries for entries from now on, and the entries that they return. */
 function countReads({ deps }: TestApp): { queries: number; rows: number; seqMax: number } {
   const reads = { queries: 0, rows: 0, seqMax: 0 }
   const { query } = deps.readPool
@@ -334,7 +334,7 @@ function countReads({ deps }: TestApp): { queries: number; rows: number; seqMax:
   return reads
 }
 
-/** Each of 14 KB. */
+/** Creates records whose terms take 14 KB each. */
 async function createWithLongTerms(app: TestApp, count: number): Promise<void> {
   const ids = Array.from({ length: 200 }, (_, i) => `rule-${i}-${'x'.repeat(30)}`)
   const definition = {

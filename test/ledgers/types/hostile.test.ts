@@ -8,21 +8,21 @@ import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.t
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/proof/request-limits.ts'
 
 /*
- * Attacks by types and documents on a server that others share. A turn is measured in CPU time, so that it does not matter what
- * else the machine does.
+ * Attacks by types and documents on a shared server. Slices are measured in CPU time, so that other load does not
+ * matter.
  */
 
-/** Turn of the loop that serves everybody. */
+/** Slice of the event loop that serves everybody. */
 const SLICE_MS_MAX = 20
-const TURNS = 8
+const SLICES = 8
 
-/** Several turns together: the processor's time is counted in ticks of some milliseconds. */
-function meanTurnMs(work: () => unknown): number {
+/** Mean of several slices, because CPU time is counted in ticks of some milliseconds. */
+function meanSliceMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()
-  for (let i = 0; i < TURNS; i++) work()
+  for (let i = 0; i < SLICES; i++) work()
   const { user, system } = process.threadCpuUsage(begun)
-  return (user + system) / 1000 / TURNS
+  return (user + system) / 1000 / SLICES
 }
 
 const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
@@ -129,7 +129,7 @@ const list = (item: (i: number) => JsonValue): JsonValue[] => {
 }
 const noise = times(60_000, (i) => ((i * 7_919) % 13 < 6 ? 'a' : 'b')).join('')
 
-/** Schemas that are taken, with the worst document for each. */
+/** Accepted schemas, with the worst document for each. */
 const COSTLY: Record<string, [schema: JsonValue, document: JsonValue]> = {
   'exponential allOf': [
     { $defs: tower(8, 'allOf'), properties: { list: { items: { $ref: '#/$defs/n0' } } } },
@@ -247,10 +247,10 @@ test('no schema that is taken holds up the others, whatever is sent', { timeout:
   for (const [what, [schema, document]] of Object.entries(COSTLY)) {
     await t.test(what, () => {
       const compiled = new Schema(schema, 'payloadSchema')
-      const compileMs = meanTurnMs(() => new Schema(schema, 'payloadSchema'))
+      const compileMs = meanSliceMs(() => new Schema(schema, 'payloadSchema'))
       const bytes = Buffer.byteLength(canonicalize(document))
       assert.ok(bytes <= DOCUMENT_BYTES_MAX, `${bytes} bytes`)
-      const validateMs = meanTurnMs(() => compiled.validate(document, bytes))
+      const validateMs = meanSliceMs(() => compiled.validate(document, bytes))
       assert.ok(compileMs < SLICE_MS_MAX, `compiling took ${compileMs.toFixed(1)} ms`)
       assert.ok(validateMs < SLICE_MS_MAX, `validating took ${validateMs.toFixed(1)} ms`)
     })
@@ -287,7 +287,7 @@ const LARGE: Record<string, JsonValue> = {
 test('no definition that is taken holds up the others while it is compiled', async (t) => {
   for (const [what, schema] of Object.entries(LARGE)) {
     await t.test(what, () => {
-      const ms = meanTurnMs(() => new Schema(schema, 'payloadSchema'))
+      const ms = meanSliceMs(() => new Schema(schema, 'payloadSchema'))
       assert.ok(ms < SLICE_MS_MAX, `it took ${ms.toFixed(1)} ms`)
     })
   }

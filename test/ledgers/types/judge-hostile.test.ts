@@ -13,8 +13,8 @@ import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.
 import { signEntry } from '../../../src/signing/sign-entry.ts'
 
 /*
- * Attacks by types and documents on a worker that others share: as many rules as there may be, each of them looking at as much
- * as there may be. 13 ms of CPU were the most; several times that if a text were written once a rule, and not once.
+ * Attacks by types and documents on a shared worker: the maximum of rules, each of which reads the maximum of data.
+ * It takes up to 13 ms of CPU. Writing a text once for each rule instead of once would take several times that.
  */
 
 const SLICE_MS_MAX = 40
@@ -24,7 +24,7 @@ const NESTED = 30
 
 const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
 
-/** As many items as there is room for. */
+/** As many items as fit. */
 function list(item: (i: number) => JsonValue): JsonValue[] {
   const items: JsonValue[] = []
   for (let bytes = 1_000; ; ) {
@@ -35,7 +35,7 @@ function list(item: (i: number) => JsonValue): JsonValue[] {
   }
 }
 
-/** Its names are new, and not in order. */
+/** An object whose member names are all different and unsorted. */
 function wide(): JsonObject {
   return Object.fromEntries(times(5_800, (i) => [`k${99_999 - i}`, 1]))
 }
@@ -51,7 +51,7 @@ const CORES: Record<string, JsonValue> = {
   'one long text': 'é'.repeat(32_000),
 }
 
-/** `core` inside others, so that the document, and at each level nearly the whole of it, can be pointed at. */
+/** Nests `core`, so that rules can point at nearly the whole document at each level. */
 function nested(core: JsonValue, wrap: (inner: JsonValue) => JsonValue): JsonValue {
   let value = core
   for (let i = 0; i < NESTED; i++) value = wrap(value)
@@ -93,7 +93,7 @@ function attacks(core: JsonValue): Record<string, Attack> {
   }
 }
 
-/** Turn in CPU time, so that it does not matter what else the machine does. */
+/** Mean CPU time of a slice, so that other load does not matter. */
 function meanTurnMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()

@@ -20,7 +20,7 @@ const rule = (op: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 
-/** Outcome of a rule about the two values: 'pass', or why not. */
+/** Returns 'pass', or the code of a rule that compares the two values. */
 function compare(definition: JsonObject, expected: JsonValue, actual: JsonValue): string {
   const documents = { payload: { a: expected }, evidence: { a: actual }, tolerances: null }
   return judge(parseRules([definition]), documents).rules[0]!.code ?? 'pass'
@@ -114,7 +114,6 @@ test('values are equal as their canonical texts are, and both ways round', () =>
   )
 })
 
-/** The same value, with every object's members the other way round. */
 function reordered(value: JsonValue): [JsonValue, JsonValue] {
   const turn = (value: JsonValue): JsonValue => {
     if (Array.isArray(value)) return value.map(turn)

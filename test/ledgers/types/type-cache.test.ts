@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from '../../../src/ledgers/types/limits.ts'
 import { TypeCache } from '../../../src/ledgers/types/type-cache.ts'
 
-/** Loads what is asked for, and counts. */
 function makeLoader(cache: TypeCache<string>, bytes: number) {
   const loads: string[] = []
   const get = (ledger: string, name: string) =>
@@ -36,7 +35,7 @@ test('a type that is registered while an earlier look for it is under way is fou
   const early = Promise.withResolvers<null>()
   const there = async () => ({ value: 'there', bytes: 1 })
   const first = cache.get('a', 'x', () => early.promise)
-  // Its registration has been answered by now.
+  // By now the registration has been answered.
   await Promise.resolve()
   const later = [cache.get('a', 'x', there), cache.get('a', 'x', there)]
   early.resolve(null)

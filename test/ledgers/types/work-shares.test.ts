@@ -8,7 +8,6 @@ import {
 } from '../../../src/ledgers/types/limits.ts'
 import { WorkShares } from '../../../src/ledgers/types/work-shares.ts'
 
-/** Work that takes so long, by the clock. */
 function busy(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
@@ -67,7 +66,7 @@ test('what waits is done in order, one heavy piece a turn, and at the ledger’s
     order,
     Array.from({ length: 20 }, (_, i) => i),
   )
-  // All but the first are 10 ms, at a share of a quarter: the loop is free for most of the time.
+  // All but the first take 10 ms at a share of a quarter, so the loop is free most of the time.
   assert.ok(performance.now() - begun > 10 * 18 * (1 / SCHEMA_WORK_SHARE) * 0.9)
   assert.ok(longestTurnMs < 150, `${longestTurnMs} ms without a turn for others`)
 })

@@ -8,7 +8,6 @@ import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.t
 
 const ANY = { depthMax: 1_000, tokensInPieceMax: Number.MAX_SAFE_INTEGER }
 
-/** The value that the pieces of a text make together. */
 function join(text: string): JsonObject {
   const members = new Map<string, JsonValue>()
   for (const { name: nameText, text: piece, isElements } of cutJson(text, ANY)) {

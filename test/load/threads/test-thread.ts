@@ -1,14 +1,13 @@
 import { workInThread } from '../../../src/load/threads/work-in-thread.ts'
 
-/* A thread that does what a test says, as src/http/thread.ts does what a server says. */
+/* Thread with functions for tests, as src/http/thread.ts has those of a server. */
 
 const KNOWN = {
   echo: (input: unknown) => input,
-  /** Without end. */
   spin(): never {
     for (;;);
   },
-  /** Until the other side says so, in memory that both see. */
+  /** Runs until the other side opens the gate in shared memory. */
   hold(gate: Int32Array<SharedArrayBuffer>): number {
     Atomics.add(gate, 1, 1)
     Atomics.notify(gate, 1)

@@ -1,4 +1,4 @@
-/** Metrics of a process on /metrics. */
+/** A metric of a process on /metrics. */
 export type Exposed = {
   readonly name: string
   readonly type: string
@@ -13,7 +13,7 @@ type Sample = {
   readonly value: number
 }
 
-/** By name. Throws where the text is none that Prometheus reads. */
+/** Parses metrics by name. Throws if Prometheus could not read the text. */
 export function parseExposition(text: string): ReadonlyMap<string, Exposed> {
   const found = new Map<string, { name: string; type: string; help: string; samples: Sample[] }>()
   let metric = { name: '', type: '', help: '', samples: [] as Sample[] }
@@ -35,7 +35,7 @@ function parseSample(line: string, metric: { readonly name: string; readonly typ
   const [, name, labels, text] = /^([a-z0-9_]+)(?:\{((?:[a-z_]+="[^"\\]*",?)*)\})? (\S+)$/.exec(line) ?? []
   const suffixes = metric.type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
   const value = text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text)
-  // The mean lag of an event loop that nothing was measured of since the last scrape: Prometheus takes any case.
+  // 'Nan' is the mean event loop lag if nothing was measured since the last scrape. Prometheus accepts any case.
   const isNumber = text === 'Nan' || !Number.isNaN(value)
   if (!suffixes.some((suffix) => name === metric.name + suffix) || !isNumber)
     throw new Error(`no sample of ${metric.name}: ${line}`)
@@ -43,7 +43,6 @@ function parseSample(line: string, metric: { readonly name: string; readonly typ
   return { name: name!, labels: Object.fromEntries(pairs.filter(([label]) => label !== 'le')), value }
 }
 
-/** The only sample of this name and these labels. */
 export function sampleOf(text: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   const all = [...parseExposition(text).values()].flatMap(({ samples }) => samples)
   const found = all.filter(

@@ -17,7 +17,7 @@ test('metrics of two processes are each there once, with the samples of both', a
     new Histogram({ name: `${process}_seconds`, help: 'Of one', buckets: [1], registers }).observe(2)
     metrics.watchProcess(process)
   }
-  // The event loop has no lag before it has turned.
+  // The event loop has no lag before its first slice.
   await sleep(100)
   const text = mergeMetrics([await server.registry.metrics(), await worker.registry.metrics()])
   const metrics = parseExposition(text)

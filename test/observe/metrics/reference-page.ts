@@ -7,12 +7,12 @@ const PAGE = resolve(import.meta.dirname, '../../../docs/operate/observe.md')
 export type Documented = {
   readonly name: string
   readonly type: string
-  /** null: values that are not known beforehand. */
+  /** null: the values are not known in advance. */
   readonly labels: ReadonlyMap<string, readonly string[] | null>
   readonly processes: string
 }
 
-/** docs/operate/observe.md, which reference.test.ts holds to what processes answer. */
+/** Parses docs/operate/observe.md. reference.test.ts compares it with the answers of processes. */
 export function readReferencePage(): Documented[] {
   return readFileSync(PAGE, 'utf8')
     .split(/^## /m)
@@ -29,7 +29,7 @@ export function readReferencePage(): Documented[] {
     })
 }
 
-/** `pool`: `read`, `write`; `state` */
+/** Parses a cell such as: `pool`: `read`, `write`; `state` */
 function parseLabels(cell: string): Map<string, string[] | null> {
   if (cell === '') return new Map()
   const parts = cell.includes(':') ? cell.split('; ') : cell.split(', ')

@@ -19,14 +19,14 @@ import { readReferencePage } from './reference-page.ts'
 /** The library names the process's own metrics. */
 const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
-/** No label has another name, so that none is made of something that a client sends. */
+/** The only allowed labels, so that none comes from a client. */
 const LABELS = new Set(
   'cause code failure finding follower kind lookup major method minor outcome owner part patch pool queue reason result route source space state status stream version witness'.split(
     ' ',
   ),
 )
 
-/** Metrics without a value until something has happened. */
+/** Metrics without samples until something has happened. */
 const ABSENT_AT_FIRST = new Set([
   'tallystick_audit_last_timestamp_seconds',
   'tallystick_http_request_duration_seconds',
@@ -78,7 +78,7 @@ test('no page names a metric that no process has', () => {
   }
 })
 
-/** Roles of the database, with the same beginning. */
+/** Database roles with the same prefix. */
 const ROLES = new Set(['tallystick_owner', 'tallystick_api', 'tallystick_worker'])
 
 function assertValues({ name, type, samples }: Exposed, label: string, values: readonly string[]): void {
@@ -103,7 +103,7 @@ function assertConventional(metric: Exposed): void {
   if (name.endsWith('_info')) for (const { value } of samples) assert.equal(value, 1)
   if (isOurs(metric)) {
     assert.match(help, /^[A-Z].*[^.\s]$/, name)
-    // Or their rate() is not the rate of what has happened.
+    // Otherwise rate() would be wrong.
     if (type === 'counter') for (const { value } of samples) assert.ok(value >= 0, name)
   }
   for (const { labels } of samples) {
@@ -115,7 +115,7 @@ function assertConventional(metric: Exposed): void {
   assert.ok(samples.length < 400, `${name} has ${samples.length} samples`)
 }
 
-/** As processes serve them, with traces, a replica, a witness and an archive, so that the metrics of these are there too. */
+/** Scrapes processes with traces, a replica, a witness and an archive, so that their metrics exist too. */
 async function scrapeAll(t: TestContext) {
   const { apiUrl, workerUrl } = await createTestDatabase(t)
   const { vkeys } = makeCosigners(1)
@@ -150,7 +150,6 @@ async function scrapeAll(t: TestContext) {
   }
 }
 
-/** Each follower has had a round. */
 function hasRounds(metrics: ReadonlyMap<string, Exposed>): boolean {
   const rounds = metrics.get('tallystick_follower_rounds_total')!.samples
   const ended = metrics.get('tallystick_follower_last_success_timestamp_seconds')!.samples

@@ -134,7 +134,7 @@ test('a server that listens tells of its clients’ connections', async (t) => {
     const socket = await send(request)
     await until(async () => (await figure('requests_under_way')) === 1)
     assert.equal(await figure('connections'), 1)
-    // One that only closes its sending side may wait for its answer.
+    // A reset, because a client that only half-closes may still wait for its answer.
     socket.resetAndDestroy()
     await until(async () => (await figure('requests_aborted_total')) === 1)
     await release()
@@ -164,7 +164,7 @@ test('connections that a pool did not get are counted, for queries and for calle
   t.after(() => full.end())
   await assert.rejects(nowhere.query('select'), /ECONNREFUSED/)
   await assert.rejects(nowhere.connect(), /ECONNREFUSED/)
-  // The first connection may take longer than 100 ms on a busy machine.
+  // The first connection may take more than 100 ms on a busy machine.
   let client = null
   for (let i = 0; client === null && i < 50; i++) client = await full.connect().catch(() => null)
   const before = full.failures.wait

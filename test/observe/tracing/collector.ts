@@ -6,13 +6,13 @@ import type { Test } from '../../helpers/app.ts'
 import { until } from '../../helpers/wait.ts'
 import { bytesIn, type Message, messagesIn, numberIn, readMessage, textIn } from './protobuf.ts'
 
-/** As opentelemetry/proto/trace/v1/trace.proto has it. */
+/** A span as in opentelemetry/proto/trace/v1/trace.proto. */
 export type ReceivedSpan = {
   readonly name: string
   readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer'
   readonly traceId: string
   readonly spanId: string
-  /** Empty: it begins its trace. */
+  /** Empty: the root of its trace. */
   readonly parentId: string
   readonly startedAtMs: number
   readonly endedAtMs: number
@@ -25,7 +25,7 @@ export type ReceivedSpan = {
 
 type Answer = (response: ServerResponse) => void
 
-/** A collector of OTLP over HTTP, on loopback, that keeps all spans it is sent. `answer`: 200 by default; one that does nothing hangs. */
+/** Starts an OTLP collector on loopback that stores all spans. `answer`: 200 by default; an empty function hangs. */
 export async function startCollector(t: Test, answer: Answer = (response) => response.writeHead(200).end()) {
   const spans: ReceivedSpan[] = []
   const requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[] = []
@@ -44,19 +44,17 @@ export async function startCollector(t: Test, answer: Answer = (response) => res
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const collector = {
     url,
-    /** Environment that makes a server or worker send there. */
+    /** Environment that makes a server or worker send its spans here. */
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: url },
     spans,
     requests,
-    /** Assign another one to have it answer otherwise from now on. */
+    /** Assignable: changes the answers from now on. */
     answer,
-    /** Waits until it has so many of that name, or as many as `count` says. */
     async received(name: string, count = 1): Promise<ReceivedSpan[]> {
       const named = () => spans.filter((span) => span.name === name)
       await until(() => named().length >= count)
       return named()
     },
-    /** Waits until it has so many of that trace. */
     async ofTrace(traceId: string, count: number): Promise<ReceivedSpan[]> {
       const found = () => spans.filter((span) => span.traceId === traceId)
       await until(() => found().length >= count)
@@ -70,7 +68,7 @@ export async function startCollector(t: Test, answer: Answer = (response) => res
   return collector
 }
 
-/** A caller that sends a `traceparent`, of another trace each time. */
+/** Makes a `traceparent` of a new trace. */
 export function newCaller(flags = '01') {
   const traceId = randomBytes(16).toString('hex')
   const spanId = randomBytes(8).toString('hex')

@@ -47,7 +47,7 @@ test('certificates are read when the process starts', () => {
   assert.equal(tracing?.tls.ca?.toString(), 'a certificate')
 })
 
-/** Per variable: values that mean nothing here. Others set them, for all programs of a cluster. */
+/** Invalid values by variable. Others may set these variables for all programs of a cluster. */
 const RUBBISH: Record<string, readonly string[]> = {
   ENDPOINT: ['collector.example:4317/hunter2', 'hunter2', 'grpc://hunter2', 'http://', '/hunter2'],
   PROTOCOL: ['grpc', 'http/json', 'hunter2'],
@@ -62,7 +62,7 @@ const RUBBISH: Record<string, readonly string[]> = {
   EXPORTER: ['zipkin', 'otlp,console', 'console', 'none,otlp', 'hunter2'],
   DISABLED: ['1', 'yes', 'hunter2'],
 }
-/** Any text is a name. */
+/** Any text is a valid name. */
 const TAKES_ALL = 'OTEL_SERVICE_NAME'
 
 const variables = new Set(
@@ -88,7 +88,7 @@ for (const variable of variables) {
         assert.equal(options, null)
         continue
       }
-      // The exporter's library reads the environment by itself.
+      // The exporter's library reads the environment itself.
       const { env } = process
       process.env = { ...env, ...environment }
       t.after(() => (process.env = env))

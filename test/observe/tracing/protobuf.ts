@@ -1,7 +1,7 @@
-/** The values of each field of a message, by its number: bytes, and numbers as bigint. */
+/** Values of each field of a message, by field number: bytes, or bigint for numbers. */
 export type Message = ReadonlyMap<number, readonly (Buffer | bigint)[]>
 
-/** Reads the wire format of Protocol Buffers, by nobody's code but this: what we send must be what others read. */
+/** Independent reader of the Protocol Buffers wire format, because others must be able to read what we send. */
 export function readMessage(bytes: Buffer): Message {
   const fields = new Map<number, (Buffer | bigint)[]>()
   let at = 0

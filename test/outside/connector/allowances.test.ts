@@ -11,7 +11,7 @@ import { runs } from '../../helpers/runs.ts'
 
 const NONE = parseAllowances('')
 
-/** From IANA's registries of special-purpose addresses, with multicast and what was never given out. */
+/** IANA's special-purpose addresses, multicast, and ranges that were never assigned. */
 const IPV4_NOT_PUBLIC = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
   ...['192.0.0.0/24', '192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24'],
@@ -94,7 +94,8 @@ test('an IPv4 address inside an IPv6 one counts, where it is the one that is rea
   ]) {
     assert.equal(classifyAddress(ip, NONE), 'refused', ip)
   }
-  // 6to4, Teredo, IPv4-compatible and -translated addresses have no working relays: not even with a public one inside.
+  // 6to4, Teredo, IPv4-compatible and -translated addresses have no working relays, so they are refused even with a
+  // public address inside.
   for (const ip of ['2002:0808:0808::1', '2001::8.8.8.8', '::8.8.8.8', '::ffff:0:808:808']) {
     assert.equal(classifyAddress(ip, NONE), 'refused', ip)
   }
@@ -172,7 +173,7 @@ test('a bad allowance is refused by name, with what to write instead', () => {
   for (const [text, message] of faults) assert.throws(() => parseAllowances(text), { message }, text)
 })
 
-/** Mask of a byte: ones where the prefix leaves it free. */
+/** Mask of one byte: ones for the bits behind the prefix. */
 function hostMask(prefixBitsLeft: number): number {
   return prefixBitsLeft >= 8 ? 0 : prefixBitsLeft <= 0 ? 0xff : 0xff >> prefixBitsLeft
 }

@@ -205,7 +205,7 @@ test('an unexpected 100 Continue is passed over, however it comes (RFC 9110 §15
   const connector = startConnector(t)
   for (const [what, bytes] of Object.entries(answers)) {
     const whole = await startBytePeer(t, (socket) => socket.write(bytes))
-    // The second one on the kept connection.
+    // The second request uses the open connection.
     for (let n = 0; n < 2; n++) assert.equal((await connector.post(request(whole.url))).status, 200, what)
     assert.equal(whole.connections, 1, what)
     const dripped = await startBytePeer(t, async (socket) => {
@@ -244,7 +244,7 @@ test('a connection that is cut before the status was a reset, and the post is no
   }
 })
 
-/** With the connection of the connector, but for the address of the other end. */
+/** Posts with the connector's connection, as if the other end had a public address. */
 async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
   class PublicConnection extends Connection {
     override get isPrivate() {

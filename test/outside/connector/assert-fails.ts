@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { OutboundError, type OutboundErrorCode } from '../../../src/outside/connector/error.ts'
 
-/** Asserts that the post fails with the code, and that the error shows no addresses and nothing that a peer sent. */
+/** Asserts that the post fails with the code, and that the error contains no address and nothing that a peer sent. */
 export async function assertFails(
   post: Promise<unknown>,
   code: OutboundErrorCode,

@@ -6,13 +6,12 @@ import type { TestContext } from 'node:test'
 const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 
 export type NameServer = {
-  /** Asks this server. */
   makeResolver(options: ResolverOptions): dns.Resolver
-  /** `A example.com`, in the order in which they came. */
+  /** `A example.com`, in order of arrival. */
   readonly questions: readonly string[]
 }
 
-/** A name server on this machine: `null` for no answer at all, no addresses for NXDOMAIN. */
+/** Starts a name server on this machine. `answer`: null for no answer, no addresses for NXDOMAIN. */
 export async function startNameServer(
   t: TestContext,
   answer: (type: 'A' | 'AAAA', name: string) => readonly string[] | null,
@@ -39,7 +38,7 @@ export async function startNameServer(
   }
 }
 
-/** Name of the first question (RFC 1035, section 4.1.2), which begins after the twelve bytes of the header. */
+/** Name of the first question (RFC 1035 §4.1.2), which begins after the 12-byte header. */
 function nameOf(query: Buffer): { name: string; end: number } {
   const labels: string[] = []
   let at = 12
@@ -54,7 +53,7 @@ function answerOf(question: Buffer, type: 'A' | 'AAAA', ips: readonly string[]):
   const head = Buffer.from(question)
   head.writeUInt16BE(ips.length > 0 ? 0x8180 : 0x8183, 2)
   head.writeUInt16BE(ips.length, 6)
-  // No authorities, and nothing additional: what the query had there is cut off.
+  // No authority and no additional records: those of the query are dropped.
   head.writeUInt32BE(0, 8)
   const records = ips.map((ip) => {
     const data =

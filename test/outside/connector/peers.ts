@@ -9,21 +9,20 @@ import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts
 export const LOOPBACK = parseAllowances('127.0.0.0/8,::1')
 
 /**
- * For `waitFor`, whose own second a busy machine misses. Less than a kept connection lasts (OUTBOUND_IDLE_MS_MAX), so what is closed
- * by then was not merely forgotten.
+ * For `waitFor`, whose default of one second is too short on a busy machine. Less than OUTBOUND_IDLE_MS_MAX, so that
+ * a connection that closed by then did not just time out.
  */
 export const PATIENT = { timeout: 3_500 }
 
 export type Peer = {
   readonly url: string
   readonly port: number
-  /** Connections that it has had so far. */
+  /** Number of connections so far. */
   readonly connections: number
-  /** Those that are open. */
   readonly open: ReadonlySet<Socket>
 }
 
-/** A peer that speaks bytes: `onRequest` is called with each chunk that comes. */
+/** Starts a peer that speaks bytes: `onRequest` is called with each chunk that arrives. */
 export async function startBytePeer(
   t: TestContext,
   onRequest: (socket: Socket, chunk: Buffer) => void,
@@ -40,7 +39,7 @@ export async function startHttpPeer(
   onRequest: RequestListener,
   host = '127.0.0.1',
 ): Promise<Peer> {
-  // It promises no time for which it keeps a connection: the connector's own counts.
+  // The server announces no keep-alive time, so the connector's own applies.
   return await listen(t, createHttpServer({ keepAliveTimeout: 0 }, onRequest), host)
 }
 
@@ -69,7 +68,7 @@ export async function listen(t: TestContext, server: Server, host: string, wante
   }
 }
 
-/** Connector that may post to this machine. */
+/** Makes a connector that may post to this machine. */
 export function startConnector(
   t: TestContext,
   resolveName?: ResolveName,
@@ -90,7 +89,6 @@ export function request(url: string, changes: Partial<OutboundRequest> = {}): Ou
   }
 }
 
-/** Names and what they resolve to; one address after the other where it is a list of lists. */
 export function resolver(names: Readonly<Record<string, readonly string[]>>): ResolveName {
   return async (name) => {
     const ips = names[name]

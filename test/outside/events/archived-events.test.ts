@@ -15,7 +15,7 @@ import { buildReleasedApp } from '../../helpers/released-app.ts'
 const BEGINNING = { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 const RECORDS = { ...ALL_EVENTS, events: new Set(['record.recorded']) } as WantedEvents
 
-/** Reads pages of the ledger's events, and says what each asked of the archive. */
+/** Returns a reader of the ledger's event pages that records what each page requested from the archive. */
 async function readerOf({ deps, ledgerId }: TestApp) {
   const { readPool, cursorMac } = deps
   const [ends] = await readEnds(readPool, cursorMac, [ledgerId])

@@ -12,7 +12,7 @@ const START = { size: 3, checkpoint: 0, floor: 0 }
 
 const numberOf = (id: Uuid) => bytesOfUuid(id)[0]!
 
-/** Ledgers whose ends the test sets. */
+/** Watches ledgers whose ends the test sets. */
 function setUp() {
   const ends = new Map<number, LedgerEnds>([
     [1, START],

@@ -120,7 +120,7 @@ test('a ledger’s events', async (t) => {
     async () => {
       const told = []
       let from: EventPosition = BEGINNING
-      // As a tail reads that sees the ledger grow: each entry as it comes, each checkpoint three entries later.
+      // Reads like a tail of a growing ledger: each entry at once, each checkpoint three entries later.
       for (let size = 0; size <= ends.size; size++) {
         const published = whole.filter(
           ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,
@@ -172,7 +172,7 @@ test('a ledger’s events', async (t) => {
 const FLIPPED = 'set_byte(envelope, length(envelope) - 1, get_byte(envelope, length(envelope) - 1) # 1)'
 const withLeaf = (envelope: string) => `envelope = ${envelope}, leaf = sha256('\\x00' || ${envelope})`
 
-/** Changes by an owner of the database, and the code of each. */
+/** Changes by a database owner, with the expected code. */
 const FORGERIES: [what: string, set: string, code: string][] = [
   ['another record', `subject_id = '01890000-0000-7000-8000-000000000000'`, 'line_contradicts_envelope'],
   ['another kind', `kind = 'record-expired'`, 'line_contradicts_envelope'],

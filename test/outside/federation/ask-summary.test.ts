@@ -30,7 +30,7 @@ test('a comparison that takes longer than a lease keeps its turn', async (t) => 
   const isLeased: boolean[] = []
   const server = createServer(async (_, response) => {
     isLeased.push((await readCursor()).leased)
-    // As if the answer had taken longer than the lease.
+    // Simulates an answer that takes longer than the lease.
     await app.sql(`update tallystick.peer_cursors set leased_until = now() - interval '1 second'`)
     const record = formatId('rec', app.deps.entropy.uuidv7(Date.now()))
     const records = [{ record, version: 1, leaf: 'ab'.repeat(32) }]

@@ -49,13 +49,12 @@ function refuses(code: RequestSignatureErrorCode, headers: RequestHeaders, targe
   )
 }
 
-/** Read, signed by us, and about this body. */
+/** True if the headers parse, our key signed them, and they match the body. */
 function isGood(headers: RequestHeaders, body: string | Uint8Array = REQUEST.body, target = TARGET): boolean {
   const parsed = parseRequestSignature(headers, target)
   return verifyRequestSignature(parsed, signer.key, verifySignature) && verifyContentDigest(parsed, body)
 }
 
-/** Text of 0 to `maxLength` characters of the alphabets in question. */
 const someText = (maxLength: number) => fc.string({ unit: codePoint, maxLength })
 
 describe('a signed request', () => {
@@ -369,7 +368,7 @@ describe('over a real connection', () => {
   type Header = readonly [name: string, value: string]
   const good = Object.entries(HEADERS)
 
-  /** Headers as a server receives them; joined as the server of src/http/app.ts joins them. */
+  /** Sends the headers and returns them as a server receives them, with duplicates joined as in src/http/app.ts. */
   async function received(headers: readonly Header[]): Promise<IncomingHttpHeaders> {
     const server = createServer({ joinDuplicateHeaders: true }).listen(0, '127.0.0.1')
     await once(server, 'listening')

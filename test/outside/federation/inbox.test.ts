@@ -7,7 +7,7 @@ import {
   PEER_REQUESTS_WAITING_MAX,
 } from '../../../src/outside/federation/limits.ts'
 
-/** Work that ends when it is told, or the code for which it was refused. */
+/** Starts work that ends with `end`. `ended` resolves with the code if it was refused. */
 function begin(inbox: Inbox, peer: string, ledger = 'led_a') {
   const { promise, resolve } = Promise.withResolvers<void>()
   const ended = inbox.run({ ledger, peer }, () => promise).catch(({ code }: { code: string }) => code)

@@ -31,8 +31,8 @@ import { digestOf, sha256 } from '../../helpers/open-envelope.ts'
 import { addPeer, type TestPeer } from '../../helpers/test-peers.ts'
 
 /*
- * The home's side of a step that a remote performer offers: from the verified offer to the entry. The peerings are rows, and the
- * envelopes that came are random bytes: their signers were checked before.
+ * The home's side of a step that a remote performer offers: from the verified offer to the entry. Peerings are rows
+ * and received envelopes random bytes, because their signatures were verified before this code.
  */
 
 const SALT = 'XaGvK-1McJRNX-agVfElbQ'
@@ -45,7 +45,7 @@ type Changes = Partial<Omit<Offer, 'completion'>> & {
   readonly completion?: string
 }
 
-/** An offer of the peer's agent, as it follows the record's newest entry. */
+/** Makes an offer of the peer's agent that follows the record's newest entry. */
 async function makeOffer(
   app: GatedApp,
   peer: TestPeer,
@@ -126,7 +126,7 @@ async function build(app: GatedApp, id: string, offer: Offer, now = app.deps.now
   return buildOfferedStep({ now }, signer, home, row, { ...offer, requireEvidence })
 }
 
-/** As the server does before it takes the offer: why the evidence is none. */
+/** Verifies the evidence like the server. Returns the refusal; null: the evidence is valid. */
 async function judge(app: GatedApp, ...about: Tail<Parameters<typeof verifyOfferedEvidence>>) {
   return verifyOfferedEvidence(app.deps, ...about).then(
     () => null,
@@ -143,7 +143,7 @@ async function append(app: GatedApp, ...entries: EntryRow[]) {
   }
 }
 
-/** The step, taken; the record, with the entry's place. */
+/** Appends the offered step. Returns the record and the entry's seq. */
 async function take(app: GatedApp, peer: TestPeer, id: string, step: Offer['step'], changes?: Changes) {
   const { offer, envelope } = await makeOffer(app, peer, id, step, changes)
   const entry = await build(app, id, offer)

@@ -25,24 +25,22 @@ async function buildGuest(): Promise<Guest> {
   return Object.assign(app, { home: await addTestHome(app) })
 }
 
-/** A record that the ledger's performer is to perform. */
 function shareWithPerformer(app: Guest, options: ShareOptions = {}): Promise<HomeRecord> {
   return app.home.share({ performer: app.agents.performer.id, ...options })
 }
 
-/** The offer of the step, 202 or the test fails. */
+/** Offers the step. Fails unless the status is 202. */
 async function offer(app: Guest, id: string, step: 'activate' | 'completions', options = {}) {
   return expectStatus(202, await app.step(id, step, options)).json().gated.offer
 }
 
-/** An ACTIVE record, by an offer that its home took. */
+/** Makes an ACTIVE record by an offer that its home took. */
 async function shareActive(app: Guest, options: ShareOptions = {}): Promise<HomeRecord> {
   const record = await shareWithPerformer(app, options)
   await record.activate({ offerSeq: (await offer(app, record.id, 'activate')).seq })
   return record
 }
 
-/** The evidence as it lies here, for a home that takes it. */
 async function evidenceOf(app: Guest, seq: number): Promise<TestDocument> {
   const [row] = await app.sql<{ digest: Buffer; salt: Buffer; content: Buffer; subject_id: Uuid }>(
     'select * from tallystick.documents where ledger_id = $1 and seq = $2',
@@ -386,7 +384,7 @@ test('evidence that was offered is erased here', async (t) => {
     const record = await shareActive(app, { documents: 'digests' })
     const { completion, seq } = await offer(app, record.id, 'completions')
     await record.submit({ offerSeq: seq }, await evidenceOf(app, seq))
-    // It lies with the offer, and is shown from there.
+    // The evidence is stored with the offer and shown from there.
     assert.deepEqual((await app.get(record.id)).gated.completion.evidence, STEP_BODIES.completions.evidence)
     const { erasure } = expectStatus(202, await eraseOf(record.id, completion)).json()
     const { evidence, salt, erasedBy } = (await app.get(record.id)).gated.completion

@@ -62,7 +62,7 @@ test('what something between refuses', async (t) => {
     },
   )
 
-  /** Shares a record that `refuse` answers, given how often it was sent. */
+  /** Shares a record. `refuse` gets the number of tries so far and returns the proxy's status. */
   async function sendFlaky(refuse: (times: number) => number | null) {
     await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
     const word = `flaky ${Math.random()}`

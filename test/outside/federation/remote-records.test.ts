@@ -78,7 +78,7 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
   })
 
   await t.test('with the newest step of each kind, and what came with it', async () => {
-    // An agent of the home performs. Its id is one of this ledger's too, and nobody may take the one for the other.
+    // An agent of the home performs. An agent of this ledger has the same id, and the two must not be confused.
     const other = { agent: stranger.id, key: home.key }
     const open = await home.share()
     await open.activate(other)

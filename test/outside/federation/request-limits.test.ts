@@ -9,7 +9,10 @@ import { RequestLimits } from '../../../src/outside/federation/request-limits.ts
 
 const ENTRY_BYTES = 1_000
 
-/** Sends entries from 0 to `count` as the limits say, where `isBad` ones are refused for what they say; returns requests and who stands alone. */
+/**
+ * Sends entries 0 to `count` as the limits require. Entries for which `isBad` holds are refused for their content.
+ * Returns the number of requests and the entries that were isolated.
+ */
 function search(count: number, isBad: (entry: number) => boolean) {
   const limits = new RequestLimits(null)
   const alone: number[] = []

@@ -14,10 +14,10 @@ import { buildStage } from '../../helpers/webhook-stage.ts'
 const ERASED = { events: ['record.recorded', 'payload.erased'] }
 const GOES_ON = 'update tallystick.webhook_cursors set due_at = now(), resume_at = null where webhook_id = $1'
 
-/** Payloads that are erased while the archive is there, and whose events are asked for again while it hangs. */
+/** Number of payloads that are erased while the archive works, and whose events are requested again while it hangs. */
 const ERASURES = 5
 
-/** Has the archive be away, or hang, until the test or the function returned ends it. */
+/** Makes the archive unavailable, or hang, until the test ends or calls the returned function. */
 function takeAway(t: TestContext, how: 'away' | 'hangs'): () => void {
   const answer = Promise.withResolvers<never>()
   answer.promise.catch(() => {})
@@ -77,7 +77,7 @@ test('deliveries whose events lie in an archive that is away', async (t) => {
 
     await endpoint.rests()
     await rename(`${released.directory}.away`, released.directory)
-    // Its pause is over.
+    // Ends the pause.
     await endpoint.sql(
       'update tallystick.webhook_deliveries set due_at = now() where webhook_id = $1 and due_at is not null',
     )

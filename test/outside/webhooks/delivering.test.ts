@@ -18,7 +18,7 @@ const SPKI_OF_ED25519 = Buffer.from('302a300506032b6570032100', 'hex')
 
 type Received = ReturnType<Endpoint['received']>[number]
 
-/** By node's own cryptography, with the public key that the API shows. */
+/** Verifies with node:crypto and the public key that the API shows. */
 function verifyAsymmetric({ headers, body }: Received, publicKey: string): void {
   const raw = Buffer.from(publicKey.replace('whpk_', ''), 'base64')
   const key = createPublicKey({ key: Buffer.concat([SPKI_OF_ED25519, raw]), format: 'der', type: 'spki' })
@@ -67,7 +67,7 @@ test('what endpoints are delivered', async (t) => {
       latencies.sort((a, b) => a - b)
       const [p50, p99] = [latencies[SIGNALS / 2]!, latencies[Math.ceil(SIGNALS * 0.99) - 1]!]
       console.log(`signal.emitted after its verdict was answered: p50 ${p50} ms, p99 ${p99} ms`)
-      // The rest of the suite runs beside it: the slowest one says more of the machine.
+      // The median only: other tests run at the same time, and the slowest one depends on the machine.
       assert.ok(p50 < SIGNAL_MS_MAX)
     },
   )
@@ -158,7 +158,7 @@ test('what endpoints are delivered', async (t) => {
       await endpoint.ask('POST', '/pause')
       const record = await stage.notarize()
       const after = await stage.notarize()
-      // As anybody who owns the database could, but for the signature.
+      // Tampers like a database owner, who cannot make the signature.
       const forged = 'set_byte(envelope, length(envelope) - 1, get_byte(envelope, length(envelope) - 1) # 1)'
       await stage.sql(
         `begin; set local session_replication_role = replica;
@@ -205,7 +205,7 @@ test('what endpoints are delivered', async (t) => {
 test('an endpoint of a ledger in which everything happens', async (t) => {
   const stage = await buildStage(t)
   await t.test('is delivered bodies that are each a WebhookEvent of the OpenAPI document', async (t) => {
-    // The helper verifies completions itself. The worker that comes back delivers the events of that time.
+    // The helper verifies completions itself. After its restart the worker delivers the events of that time.
     await stage.worker.end('SIGTERM')
     const plain = await stage.subscribe(t)
     const full = await stage.subscribe(t, { include: ['documents', 'envelope'] })
@@ -213,7 +213,7 @@ test('an endpoint of a ledger in which everything happens', async (t) => {
     await letEventsHappen(stage, async () => {})
     await stage.restartWorker()
     await full.ask('POST', '/test')
-    // Events from peers: test/system/federation/received-events.test.ts
+    // For events from peers see test/system/federation/received-events.test.ts.
     const types = [...EVENT_TYPES, ...NOTICE_TYPES].filter((type) => type !== 'entry.received')
     for (const type of types) await full.hears(1, type)
     for (const type of types) if (type !== 'webhook.test') await plain.hears(1, type)

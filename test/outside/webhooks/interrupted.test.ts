@@ -29,7 +29,8 @@ test('delivery that is interrupted', async (t) => {
   await t.test(
     'by a worker that ends, goes on with the next one, and sends nothing again that was answered',
     async (t) => {
-      // The first eight are answered. The others wait, so that none can follow them, until the worker surely begins none.
+      // The first eight are answered. The others stay open, so that no further request follows before the worker has
+      // stopped.
       const waiting: ServerResponse[] = []
       const endpoint = await stage.subscribe(t, RECORDED, (_, response) => {
         if (endpoint.received().length <= 8) response.writeHead(204).end()
@@ -63,7 +64,7 @@ test('delivery that is interrupted', async (t) => {
     proxy!.refuse()
     await sleep(AWAY_MS)
     proxy!.accept()
-    // The lease of the turn that was cut must end first.
+    // The lease of the interrupted worker must end first.
     await until(() => distinct(endpoint) === 60)
     assert.ok(endpoint.received().length < 120, `${endpoint.received().length} requests`)
   })

@@ -21,7 +21,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   const idsOf = (endpoint: Endpoint) => endpoint.received().map(({ id }) => id)
   const countOf = async (endpoint: Endpoint, state: string) =>
     (await endpoint.deliveries(`?state=${state}`)).length
-  /** As after eight attempts. */
+  /** The state after eight failed attempts. */
   const giveUp = (endpoint: Endpoint) =>
     endpoint.sql(
       `update tallystick.webhook_deliveries set state = 'dead', due_at = null, finished_at = now()
@@ -37,7 +37,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
     return endpoint
   }
 
-  // Each about an endpoint that hears of nothing of the others.
+  // Concurrent: each test has its own endpoint with separate events.
   await Promise.all([
     t.test('redelivers one event, with the same id and body, and then what was given up', async (t) => {
       const endpoint = await deadEndpoint(t, 3)
@@ -78,7 +78,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
     }),
     t.test('recovers what was not delivered in a time; all of it where that is asked', async (t) => {
       const since = new Date().toISOString()
-      // A recovery takes what is a minute older, too.
+      // A recovery also includes what is up to a minute older, so this needs its own type.
       const body = { name: 'order', version: 1, payloadSchema: {} }
       expectStatus(201, await stage.send('POST', '/v1/types', { body }))
       const endpoint = await deadEndpoint(t, 2, 'order/1')
@@ -151,7 +151,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
       const endpoint = await stage.subscribe(t, RECORDED, fails)
       await stage.notarize()
       await until(async () => (await countOf(endpoint, 'pending')) === 1)
-      // Its lane lingers, and loses its turn.
+      // The sender still waits, and loses its lease.
       await endpoint.ask('POST', '/resume')
       await sleep(300)
       endpoint.receiver.answer = ok
@@ -176,7 +176,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   })
 
   await t.test('deleted while it is delivered to, it is sent nothing more, and is gone', async (t) => {
-    // None is answered, so that no other can follow it, until the worker has surely looked at the endpoint again.
+    // Unanswered, so that no further request follows before the worker has read the endpoint again.
     const waiting: ServerResponse[] = []
     const endpoint = await stage.subscribe(t, RECORDED, (_, response) => void waiting.push(response))
     const other = await stage.subscribe(t, RECORDED)

@@ -16,7 +16,10 @@ async function setUp(t: TestContext) {
   return { app, pool, id, upkeep: makeWebhookUpkeep({ pool }) }
 }
 
-/** Deliveries of events so many days old, each with an outcome that came when the event did, or so many days ago. */
+/**
+ * Inserts deliveries of events that are `eventDays` old and finished `finishedDays` ago. Default: when the event
+ * happened.
+ */
 async function addDeliveries(
   app: TestApp,
   webhook: string,
@@ -60,7 +63,7 @@ test('what was delivered is kept for a week, what was given up for a month, and 
     ['dead', 31],
     ['pending', 400],
     ['held', 400],
-    // An old event that was delivered again lately.
+    // An old event that was redelivered recently.
     ['delivered', 400, 1],
   ])
   await upkeep()

@@ -48,7 +48,7 @@ test('every member must be there, of its form, and no other', () => {
   }
 })
 
-/** Without its items a batch contradicts what was signed: null stands for a member that is not there. */
+/** A batch without items contradicts its statement, because null means an absent member. */
 function missing(name: string): [ProofErrorCode] {
   return [name === 'items' ? 'batch_contradicts_statement' : 'bundle_syntax']
 }
@@ -71,7 +71,7 @@ test('a member that is null may be absent, and one that is absent may be null', 
   refuses('bundle_syntax', () => parseBundleHead(JSON.stringify(none)))
 })
 
-/** Members of payloads keep their nulls: these are signed. */
+/** Nulls in payloads stay, because payloads are signed. */
 // biome-ignore lint/suspicious/noExplicitAny: any JSON
 function withoutNulls(value: any): any {
   if (Array.isArray(value)) return value.map(withoutNulls)

@@ -24,7 +24,6 @@ import { refuses } from '../refuses.ts'
 const verify = (bundle: TestBundle, trust: Partial<ProofTrust> = {}) =>
   verifyTexts(bundleTexts(bundle), trust)
 
-/** The bundle after a change. */
 function changed(bundle: TestBundle, change: (copy: TestBundle) => unknown): TestBundle {
   const copy = structuredClone(bundle)
   change(copy)
@@ -41,7 +40,10 @@ const refusesAfter = (
 const subjectOf = (line: TestLine) => line.documents[0]!.subject
 const range = (copy: TestBundle) => (copy.head['of'] as { range: Record<string, unknown> }).range
 
-/** 18 entries: a rotation is the 7th, the 9th a batch of three; the payloads of the 6th and of a record of the batch are erased. */
+/**
+ * 18 entries: the 7th is a rotation, the 9th a batch of three. The payloads of the 6th and of one record of the batch
+ * are erased.
+ */
 function makeLedger() {
   const chain = makeChain()
   for (let i = 0; i < 3; i++) chain.notarize()
@@ -64,7 +66,7 @@ describe('a range', () => {
       for (let from = 0; from < size; from++) {
         for (let to = from; to < size; to++) {
           const holds = (seq: number) => from <= seq && seq <= to
-          // Erasures are explained only where the tree has the entries that say so.
+          // Erasures can be explained only if the tree contains their entries.
           if ((holds(5) || holds(8)) && size < 14) continue
           const beside = erasures.filter((_, i) => holds([5, 8][i]!))
           const { of, completeness, entries } = verify(rangeOf(chain, { from, to }, { size, beside }))
@@ -170,7 +172,7 @@ describe('a range', () => {
     })
     refuses('bundle_incomplete', () => verifyTexts(bundleTexts(middle).slice(0, 1)))
     refuses('bundle_incomplete', () => verifyTexts([bundleTexts(middle)[0]!, '{"entries":0}']))
-    // With a number that fits.
+    // With a matching count.
     const last = rangeOf(chain, { from: 14, to: 16 })
     refusesAfter('bundle_incomplete', last, (copy) => {
       copy.lines.pop()
@@ -245,7 +247,7 @@ describe('a range', () => {
       copy.lines.pop()
       copy.end = { entries: copy.lines.length }
     })
-    // An erasure that the range does not need, and an entry that is none.
+    // An erasure that the range does not need, and entries that are no erasures.
     const more = (line: TestLine) => rangeOf(chain, { from: 9, to: 10 }, { beside: [line] })
     refuses('entry_unrelated', () => verify(more(erasures[0]!)))
     refuses('entry_unrelated', () => verify(more(chain.lines[16]!)))
@@ -366,7 +368,7 @@ describe('entries that an agent signed itself', () => {
     const mixed = verify(rangeOf(chain, { from: 0, to: batch.seq }))
     assert.deepEqual([mixed.entries, mixed.agentSigned], [chain.lines.length, 3])
     for (const line of [early, late, batch]) assert.deepEqual(verify(recordOf(line, keys)).agentSigned, 1)
-    // Behind the range: it says that the key has ended since.
+    // Behind the range: it shows that the key was revoked later.
     verify(rangeOf(chain, { from: early.seq, to: early.seq }, { beside: keys }))
   })
 
@@ -431,7 +433,7 @@ describe('a registered statement', () => {
     refusesAfter('line_contradicts_envelope', pair, ({ lines }) => {
       lines.at(-2)!['leaf'] = policy.leaf
     })
-    // Its line's time is held to the entry behind it.
+    // The time of its line must match the entry behind it.
     refusesAfter('statement_pair', pair, ({ lines }) => {
       lines.at(-2)!['recordedAt'] = policy.recordedAt
     })
@@ -445,7 +447,7 @@ describe('a registered statement', () => {
     const beside = [policy]
     assert.equal(verify(rangeOf(chain, { from, to }, { beside })).issuersJudged, 1)
     assert.equal(verify(rangeOf(chain, { from: policy.seq, to })).issuersJudged, 1)
-    // The policy of somebody who says less than the truth, and one that nothing here needs.
+    // With the policy shown, the forged statement is refused. An entry that the range does not need is refused too.
     const forged = pushStatement(chain, signStatement(makeIssuer(issuer.issuer)))
     const end = register(chain, policy, forged).seq
     assert.equal(verify(rangeOf(chain, { from: forged.seq, to: end })).issuersJudged, 0)
@@ -573,7 +575,10 @@ describe('a record', () => {
 })
 
 describe('a run', () => {
-  /** A root with two children, one of them in a batch, in which its own children lie before it, and a stranger. */
+  /**
+   * Makes a root with two children and an unrelated record. One child is in a batch, where its own children come
+   * before it.
+   */
   function makeRun() {
     const chain = makeChain()
     const root = chain.notarize()
@@ -593,7 +598,7 @@ describe('a run', () => {
     const all = [{ line: root }, { line: child }, { line: batch, items: [0, 1, 2] }, { line: grandchild }]
     const { of, completeness, entries, records } = verify(selectionOf(chain, { run }, all))
     assert.deepEqual([of, completeness, entries, records], [{ run }, 'selection', 4, 6])
-    // Less of it is a run too: a selection, as it says.
+    // Fewer entries are a valid run too, as it is a selection.
     assert.equal(verify(selectionOf(chain, { run }, all.slice(0, 2))).records, 2)
   })
 

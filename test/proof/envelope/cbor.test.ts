@@ -9,7 +9,10 @@ import type { ProofError, ProofErrorCode } from '../../../src/proof/error.ts'
 import { runs } from '../../helpers/runs.ts'
 import { refuses } from '../refuses.ts'
 
-/** Read by the Python verifier's tests too. `taken`: in both forms. `looseOnly`: in the order of labels or in UTF-8 alone not deterministic. */
+/**
+ * Read by the Python verifier's tests too. `taken`: valid in both forms. `looseOnly`: not deterministic, only because
+ * of the order of labels or invalid UTF-8.
+ */
 type Vectors = Readonly<Record<'taken' | 'malformed' | 'departures' | 'looseOnly', readonly string[]>>
 const file = new URL('../../vectors/cbor.json', import.meta.url)
 const vectors: Vectors = JSON.parse(readFileSync(file, 'utf8'))

@@ -25,7 +25,6 @@ const PAYLOAD = utf8Encode('{}')
 
 type Labels = Map<number, unknown>
 
-/** A good protected header, changed. */
 function header(change: (labels: Labels, claims: Labels) => void = () => {}): Labels {
   const claims: Labels = new Map<number, unknown>([
     [1, 'https://ledger.example'],

@@ -11,7 +11,10 @@ import { digestOf, makeId, type TestChain, type TestLine } from '../../helpers/t
 import { makeGated } from '../../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
-/** As the caller of a whole ledger's verification collects it. `sharedLater`: as a first look at the ledger would have found it. */
+/**
+ * Collects the exchange like a caller that verifies the whole ledger. `sharedLater`: found by a first pass over the
+ * ledger.
+ */
 function exchangeOf(chain: TestChain, knowsShared = true): LedgerExchange {
   const shared = chain.lines.filter(({ kind }) => kind === 'record-shared')
   const sharedLater = new Set(shared.map((line) => statementOf(line).predicate['record'] as string))
@@ -20,7 +23,7 @@ function exchangeOf(chain: TestChain, knowsShared = true): LedgerExchange {
   return exchange
 }
 
-/** Both orders, and both ways of collecting, say the same. */
+/** Asserts that both orders and both ways of collecting give the same result. */
 function reconciled({ home, guest }: PeeredChains, expected: Partial<ReconcileCounts> = {}): ReconcileCounts {
   const results = [true, false].flatMap((knowsShared) => {
     const [a, b] = [exchangeOf(home, knowsShared), exchangeOf(guest, knowsShared)]
@@ -35,7 +38,7 @@ function reconciled({ home, guest }: PeeredChains, expected: Partial<ReconcileCo
   return results[0]!.counts!
 }
 
-/** Each chain verifies; both together do not. `at`: the entry that is named. */
+/** Asserts that each chain verifies alone, but not together. `at`: the entry that is named. */
 function differs(
   { home, guest }: PeeredChains,
   code: ReconcileCode,
@@ -54,14 +57,13 @@ function differs(
   }
 }
 
-/** A shared record that the guest knows of. */
 function shared(peers: PeeredChains, terms: object = {}): Gated {
   const gated = peers.create(terms)
   peers.receive(peers.guest, gated.last())
   return gated
 }
 
-/** To its end, by two offers, all of it received. */
+/** Takes a shared record to its end by two offers. All entries are received. */
 function live(peers: PeeredChains): Gated {
   const gated = shared(peers)
   for (const step of ['record-activated', 'completion-submitted'] as const)
@@ -71,13 +73,12 @@ function live(peers: PeeredChains): Gated {
   return gated
 }
 
-/** Another peering of the same two. */
 function peerAgain(before: PeeredChains): PeeredChains {
   const { home, guest } = before
   return makePeers({ of: { home, guest } })
 }
 
-/** The same entry, signed again a moment later: another leaf. */
+/** Signs the same entry again a millisecond later, with another leaf. */
 function signedAgain(chain: TestChain, line: TestLine): TestLine {
   const { kind, subjects, predicate } = statementOf(line)
   const recordedAt = new Date(Date.parse(line.recordedAt) + 1).toISOString()
@@ -88,7 +89,7 @@ describe('reconciles', () => {
   test('a record that was lived to its end, its offers, and the handshake', () => {
     const peers = makePeers()
     live(peers)
-    // the invited's peer-added; two offers; five events
+    // The invited side's peer-added, two offers, five events.
     reconciled(peers, { records: 1, entries: 1 + 2 + 5, offers: 2 })
   })
 
@@ -103,7 +104,7 @@ describe('reconciles', () => {
     gated.cancel()
     peers.create()
     peers.home.rotateServerKey()
-    // an offer, a cancellation, a creation and a rotation
+    // An offer, a cancellation, a creation and a rotation.
     reconciled(peers, { records: 2, entries: 2, offers: 0, inFlight: 4 })
   })
 
@@ -169,7 +170,7 @@ describe('reconciles', () => {
     const created = gated.last()
     gated.cancel()
     first.receive(first.guest, first.change(first.home, 'peer-revoked'))
-    // its invited's half; the creation; the end
+    // The invited side's peer-added, the creation, the revocation.
     reconciled(first, { records: 1, entries: 3, dropped: 1 })
     const second = peerAgain(first)
     for (const line of [second.share(gated), created, gated.last()]) second.receive(second.guest, line)
@@ -232,7 +233,7 @@ describe('finds', () => {
     const second = makePeers({ of: { home, guest }, apart: true })
     const at = second.receive(home, second.add(guest, { counterpart: second.add(home).leaf }))
     guest.forget()
-    // It is from behind the end of the other export, so that may still tell of it.
+    // The missing entry may lie behind the end of the other export.
     reconciled(first)
     guest.notarize()
     differs(first, 'peering_missing', at)

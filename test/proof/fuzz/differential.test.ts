@@ -5,11 +5,14 @@ import { makeBases } from '../../system/fuzz/differential/ledgers.ts'
 import { differenceOf } from '../../system/fuzz/differential/tally.ts'
 import { type Verdict, verdictOf, writeArchive } from '../../system/fuzz/differential/typescript.ts'
 
-/* The makers of `npm run drill -- fuzz --differential`, which compares the two verifiers: here without Python. */
+/*
+ * Tests the case generators of `npm run drill -- fuzz --differential`, which compares the two verifiers, without
+ * Python.
+ */
 
 const SEED = 7
 
-/** By kind: a refusal that lies behind its syntax, and the fewest different ones that CASES cases have. */
+/** By kind: a refusal beyond its syntax, and the minimum of different refusals in CASES cases. */
 const CASES = 60
 const REACHED: Readonly<Record<Kind, readonly [deep: string, codesMin: number]>> = {
   json: ['json_number_lossy', 4],
@@ -50,7 +53,7 @@ async function judged(made: Case): Promise<Verdict> {
 
 test('a case is the same for the same seed and number, whatever was made before', () => {
   for (const kind of KINDS) {
-    // ES256 has another signature each time.
+    // ES256 signatures differ each time.
     const cases = Array.from({ length: 10 }, (_, index) => () => makeCase(SEED, index, [kind]))
     const first = cases.map((make) => make())
     const again = cases.toReversed().map((make) => make())

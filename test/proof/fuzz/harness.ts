@@ -42,15 +42,15 @@ import { verifyTexts } from '../../helpers/test-bundle.ts'
 import { vectors } from '../vectors.ts'
 
 /*
- * Fuzzing of every decoder of bytes from outside. Each is given changes of genuine vectors, and must end in one of two ways, within a
- * time: with ProofError, or with something that is equal in meaning: what cannot be forged is the genuine thing itself, and
- * everything else is encoded again and compared with the input.
+ * Fuzzes every decoder of external bytes with changed genuine vectors. Within a time limit, each input must either be
+ * refused with ProofError or have the same meaning as what was decoded. Unforgeable results must equal the genuine
+ * ones. All others are encoded again and compared with the input.
  */
 
 type Target<T extends string | Uint8Array> = {
   readonly genuine: readonly T[]
   readonly mutate: (genuine: T, random: Random, other: T) => T
-  /** Takes a changed input, or throws ProofError. Fails an assertion where what it took is not what it was given. */
+  /** Decodes a changed input or throws ProofError. Fails an assertion if the result differs from the input. */
   readonly take: (input: T, genuine: T) => void
 }
 
@@ -61,10 +61,10 @@ type Report = {
   readonly codes: ReadonlySet<string>
 }
 
-/** Thread CPU of one input: the largest genuine one takes 10 ms. */
+/** Limit of thread CPU for one input. The largest genuine one takes 10 ms. */
 const INPUT_MS_MAX = 500
 
-/** Runs a target; the same seed gives the same inputs. Throws AssertionError, with the input. */
+/** Runs a target. Deterministic for each seed. Throws AssertionError with the input. */
 export function fuzz(name: string, { seed, runs }: { readonly seed: number; readonly runs: number }): Report {
   const target = TARGETS[name] as Target<string | Uint8Array>
   const random = makeRandom(seed)
@@ -82,7 +82,7 @@ export function fuzz(name: string, { seed, runs }: { readonly seed: number; read
   return { runs, taken, msMax, codes }
 }
 
-/** Gives a target one input. The code of the refusal, or null. Throws AssertionError. */
+/** Runs a target with one input. Returns the code of the refusal, or null. Throws AssertionError. */
 export function give(
   name: string,
   input: string | Uint8Array,
@@ -135,7 +135,7 @@ const ranges: string[] = bundles
   .filter((text) => text.includes('"complete"'))
   .flatMap((text) => text.split('\n').filter((line) => line.includes('"items"') && !line.includes('"path"')))
 const leafTile = fromHex(receiptVectors.tiles[`0/000.p/${checkpoint.size}`])
-/** Strings with escapes, numbers at the edges, names in no order. */
+/** Strings with escapes, numbers at the edges, unordered names. */
 const texts = [...vectors.acceptedJson, ...vectors.refusedJson, ...statements]
 
 const same = (taken: Uint8Array, given: Uint8Array) => assert.equal(toHex(taken), toHex(given))
@@ -148,7 +148,7 @@ const cbor: Target<Uint8Array> = {
   take(input) {
     const value = decodeCbor(input, 'deterministic', 'tag 18')
     const tagged = value instanceof Tag18 ? new Tagged(18, value.value) : value
-    // cborg sorts keys that are neither integers nor texts in another order.
+    // cborg sorts keys that are neither integers nor texts differently.
     if (hasPlainKeys(value)) same(encode(tagged, rfc8949EncodeOptions), input)
   },
 }
@@ -162,7 +162,7 @@ function hasPlainKeys(value: unknown): boolean {
   return !Array.isArray(value) || value.every(hasPlainKeys)
 }
 
-/** The quick reader and the general one agree, and what they read is all that the bytes say. */
+/** Asserts that the fast and the general reader agree, and that the result contains everything in the bytes. */
 const envelope: Target<Uint8Array> = {
   genuine: envelopes,
   mutate: mutateEither,
@@ -185,7 +185,7 @@ const signedStatement: Target<Uint8Array> = {
   },
 }
 
-/** A statement by itself is signed by nobody: what is taken is the JSON that it was given. */
+/** A statement alone is unsigned, so the result must equal the input as JSON. */
 const statement: Target<string> = {
   genuine: statements,
   mutate: mutateText,
@@ -210,12 +210,12 @@ const json: Target<string> = {
     if (input === genuine && vectors.refusedJson.includes(input)) return
     const canonical = canonicalize(parseJsonText(input))
     assert.equal(canonicalize(parseJsonText(canonical)), canonical)
-    // V8 may misread names with escapes (docs/formats/documents.md), so that it is no judge of those.
+    // V8 may misread names with escapes (docs/formats/documents.md), so it cannot be the reference there.
     if (!input.includes('\\')) assert.equal(canonicalize(JSON.parse(input)), canonical)
   },
 }
 
-/** Signatures of others may come and go; the text is the signed one. */
+/** Other signatures may come or go, but the text must be the signed one. */
 const signedNote: Target<string> = {
   genuine: [note, note + receiptVectors.noteLine],
   mutate: mutateText,
@@ -267,7 +267,7 @@ const id: Target<string> = {
   },
 }
 
-/** null where it is none, and never an error. */
+/** Returns null for an invalid address and never throws. */
 const tileAddress: Target<string> = {
   genuine: ['0/000', 'entries/000.p/6', '1/x001/x234/067', '5/x999/999.p/255'],
   mutate: mutateText,
@@ -286,14 +286,14 @@ const tile: Target<Uint8Array> = {
     const paths = tilePaths({ level: 0, tile: 0, count: checkpoint.size }, checkpoint.size)
     const leaves = splitHashes(leafTile)
     const slices = [{ level: 0, tile: 0, offset: 0, count: leaves.length, hashes: leafTile }]
-    // Its length is the server's to check: it asks Postgres for so many hashes.
+    // The server checks the length when it asks Postgres for that many hashes.
     if (input.length !== leafTile.length) throw new ProofError('merkle_range', `${input.length} bytes`)
     verifyTile(sha256, { level: 0, hashes: input }, paths, slices, checkpoint.root)
     same(input, leafTile)
   },
 }
 
-/** Without its item, a receipt of a record of a batch is one of the batch's entry. */
+/** Without its item, the receipt of a batch record is a receipt of the batch's entry. */
 const receiptFile: Target<Uint8Array> = {
   genuine: receiptFiles,
   mutate: mutateEither,
@@ -333,7 +333,7 @@ function pickBySize(size: number): { from: number; root: string } {
   return consistency.find(({ from }) => from === size) ?? consistency[0]!
 }
 
-/** Members that nothing signs may be others: they are taken out of both. */
+/** Unsigned members may differ, so they are removed from both. */
 const entryProof: Target<string> = {
   genuine: proofs,
   mutate: mutateText,
@@ -369,7 +369,7 @@ const consistencyProof: Target<string> = {
   },
 }
 
-/** A line of an export by itself: its place and chain hash are for the lines before it to say. */
+/** A single export line. Its seq and chain hash depend on the lines before it. */
 const exportLine: Target<string> = {
   genuine: ranges.map((line) => line.replace(',"envelope"', `,"chain":"${'00'.repeat(32)}","envelope"`)),
   mutate: mutateText,
@@ -385,7 +385,7 @@ const exportLine: Target<string> = {
 
 function signedOfLine(text: string): string {
   const { seq: _, chain: __, documents, ...signed } = meaningOf(text) as Record<string, JsonValue>
-  // A document that is said to be erased is for the entry that says so.
+  // An erased document is checked by the entry that erases it.
   const shown = (documents as JsonObject[]).map(({ erasedBy = null, ...rest }) =>
     erasedBy === null ? rest : null,
   )
@@ -404,7 +404,7 @@ const exportEnds: Target<string> = {
   },
 }
 
-/** All of a bundle is signed or named, but for signatures of others in the note. */
+/** Everything in a bundle is signed or named, except other signatures of the note. */
 const bundle: Target<string> = {
   genuine: bundles,
   mutate: mutateText,
@@ -426,14 +426,14 @@ function meaningOfBundle(text: string): string {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => meaningOf(line) as JsonObject)
-  // A key is found by its thumbprint: more of them, or one twice, say nothing.
+  // Keys are found by thumbprint, so additional or duplicate keys mean nothing.
   const { checkpoint: note, keys: _, ...rest } = head!
   return [{ ...rest, checkpoint: parseCheckpoint(note as string).text }, ...lines]
     .map((line) => canonicalize(line))
     .join('\n')
 }
 
-/** A member that is null means the same as one that is absent. */
+/** A null member means the same as an absent one. */
 function meaningOf(text: string): JsonValue {
   return withoutNulls(parseJsonText(text))
 }

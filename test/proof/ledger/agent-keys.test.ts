@@ -44,7 +44,7 @@ test('a key is registered again in another ledger, and an agent that revokes all
 
 type Forge = (chain: TestChain, key: ReturnType<typeof makeSigner>) => unknown
 
-/** Each begins with a key of the ledger's agent. */
+/** Forged entries. Each chain begins with a key of the ledger's agent. */
 const FORGED: readonly (readonly [what: string, ProofErrorCode, Forge])[] = [
   ['behind its revocation', 'key_not_valid', (c, k) => [c.revokeSigningKey(k), mine(c, k)]],
   ['before its registration', 'key_not_current', (c) => [mine(c, LATER), c.registerSigningKey(LATER)]],
@@ -167,7 +167,7 @@ test('a ninth current key is refused, and one in the place of a revoked one is n
   assertRefused('agent_key_refused', () => verifyChain(chain), /8 current keys/)
 })
 
-/** Entries that the server signs of an agent which signs for itself. */
+/** Entries that the server signs for an agent that must sign for itself. */
 const UNSIGNED: Readonly<Record<string, (chain: TestChain, agent: string) => unknown>> = {
   'a record': (chain) => chain.notarize(),
   'a batch': (chain) => chain.notarizeBatch(2),
@@ -233,11 +233,11 @@ test('an agent whose key is known from elsewhere has signed all that it did, by 
   chain.revokeSigningKey(first)
   mine(chain, second)
   verifyChain(chain, pin(first))
-  // Trust goes forward only: who knows the second key knows nothing of what the first one signed.
+  // Endorsement works forward only: the second key does not make entries of the first trusted.
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(second)), /nor endorsed/)
   verifyChain(chain, pin(first, second))
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(stranger)))
-  // An operator's own key in front, which then endorses the genuine one; and what it has signed in the agent's name.
+  // An operator's key before the genuine one, which it endorses, with forged entries of the agent.
   chain.notarize()
   verifyChain(chain)
   assertRefused('agent_signature_missing', () => verifyChain(chain, pin(first)))

@@ -13,7 +13,7 @@ test('finds the oldest entry behind the checkpoints, whatever the order of times
   fc.assert(
     fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, keptSize) => {
       const tail = new LedgerTail()
-      // A checkpoint is compared, and so known, when the ledger has its size.
+      // A checkpoint is compared, and so known, when the ledger reaches its size.
       const known = (size: number, seq: number) => (size <= seq + 1 ? size : 0)
       for (const [seq, at] of atMs.entries())
         tail.append({ seq, atMs: at }, { ownSize: known(ownSize, seq), keptSize: known(keptSize, seq) })

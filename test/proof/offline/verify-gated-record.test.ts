@@ -40,7 +40,7 @@ function makeRecord(terms: object = {}) {
     ...terms,
   }
   const none = Object.fromEntries(STEPS.map((name) => [name, null]))
-  /** The record as the API shows it; `members` of `gated`. */
+  /** The record as the API shows it. `members`: of `gated`. */
   const shown = (version: number, state: string, members: object = {}) => ({
     ...recordOf(chain, created),
     type: 'task/1',
@@ -48,7 +48,6 @@ function makeRecord(terms: object = {}) {
     state,
     gated: { ...shownTerms, ...none, ...members },
   })
-  /** A step as the API shows it. */
   const step = (line: TestLine, by: string, document: string, said: object = {}) => {
     const { seq, recordedAt } = line
     const { salt, digest, document: content } = line.documents.at(-1) ?? NO_DOCUMENT
@@ -57,7 +56,7 @@ function makeRecord(terms: object = {}) {
   return { chain, gated, created, shown, step }
 }
 
-/** A record taken to its verdict, which was overturned; each step with the record as it was shown then. */
+/** Takes a record to an overturned verdict. Returns each step with the record as shown at that time. */
 function takeAllSteps() {
   const { chain, gated, shown, step } = makeRecord({ performer: undefined })
   const { performer } = gated
@@ -212,7 +211,7 @@ test('refuses a state that the entry did not lead to, and a record from before i
   refuses('record_contradicts_proof', () => verify(shown(3, 'VERIFIED', all), chain, submitted))
   refuses('record_contradicts_proof', () => verify(records.activated, chain, submitted))
   refuses('record_contradicts_proof', () => verify({ ...records.submitted, version: '3' }, chain, submitted))
-  // Nothing leads out of ACCEPTED, so no later version can excuse another state.
+  // ACCEPTED is final, so a later version cannot explain another state.
   refuses('record_contradicts_proof', () => verify(shown(7, 'REJECTED', all), chain, overturned))
 })
 

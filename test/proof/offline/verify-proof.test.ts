@@ -153,7 +153,7 @@ test('an entry of another ledger under the same key, or in another ledger’s tr
   const foreign = proofOf(other, other.lines[3]!)
   refuses('ledger_foreign', () => verify({ ...foreign, entry: proof.entry }))
   refuses('checkpoint_foreign', () => verify({ ...proof, checkpoint: foreign.checkpoint }))
-  // A note key of the liar's own, under the name of the ledger: found by a reader that knows the real one.
+  // A liar's own note key under the ledger's name. A reader that knows the real key detects it.
   const liar = makeChain({ ledger: chain.ledger, signer })
   liar.notarize()
   const lie = proofOf(liar, liar.lines[3]!)

@@ -53,7 +53,7 @@ type Proof = {
   }
 }
 
-/** The ledger of the vectors, under a note key of this file. */
+/** The ledger of the vectors, with a note key of this file. */
 const file = new URL('../../vectors/proofs.json', import.meta.url)
 const { proofs }: { proofs: readonly Proof[] } = JSON.parse(readFileSync(file, 'utf8'))
 const bySeq = new Map(proofs.map(({ entry }) => [entry.seq, fromBase64(entry.envelope)]))
@@ -182,7 +182,7 @@ describe('a receipt is refused', () => {
   })
 
   test('whose path fits another size: the size is signed', () => {
-    // The last leaf of three has the path of the second of two: without the size it could be shown as entry 1.
+    // The last leaf of three has the path of the second of two. Without the size it could be presented as entry 1.
     const [a, b, c] = LEAVES as [Uint8Array, Uint8Array, Uint8Array]
     const root = merkleRoot(sha256, [a, b, c])
     const path = inclusionPath(sha256, [a, b, c], 2)
@@ -290,7 +290,7 @@ describe('what is no receipt', () => {
       refuses('cose_structure', () => parseInclusionReceipt(bytes))
     refuses('receipt_syntax', () => parseInclusionReceipt(new Uint8Array(RECEIPT_BYTES_MAX + 1)))
     refuses('cbor_malformed', () => parseInclusionReceipt(new Uint8Array(0)))
-    // The same map with a longer head than it needs.
+    // The same map with a head longer than necessary.
     const long = Buffer.from(toHex(good).replace('19018c', '1a0000018c'), 'hex')
     refuses('cbor_not_deterministic', () => parseInclusionReceipt(new Uint8Array(long)))
     refuses('receipt_syntax', () => parseConsistencyReceipt(good))
@@ -353,7 +353,7 @@ describe('what is no receipt', () => {
       refuses('receipt_syntax', () => detachReceipt(bytes))
     for (const bytes of [statement(receipts, null), statement(receipts, payload, signature.subarray(1))])
       refuses('cose_structure', () => detachReceipt(bytes))
-    // Its receipt makes room for a file of 40,960 bytes, and not for a longer envelope.
+    // A file of 40,960 bytes leaves room for the receipt, but not for a longer envelope.
     refuses('envelope_too_large', () =>
       detachReceipt(statement(receipts, new Uint8Array(ENVELOPE_BYTES_MAX))),
     )
@@ -441,7 +441,8 @@ describe('a consistency receipt', () => {
     )
     refuses('proof_contradicts_entry', () => check(receipt(3, SIZE - 1)))
     refuses('signature_invalid', () => check(receipt(3, SIZE, headOf({ root: LEAVES[0]! }))))
-    // An operator who has cut the ledger and goes on otherwise can sign the new root, and not join it to the old one.
+    // An operator who truncates and forks the ledger can sign the new root, but cannot prove it consistent with the
+    // old one.
     const forked = [...LEAVES.slice(0, 2), ...LEAVES.slice(3)]
     const root = merkleRoot(sha256, forked)
     const path = consistencyRanges(3, forked.length).map(({ start, end }) =>

@@ -54,7 +54,7 @@ test('takes a header in any order, as COSE libraries write it', () => {
 
 const LONG = 'x'.repeat(1_025)
 
-/** Changes of the protected header, and what each is refused as. */
+/** Changes of the protected header with the expected refusal. */
 const HEADERS: readonly [ProofErrorCode, [unknown, unknown][]][] = [
   ['cose_crit', [[2, [15]]]],
   ['cose_algorithm', [[1, -37]]],
@@ -242,7 +242,7 @@ test('refuses CBOR that is long, deep, doubled, indefinite, longer than necessar
   refuses('cbor_malformed', () =>
     parse(encodeSign1([doubled, new Map(), new Uint8Array(), new Uint8Array(64)])),
   )
-  // The payload's head takes two bytes more than it needs.
+  // The payload's head is two bytes longer than necessary.
   const at = Buffer.from(GOOD).indexOf(utf8Encode('{"built"'))
   const longer = concat([GOOD.subarray(0, at - 1), Buffer.from('590012', 'hex'), GOOD.subarray(at)])
   refuses('cbor_malformed', () => parse(longer))
@@ -286,11 +286,11 @@ test('refuses a statement in the form of an entry’s envelope, by whom it may b
     ],
   ])
   refuses('statement_is_entry', () => parse(signStatement(issuer, { header: typed })))
-  // Receipts in its header do not hide it, because that is emptied.
+  // Receipts in its header do not hide it, because the unprotected header is emptied.
   refuses('statement_is_entry', () =>
     parse(signStatement(issuer, { header: typed, unprotected: new Map([[394, []]]) })),
   )
-  // Nor another order of its members, in which a reader would take it for the same.
+  // Another order of its members does not hide it either, since a reader would accept both.
   const order = (map: ReadonlyMap<unknown, unknown>) => new Map([...map].reverse())
   const moved = order(
     new Map<unknown, unknown>([[1, -8], ...typed, [15, order(typed.get(15) as typeof typed)]]),
@@ -323,7 +323,7 @@ test('registers what the policy names, and nothing of another issuer, key, algor
   refuses('policy_refused', () => check(GOOD, { contentTypes: ['text/plain'] }))
   refuses('policy_refused', () => check(signStatement(makeIssuer('https://other.example'))))
   refuses('key_unknown', () => check(signStatement(makeIssuer(issuer.issuer, 'EdDSA', 'k2'))))
-  // Others under the issuer's own name and kid.
+  // Other keys under the issuer's own name and kid.
   refuses('algorithm_mismatch', () => check(signStatement(makeIssuer(issuer.issuer, 'ES256'))))
   refuses('signature_invalid', () => check(signStatement(makeIssuer(issuer.issuer))))
 })
@@ -355,7 +355,7 @@ test('takes either signature of ES256, and no other', () => {
 test('whatever comes is refused with a code, in bounded time, and never taken under another signature', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
-    // A good one with some bytes changed, left out or doubled.
+    // A valid statement with some bytes changed, removed or doubled.
     fc
       .tuple(fc.nat(GOOD.length - 1), fc.uint8Array({ maxLength: 8 }), fc.nat(8))
       .map(([at, into, out]) => concat([GOOD.subarray(0, at), into, GOOD.subarray(at + out)])),
@@ -373,7 +373,7 @@ test('whatever comes is refused with a code, in bounded time, and never taken un
       try {
         const statement = parse(sent)
         verifyRegistration(statement, policy, nativeProviders)
-        // Only what was signed; what stands around it may differ.
+        // The signed bytes must be equal. The unprotected header may differ.
         assert.deepEqual(statement.bytes, GOOD)
       } catch (error) {
         assert.ok(error instanceof ProofError, `${error}`)

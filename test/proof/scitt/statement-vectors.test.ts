@@ -21,9 +21,12 @@ import { makeIssuer, signBytes } from '../../helpers/signed-statements.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 import { verifyChain } from '../../helpers/verify-chain.ts'
 
-/* The server admits nothing that a verifier of the ledger refuses. */
+/* The server must not register what a verifier of the ledger refuses. */
 
-/** Read by the Python verifier's tests too. `code`: of `sent` under the policy; null: it is registered. `inLedger`: where a line with those bytes is refused by another. */
+/**
+ * Read by the Python verifier's tests too. `code`: of `sent` under the policy; null: it is registered. `inLedger`:
+ * the code for a ledger line with those bytes, if it differs.
+ */
 type Vector = {
   readonly about?: string
   readonly code: ProofErrorCode | null
@@ -34,22 +37,19 @@ type Vector = {
 }
 type Vectors = {
   readonly policy: RegistrationPolicy
-  /** Each with what it is about. */
   readonly statements: readonly Vector[]
-  /** Changed at random. */
   readonly changed: readonly Vector[]
 }
 const file = new URL('../../vectors/registered-statements.json', import.meta.url)
 const { policy, statements, changed }: Vectors = JSON.parse(readFileSync(file, 'utf8'))
 
-/** Does what the server does (src/ledgers/statements/register-statement.ts). */
+/** Admits a statement like the server (src/ledgers/statements/register-statement.ts). */
 function admit(sent: Uint8Array, by: RegistrationPolicy): SignedStatement {
   const statement = admitStatement(sent)
   verifyRegistration(statement, by, nativeProviders)
   return statement
 }
 
-/** Verifies a ledger's line with these bytes. */
 function verify(envelope: Uint8Array, by: RegistrationPolicy): SignedStatement {
   const leaf = toHex(leafHash(nativeProviders.sha256, envelope))
   const place = { seq: 1, chain: '00'.repeat(32), recordedAt: '2026-11-20T12:00:00.000Z' }

@@ -24,7 +24,6 @@ import {
   THERE,
 } from '../samples.ts'
 
-/** Kinds that an `entry-received` receives. */
 const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set(
   (Object.keys(ENTRY_KINDS) as EntryKind[]).filter(
     (kind) => ENTRY_KINDS[kind].receivedBy === 'entry-received',

@@ -13,7 +13,10 @@ import { SAMPLES, TIME } from '../samples.ts'
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 const ajv = new Ajv2020({ strict: true, strictRequired: true, allErrors: false })
 
-/** Rules that JSON Schema cannot express, and descriptions do: days that exist, the order of scopes, bytes of keys. */
+/**
+ * Rules that only descriptions express, because JSON Schema cannot: existing days, the order of scopes, bytes of
+ * keys.
+ */
 const SAID_IN_WORDS =
   /^(recordedAt|occurredAt|deadline|validUntil|expiresAt|scopes|newKey|definition|signal)$/
 
@@ -64,7 +67,7 @@ test('a check that was not described has no schema', () => {
   assert.throws(() => schemaOf(() => true), /has no schema/)
 })
 
-/** The predicate with one member taken away, added, or replaced by something near or far; and which. */
+/** Returns the predicate with one member removed, added or replaced, and the member's name. */
 function changed(predicate: JsonObject): fc.Arbitrary<{ name: string; value: JsonObject }> {
   const names = [...Object.keys(predicate), 'constructor', 'more', 'onBehalfOf', 'traceparent', 'occurredAt']
   return fc.tuple(fc.constantFrom(...names), replacement(predicate)).map(([name, value]) => {

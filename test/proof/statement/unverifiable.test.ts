@@ -17,7 +17,7 @@ const said = (kind: EntryKind): Said => ({
   predicate: structuredClone(SAMPLES[kind].predicate),
 })
 
-/** Values that no member has, that only some have, and that JSON writes in another way than it was given. */
+/** Values that no member or only some members may have, and values that JSON writes differently. */
 const HOSTILE = [
   ...[undefined, null, true, false, [], {}, [null], { a: 1 }],
   ...[0, -0, 1, 1.5, -1, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 1e300],
@@ -45,7 +45,6 @@ const HOSTILE = [
   ],
 ]
 
-/** Every place of a value, as the names that lead to it. */
 function placesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   const own = path.length === 0 ? [] : [path]
   if (typeof value !== 'object' || value === null) return own
@@ -55,13 +54,12 @@ function placesOf(value: unknown, path: readonly string[] = []): (readonly strin
 function put(into: object, path: readonly string[], value: unknown): void {
   let at = into as Record<string, never>
   for (const name of path.slice(0, -1)) at = at[name]!
-  // In a list it would be null.
+  // In a list, undefined would become null.
   const last = path.at(-1)!
   if (Array.isArray(at) && value === undefined) Array.prototype.splice.call(at, Number(last), 1)
   else at[last] = value as never
 }
 
-/** Code of the refusal; null: it was taken. */
 function codeOf(work: () => unknown): string | null {
   try {
     work()
@@ -94,7 +92,7 @@ test('what is about to be signed is refused where parseStatement refuses it, and
   fc.assert(
     fc.property(changes, ({ kind, place, value, added }) => {
       const one = said(kind)
-      // Subjects have a name and a digest, by their type.
+      // Subjects always have a name and a digest, by their type.
       const places = placesOf(one).filter(([of, , member]) => of === 'predicate' || member !== undefined)
       const path = added === null ? places[place % places.length]! : ['predicate', added]
       if (path.length === 1) return
@@ -108,7 +106,7 @@ test('what is about to be signed is refused where parseStatement refuses it, and
       const refused = codeOf(() =>
         refuseUnverifiable(new TextDecoder().decode(bytes), kind, subjects, predicate),
       )
-      // A digest is written as it is: what is none may be no JSON either.
+      // Digests are written unescaped, so an invalid one may also make the JSON invalid.
       if (path.at(-1) === 'sha256' && parsed !== null) assert.notEqual(refused, null)
       else assert.equal(refused, parsed)
     }),

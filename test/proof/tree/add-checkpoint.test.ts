@@ -27,7 +27,7 @@ const NAME = 'log.example/a'
 const key = makeNoteKey(NAME, 'signature', signer.key, sha256)
 const LOG: KnownLog = { origin: ORIGIN, keys: [key] }
 
-/** Leaves of one history of a log, or of another one that agrees with it up to `fork`. */
+/** Leaves of a log's history, or of a second history that agrees with it up to `fork`. */
 function leaves(size: number, fork = Number.POSITIVE_INFINITY): Uint8Array[] {
   return Array.from({ length: size }, (_, i) => leafHash(sha256, utf8Encode(i < fork ? `${i}` : `fork ${i}`)))
 }
@@ -168,8 +168,8 @@ test('requests come back as they were written', () => {
 })
 
 /*
- * The state machine: whatever a dishonest log asks for, in whatever order, a witness cosigns one root of a size, never a smaller
- * tree after a larger one, and none that does not begin with all those before.
+ * Property of the state machine: for any requests of a dishonest log in any order, a witness cosigns one root for
+ * each size, never a smaller tree after a larger one, and only trees that extend all earlier ones.
  */
 test('never cosigns two roots of a size, nor back, whatever a log with two histories asks', () => {
   const FORK = 4
@@ -200,7 +200,7 @@ test('never cosigns two roots of a size, nor back, whatever a log with two histo
         if (!before) continue
         assert.ok(size >= before.size)
         if (size === before.size) assert.deepEqual(root, before.root)
-        // Beyond the fork the two histories differ, so all later ones are of the same.
+        // The histories differ beyond the fork, so all later trees belong to the same one.
         if (before.size > FORK) assert.equal(isForked, before.isForked)
         if (size > before.size) cosignedLarger++
       }

@@ -19,7 +19,7 @@ const addresses: fc.Arbitrary<TileAddress> = fc.record(
   { noNullPrototype: true },
 )
 
-/** C2SP tlog-tiles, to the letter: three digits an element, an x before all but the last. */
+/** C2SP tlog-tiles, literally: three digits an element, an x before all but the last. */
 function spell({ level, tile, width }: TileAddress): string {
   const digits = String(tile)
   const padded = digits.padStart(Math.ceil(digits.length / 3) * 3, '0')

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { CODING_AGENT_METADATA, METADATA } from '../../../src/records/otlp/metadata-names.ts'
 
-/** Attributes of OpenTelemetry's conventions about agents and models. */
+/** Attributes of OpenTelemetry's conventions for agents and models. */
 const NAMES = Object.entries(conventions)
   .filter(([constant, name]) => constant.startsWith('ATTR_') && typeof name === 'string')
   .map(([, name]) => name as string)

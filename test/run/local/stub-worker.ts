@@ -1,4 +1,4 @@
-/* A worker without work: tests see how its parent treats it. It tells what it was given as its metrics. */
+/* Fake worker for tests of its parent. It returns the settings that it received as its metrics. */
 
 let settings: unknown = null
 

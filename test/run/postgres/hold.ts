@@ -1,4 +1,4 @@
-// Starts a Postgres in the folder that it is given, says where, and stays until it is killed. No signal handlers.
+// Starts a Postgres in the given folder, prints its address and runs until it is killed. No signal handlers.
 import { startPostgres } from '../../../src/run/postgres/start.ts'
 
 const postgres = await startPostgres({

@@ -82,7 +82,7 @@ test("a plain user in somebody else's project keeps the data below /var/tmp", { 
   assert.match(chosen.output, /^\/var\/tmp\/tallystick-[0-9a-f]{12}$/)
   t.after(() => rmSync(chosen.output, { recursive: true }))
   assert.deepEqual([statSync(chosen.output).uid, statSync(chosen.output).mode & 0o777], [plain.uid, 0o700])
-  // A faster process that made that folder could swap what lies in it.
+  // Another user who made that folder first could replace its content.
   chownSync(chosen.output, plain.uid + 1, plain.uid + 1)
   assert.match(
     runSync(process.execPath, ['--input-type=module', '-e', code], runAs).output,
@@ -177,7 +177,7 @@ test("runs a distribution's Postgres", { skip: !existsSync(DISTRIBUTION) }, asyn
   assert.deepEqual(row, { major: 15 })
 })
 
-/** Below a folder that only we may enter. */
+/** Makes a folder below one that only our user may enter. */
 function closedDir(): string {
   const closed = join(temporaryDir(), 'closed')
   mkdirSync(join(closed, 'project'), { recursive: true })
@@ -186,7 +186,7 @@ function closedDir(): string {
   return join(closed, 'project')
 }
 
-/** As npm unpacks them when it runs no install scripts: no symbolic links. */
+/** Copies the binaries as npm unpacks them without install scripts: without symbolic links. */
 function copyOfBinaries(dir: string): string {
   const source = dirname(getEmbeddedBinaries())
   cpSync(dirname(source), dir, { recursive: true, verbatimSymlinks: true })

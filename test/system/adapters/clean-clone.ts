@@ -7,8 +7,8 @@ import { ROOT } from '../../../tools/bundle.ts'
 const run = promisify(execFile)
 
 /**
- * Copies the tracked files of this folder in their current state, without build results. Installed packages are links to those of this folder,
- * except `@tallystick/sdk`, which links to the copy.
+ * Copies this folder's tracked files in their current state, without build results. Installed packages are linked to
+ * this folder's; `@tallystick/sdk` is linked to the copy.
  */
 export async function makeCleanClone(folder: string): Promise<void> {
   mkdirSync(folder)

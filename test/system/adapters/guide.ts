@@ -14,7 +14,7 @@ const BLOCK_MS_MAX = 60_000
 
 type Peers = { readonly peerDependencies: Readonly<Record<string, string>> }
 
-/** Blocks of docs/start/guide.md: install lines, and programs with the line that runs each. */
+/** Returns the blocks of docs/start/guide.md: install lines, and programs with the line that runs each. */
 export function readGuide(): { readonly installs: readonly string[]; readonly programs: readonly string[] } {
   const blocks = shellBlocks('docs/start/guide.md')
   return {
@@ -23,7 +23,10 @@ export function readGuide(): { readonly installs: readonly string[]; readonly pr
   }
 }
 
-/** Throws unless the guide has for each adapter a line that installs the adapter, the SDK and each peer in its supported major version. */
+/**
+ * Throws unless the guide has an install line for each adapter, with the SDK and each peer in its supported major
+ * version.
+ */
 export function checkInstalls(installs: readonly string[]): void {
   for (const name of ADAPTERS) {
     const line = installs.find((install) => install.includes(`tallystick-${name}-`))
@@ -37,7 +40,6 @@ export function checkInstalls(installs: readonly string[]): void {
   }
 }
 
-/** Makes a folder in which npm has installed `packed`. */
 export async function makeProject(folder: string, packed: readonly string[]): Promise<void> {
   const modules = join(folder, 'node_modules')
   mkdirSync(join(modules, '@tallystick'), { recursive: true })
@@ -60,7 +62,10 @@ function linksTo(folder: string, names = readdirSync(folder)): Record<string, st
   )
 }
 
-/** Runs each program in the folder. Each must print its records, the last one with its status. The ledger must have them, and verify. */
+/**
+ * Runs each program in the folder. Each must print its records, the last program with its status. The ledger must
+ * contain the records and verify.
+ */
 export async function pastePrograms(
   folder: string,
   programs: readonly string[],

@@ -13,7 +13,9 @@ import { ERASE, erase, postBatch } from '../../helpers/personal-records.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
-/* Both verifiers over one archive: the command line, and the one in Python that was written from docs/formats. */
+/*
+ * Runs both verifiers over one archive: the command line, and the Python verifier that was written from docs/formats.
+ */
 
 const PYTHON = { ...process.env, PYTHONPATH: resolve(import.meta.dirname, '../../../python/src') }
 const python = (...args: readonly string[]) => spawnSync('python3', args, { env: PYTHON, encoding: 'utf8' })
@@ -67,7 +69,7 @@ test('both verifiers say the same of an archive, whole and damaged, in a directo
   const seal = parseSeal(readFileSync(join(archiver.directory, sealName(size))), size)
   const seen = new Set<string>()
   for (const { name } of [...seal.objects, { name: sealName(size) }]) {
-    // One of each kind: a start of a command takes a second.
+    // One object of each kind: each command takes a second to start.
     const kind = name.replace(/[0-9].*/, '')
     if (seen.has(kind)) continue
     seen.add(kind)

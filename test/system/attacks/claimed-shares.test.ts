@@ -13,13 +13,16 @@ import { openSocket, requestText } from '../../helpers/raw-http.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
 
 /*
- * A key names its ledger, and so can anybody. Floods that named one had three quarters of its requests refused; ever new names, those
- * of all ledgers; the operator's prefix, those of the operator.
+ * Anybody can write a key that names a ledger. Floods of such keys had three quarters of that ledger's requests
+ * refused. Ever new names did so to all ledgers, and the operator's prefix to the operator.
  */
 
 const CONNECTIONS = 40
 const REQUESTS = 12
-/** Few slots, so that a share taken by a stranger causes refusals at once. No bursts, because their use depends on the machine. */
+/**
+ * Few slots, so that a stranger in another's share causes refusals at once. No bursts, because their use depends on
+ * the machine.
+ */
 const FEW = {
   underWayMax: 4,
   reads: { max: 4, waitMs: 1_000 },
@@ -75,7 +78,6 @@ function nameOf(ledger: string): string {
   return `tly_${ledger.slice(4)}${'0'.repeat(48)}`
 }
 
-/** The application once more, on a socket. */
 async function listen(t: TestContext, { deps }: TestApp) {
   const admission = new Admission(() => performance.now(), FEW)
   const server = buildApp({ ...deps, admission, metrics: new Metrics() })
@@ -87,7 +89,7 @@ async function listen(t: TestContext, { deps }: TestApp) {
   return { port: (server.server.address() as AddressInfo).port, admission }
 }
 
-/** Connections that send again whenever they are answered, until the test is over. */
+/** Opens connections that send again whenever they are answered, until the test ends. */
 function startFlood(t: TestContext, port: number, makeKey: () => string | null) {
   let answers = 0
   const send = (socket: Socket) => {
@@ -98,7 +100,7 @@ function startFlood(t: TestContext, port: number, makeKey: () => string | null) 
   const sockets = Array.from({ length: CONNECTIONS }, () => {
     const socket = openSocket(t, port).resume()
     socket.on('connect', () => send(socket))
-    // Each answer ends with the one object of its problem document.
+    // Each answer ends with the closing brace of its problem document.
     socket.on('data', (bytes) => {
       if (bytes.at(-1) !== '}'.charCodeAt(0)) return
       answers++

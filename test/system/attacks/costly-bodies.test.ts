@@ -10,10 +10,10 @@ import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'
 import { addKey } from '../../helpers/more-keys.ts'
 
 /*
- * Finding H4: a body of 4 MiB held everybody for more than a second, from a key with the lowest scope, at any rate limit.
+ * Finding H4: a body of 4 MiB stopped the server for more than a second, from a key with the lowest scope, at any
+ * rate limit.
  */
 
-/** Sends the body while others call, and answers how long each of them waited at most. */
 async function attack(app: TestApp, text: string) {
   const other = await app.newLedger()
   const note = () => app.send('POST', '/v1/records', { key: other.key.key, body: genericBody() })
@@ -39,7 +39,7 @@ async function attack(app: TestApp, text: string) {
         app.app.inject({
           method: 'POST',
           url: '/v1/records/batch',
-          // The whole body is hashed for it.
+          // An idempotency key, because the server hashes the whole body for it.
           headers: { ...headers, 'idempotency-key': `${name}-${text.length}` },
           payload: text,
         }),
@@ -101,7 +101,6 @@ test('a batch that is as large as it may be holds nobody up, and is taken', asyn
   }
 })
 
-/** Routes that take documents, or batches of them. */
 const TAKES_MORE = new Set([
   'POST /mcp',
   'POST /v1/logs',
@@ -138,7 +137,7 @@ test('a key is charged for the bytes of a body, whatever becomes of it', async (
   const send = () => app.app.inject({ method: 'POST', url: '/v1/records/batch', headers, payload: text })
   assertProblem(await send(), 400, 'json_too_costly')
   assertProblem(await send(), 400, 'json_too_costly')
-  // 63 requests more each: the burst of 100 is used up, and there is a debt.
+  // 63 further requests each: the burst of 100 is used up, and there is a debt.
   const refused = await send()
   assertProblem(refused, 429, 'rate_limited')
   assert.ok(Number(refused.headers['retry-after']) > 20)

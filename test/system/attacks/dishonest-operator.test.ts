@@ -10,25 +10,29 @@ import { proofOf, receiptFileOf, recordOf, verifierKeyOf } from '../../helpers/t
 import { askWitness, startWitness } from '../../helpers/witness.ts'
 
 /*
- * An operator who has all of the server: envelope key, note key, master key, database. It makes another history of a ledger, signs all of
- * it anew, and shows that. Each test first sees the false history verify for somebody who knows nothing but the keys, and then who
- * catches it, by which command; the same command takes the honest history. docs/start/trust-model.md has the table.
+ * An operator has everything of the server: envelope key, note key, master key and database. The operator makes
+ * another history of a ledger, signs all of it again, and shows it.
+ *
+ * Each test first shows that the false history verifies for a reader who knows only the keys. Then it shows who
+ * detects it, by which command. The same command accepts the honest history. docs/start/trust-model.md has the table.
  */
 
 const SIZE = 12
-/** Size of the tree that outsiders have receipts, checkpoints and bundles of. */
+/** Size of the tree for which outsiders have receipts, checkpoints and bundles. */
 const KEPT = 9
-/** Seq of the record that the operator wants otherwise. */
 const TARGET = 6
 
-/** A ledger of single records behind its three first entries. */
+/** A ledger of single records after its first three entries. */
 function makeHonest(): TestChain {
   const chain = makeChain()
   while (chain.lines.length < SIZE) chain.notarize()
   return chain
 }
 
-/** The same ledger, under the same keys, from other entries: `write` puts each one of the honest ones there, or something else. */
+/**
+ * Makes the ledger again, with the same keys and other entries. `write` gets each honest entry, and appends it or
+ * something else.
+ */
 function forge(honest: TestChain, write: (line: TestLine, forged: TestChain) => unknown): TestChain {
   const { ledger, firstSigner: signer, noteSigner } = honest
   const forged = makeChain({ ledger, signer, noteSigner, empty: true })
@@ -36,12 +40,11 @@ function forge(honest: TestChain, write: (line: TestLine, forged: TestChain) => 
   return forged
 }
 
-/** Puts the entry where the forged history has come to, with a chain hash of its own. */
+/** Appends the entry to the forged history, with a new chain hash. */
 function copy({ kind, recordedAt, envelope, documents, items }: TestLine, forged: TestChain): void {
   forged.push(kind, recordedAt, fromBase64(envelope), { documents, items })
 }
 
-/** The commands of outsiders, and their files. */
 function outsiders(t: TestContext, honest: TestChain) {
   const files = temporaryFiles(t)
   let written = 0
@@ -68,7 +71,6 @@ function outsiders(t: TestContext, honest: TestChain) {
         honest.firstSigner.kidHex,
         ...more,
       ),
-    /** Kept since the ledger had `KEPT` entries. */
     checkpoint: write(honest.checkpoint(KEPT)),
     receipt: write(receiptFileOf(honest, target, { size: KEPT })),
     bundle: write(
@@ -80,13 +82,13 @@ function outsiders(t: TestContext, honest: TestChain) {
   }
 }
 
-/** Two of three witnesses, which have cosigned the honest ledger of `size`. Returns options of a reader, and what the witnesses say. */
+/** Starts three witnesses that have cosigned the honest ledger of `size`. Readers demand two of them. */
 async function witnessed(t: TestContext, honest: TestChain, size: number) {
   const names = ['w1.example', 'w2.example', 'w3.example']
   const witnesses = await Promise.all(names.map((name) => startWitness(t, name, [verifierKeyOf(honest)])))
   const cosigned = await Promise.all(witnesses.map((witness) => askWitness(witness, honest, 0, size)))
   return {
-    /** The checkpoint with the cosignatures of those that have seen it. */
+    /** The checkpoint with the cosignatures of the witnesses that have seen it. */
     note: honest.checkpoint(size) + cosigned.map(({ text }) => text).join(''),
     options: [
       '--strict',
@@ -94,7 +96,6 @@ async function witnessed(t: TestContext, honest: TestChain, size: number) {
       '2',
       ...witnesses.flatMap(({ vkey }) => ['--witness', vkey]),
     ] as string[],
-    /** Status of each one's answer. */
     ask: async (chain: TestChain, from: number, at: number) =>
       Promise.all(witnesses.map(async (witness) => (await askWitness(witness, chain, from, at)).status)),
   }
@@ -121,7 +122,7 @@ test('two histories of one size: a witness, and a reader with the checkpoint of 
   assert.match(await ask(honest, witnesses.note), / witnessed=12 of 12\n$/)
   assert.deepEqual(await witnesses.ask(forged, SIZE, SIZE), [422, 422, 422])
   assert.match(await ask(forged, forged.checkpoint()), refused('witnesses_too_few'))
-  // The cosignatures of the honest history are of another text.
+  // The cosignatures of the honest history sign another text.
   const moved = forged.checkpoint() + witnesses.note.slice(honest.checkpoint().length)
   assert.match(await ask(forged, moved), refused('signature_invalid', 0))
 
@@ -138,12 +139,12 @@ test('a dropped record: the holder of its receipt or of any later one, and a wit
   while (forged.lines.length < SIZE) forged.notarize(actingAs(honest))
   const { verify, receipt, checkpoint, bundle, write, run, noteKey } = outsiders(t, honest)
   assert.match(await verify(forged), HONEST)
-  // By itself the receipt is as good as ever: it is the ledger that has to be held to it.
+  // By itself the receipt still verifies: the ledger must be checked against it.
   assert.match(await run('verify', 'receipt', receipt, '--note-key', noteKey), /^0 RECEIPT_OK /)
 
   assert.match(await verify(honest, '--receipt', receipt), / checkpoint=given covered=9 own=12 of 12\n$/)
   assert.match(await verify(forged, '--receipt', receipt), refused('receipt_mismatch', TARGET))
-  // A record before the dropped one stands in its place; the tree of its receipt does not.
+  // A record before the dropped one has the right position, but the tree of its receipt does not match.
   const earlier = write(receiptFileOf(honest, honest.lines[TARGET - 1]!, { size: KEPT }))
   assert.match(await verify(honest, '--receipt', earlier), HONEST)
   assert.match(await verify(forged, '--receipt', earlier), refused('receipt_mismatch', KEPT - 1))
@@ -181,11 +182,11 @@ test('a rewritten payload: who has an earlier checkpoint, export or bundle, and 
   assert.match(await verify(forged, '--receipt', receipt), refused('receipt_mismatch', TARGET))
   assert.match(await verify(honest, '--receipt', receipt), HONEST)
 
-  // Without the ledger: what the server shows now of the record is not what the receipt is of.
+  // Without the ledger: the record that the server shows now does not match the receipt.
   const ofReceipt = ['verify', 'receipt', receipt, '--note-key', noteKey, '--record']
   assert.match(await run(...ofReceipt, rewritten), /^1 RECEIPT_FAILED code=record_contradicts_proof /)
   assert.match(await run(...ofReceipt, write(target)), /^0 RECEIPT_OK .* record=same/)
-  // Nor can a proof or a bundle of the new history be joined to the old checkpoint.
+  // A proof or bundle of the new history cannot be joined to the old checkpoint either.
   const since = ['--checkpoint', write(honest.checkpoint())]
   assert.match(await run('verify', '--proof', proof, ...since), /^1 PROOF_FAILED code=checkpoint_mismatch /)
   const range = { from: TARGET, to: TARGET }
@@ -232,7 +233,7 @@ test('a cut tail: who has a checkpoint or receipt beyond it, a watcher, and a wi
   const witnesses = await witnessed(t, honest, KEPT)
   assert.deepEqual(await witnesses.ask(forged, 0, TARGET), [409, 409, 409])
   assert.match(await verify(forged, ...witnesses.options), refused('witnesses_too_few'))
-  // A refusal to go back leaves the witness as it was.
+  // Refusing to go back leaves the witness unchanged.
   assert.deepEqual(await witnesses.ask(honest, KEPT, SIZE), [200, 200, 200])
 })
 
@@ -258,7 +259,7 @@ test('a forged agent: its own key; and of a ledger rewritten from before that, w
     assert.match(await verify(forged), refused(code, SIZE))
   }
 
-  // From before the registration nothing in the chain speaks for the agent: the first key is the operator's word.
+  // From before the registration, nothing in the chain is signed by the agent: the first key is the operator's word.
   const rewritten = forge(honest, (line, forged) => {
     if (line.kind === 'agent-key-registered')
       forged.registerSigningKey(other, { required: true, ...ofAgent(honest) })
@@ -303,7 +304,7 @@ test('a forged agent: its own key; and of a ledger rewritten from before that, w
   assert.match(await held(honest), /^0 RECEIPT_OK .* keys=given/)
 })
 
-/** Members of a statement that say that the honest ledger's agent acts, by its API key. */
+/** Statement members that name the honest ledger's agent as the actor, by its API key. */
 function actingAs({ agent, key }: TestChain) {
   return { actor: agent, key }
 }
@@ -316,7 +317,6 @@ function publicKeyOf({ ledger, agent }: TestChain, { kidHex, key }: ReturnType<t
   return { kid: kidHex, alg: 'EdDSA', spki: toBase64(key.spki), ledger, agent }
 }
 
-/** The entry with the key that it brings along. */
 function copyOwn(line: TestLine, forged: TestChain): void {
   copy(line, forged)
   if (line.signer) forged.lines.at(-1)!.signer = line.signer

@@ -8,10 +8,10 @@ import { runAlone } from '../../helpers/run-command.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
-/* A hostile server answers `verify --server` with an export that never ends, and fills the disk that TMPDIR is on. */
+/* A hostile server answers `verify --server` with an endless export, and fills the disk of TMPDIR. */
 
 const MIB = 1024 * 1024
-/** Pipes and sockets hold some more than was read; a busy machine, no more than that. */
+/** Pipes and sockets buffer more than was read; on a busy machine, at most this much. */
 const SENT_BYTES_MAX = 16 * MIB
 
 test('an export without end is given up at a bound, and what was kept of it is removed', async (t) => {

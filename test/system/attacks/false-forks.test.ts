@@ -6,8 +6,8 @@ import { until } from '../../helpers/wait.ts'
 import { appendingOf, leafOf, type Mallory, meetMallory } from '../federation/mallory.ts'
 
 /*
- * M6: a row in peer_forks accused an honest peer of having said two things: it was shown as what the peer has signed, reconciliation
- * failed, and nobody could take the row away. Rows are put there by the database's owner here.
+ * M6: a row in peer_forks accused an honest peer of a fork. It was shown as signed by the peer, reconciliation
+ * failed, and nobody could remove the row. Here the database's owner inserts such rows.
  */
 
 type Forged = {
@@ -30,7 +30,7 @@ test('nobody is accused by what a peer has not signed', { timeout: 60_000 }, asy
   await until(async () => mallory.heard.some(({ path }) => path.endsWith('/entries')))
   const receipt = chain.lines.findLast(({ kind }) => kind === 'entry-received')!
 
-  /** Another entry in the place of one that is held. */
+  /** Inserts a fork: another entry in place of a stored one. */
   const accuse = ({ line, of = created, record = true }: Forged) =>
     victim.sql(
       `insert into tallystick.peer_forks (ledger_id, peer_id, leaf, remote_seq, record_id, version, held_leaf, envelope)

@@ -8,7 +8,8 @@ import { lookAtVictims, Mallory, offering } from '../federation/mallory.ts'
 import { refused, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
- * H1, its first half: a row of peer_keys made the thief's key a peer's current one, and by it the peer's agent delivered, and was paid.
+ * H1, first half: a row of peer_keys made the thief's key a peer's current key. With it the peer's agent delivered
+ * and was paid.
  */
 
 test('a key that no server has taken from a peer signs nothing', async (t) => {
@@ -42,7 +43,6 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     )
     const forge = () => mallory.request('entries', sent, { signer: thief })
     await refused(victim!, forge, 401, 'key_unknown')
-    // The MAC that makes the peer's own key genuine.
     const [genuine] = await victim!.sql<{ mac: Buffer }>(
       'select mac from tallystick.peer_keys where peer_id = $1 and until_seq is not null',
       [peerId],

@@ -11,7 +11,7 @@ import { ENGINES, isGood } from '../../signing/all-providers.ts'
 
 const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-/* Where a ledger's key is of ES256, anybody makes a second envelope of an entry from the first, without a key: (r, n - s). */
+/* For a ledger with an ES256 key, anybody can make a second envelope of an entry without a key: (r, n - s). */
 
 test('of the two envelopes that an ES256 signature makes, one verifies', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

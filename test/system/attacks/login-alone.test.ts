@@ -28,8 +28,9 @@ import {
 } from '../../helpers/test-ledger.ts'
 
 /*
- * Findings H1, M1, M3 and M6: a thief of a database login, without the master key. The thief reads every table, and so knows every id,
- * kid and leaf; it can call each function and write into each table that the login may. Nothing of that may leave a row behind.
+ * Findings H1, M1, M3 and M6: a thief has a database login, without the master key. The thief reads every table and
+ * so knows every id, kid and leaf. The thief can call each function and write each table that the login may. None of
+ * it may leave a row behind.
  */
 
 const UNPROVEN = '28000'
@@ -51,7 +52,7 @@ async function rob(t: TestContext, login: (typeof LOGINS)[number]): Promise<Thie
   return { database, ledger, thief, rows: () => readRows(owner) }
 }
 
-/** A connection that proves nothing. */
+/** Opens a connection without a proof of the master key. */
 async function connectBare(t: TestContext, url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -59,7 +60,6 @@ async function connectBare(t: TestContext, url: string): Promise<pg.Client> {
   return client
 }
 
-/** Every row of every table, as one digest each. */
 async function readRows(owner: pg.Client): Promise<unknown> {
   const { rows } = await owner.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('tallystick', 'tallystick_jobs') order by 1`,
@@ -77,7 +77,7 @@ async function readRows(owner: pg.Client): Promise<unknown> {
   return found[0]
 }
 
-/** As appendEntries calls it, with another MAC. */
+/** Calls as appendEntries does, with another MAC. */
 async function callWith(
   client: pg.Client,
   entries: readonly EntryRow[],
@@ -242,7 +242,7 @@ for (const login of LOGINS) {
   })
 }
 
-/** Those that write even where the arguments name nothing that is there; the others find nothing to change. */
+/** Functions that write even if their arguments match no row. The others find nothing to change. */
 const MUST_REFUSE: Record<(typeof LOGINS)[number], string[]> = {
   api: [
     'append_entries',
@@ -268,7 +268,7 @@ async function listCalls(owner: pg.Client, login: string): Promise<Map<string, s
   return new Map(rows.map(({ name, types }) => [name, types]))
 }
 
-/** The first argument is mostly a ledger's id: the one that is there. */
+/** The first argument is mostly a ledger's id, so an existing ledger is passed. */
 function argumentOf(type: string, place: number, ledgerId: string): string {
   if (type.endsWith('[]')) return `'{}'::${type}`
   const values: Record<string, string> = {

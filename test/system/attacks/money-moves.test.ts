@@ -14,14 +14,14 @@ import { until } from '../../helpers/wait.ts'
 import { buildStage, type Stage } from '../../helpers/webhook-stage.ts'
 
 /*
- * SECURITY.md, H1, its second half: an entry that nobody signed named the agent, its key or a peer, the server believed it, and what
- * the server signed for the thief was paid. The entry is made here as the database's owner, who can write whatever a stolen login ever
- * could.
+ * SECURITY.md, H1, second half: an unsigned entry named the agent, its key or a peer. The server trusted it, and what
+ * the server signed for the thief was paid. The database's owner makes the entry here, who can write whatever a
+ * stolen login ever could.
  */
 
 test('nobody is paid on the word of an agent and a key that no signed entry named', async (t) => {
   const stage = await buildStage(t)
-  // A subtest, so that its endpoint and tail end before the stage does.
+  // A subtest, so that its endpoint and tail end before the stage.
   await t.test('by webhook, page or tail, until it is mended', (sub) => attack(sub, stage))
 })
 
@@ -53,13 +53,13 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   await honest.isPaid()
   assert.deepEqual(await statesOf(stage, [first, second]), ['SUBMITTED', 'SUBMITTED'])
   assert.deepEqual(await told(), { webhook: [], page: [], tail: [] })
-  // Events that move no money flow, up to the settlement.
+  // Events that move no money are sent, up to the settlement.
   await endpoint.hears(1, 'verdict.rendered')
   await until(() => tail.events.at(-1)?.event.type === 'verdict.rendered')
   const { data, more, nextCursor } = await eventPage(stage, { limit: 200 })
   assert.deepEqual([data.at(-1).type, more], ['verdict.rendered', false])
 
-  // An operator who clears the fault without mending what it is about gets it again.
+  // If an operator clears the fault without mending its cause, the fault comes back.
   await clear(stage)
   await until(async () => (await openFaults(stage)).length === 1)
   await mendAgent()
@@ -80,7 +80,7 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   assert.equal(rest.data[0].type, 'signal.emitted', 'the page goes on where it ended')
 }
 
-/** Another ledger, of which nothing is wrong: when its next order has been judged, a worker had the time for the others. */
+/** A second ledger without faults. Once its next order is judged, a worker has had time for the others too. */
 async function makeHonest(stage: Stage) {
   const ledger = await stage.newLedger()
   const { key } = ledger.key
@@ -103,7 +103,7 @@ async function makeHonest(stage: Stage) {
   }
 }
 
-/** The newest entry of the kind is not signed any more; the function returned puts back what was. */
+/** Removes the signature of the newest entry of this kind. The returned function restores it. */
 async function unsign(stage: Stage, kind: string): Promise<() => Promise<void>> {
   const [entry] = await stage.sql<{ seq: string; envelope: Buffer }>(
     `select e.seq, e.envelope from tallystick.entries e where e.kind = $1 and e.ledger_id = $2 order by e.seq desc limit 1`,

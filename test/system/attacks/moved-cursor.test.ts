@@ -11,8 +11,8 @@ import { connect } from '../../helpers/connect.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 
 /*
- * SECURITY.md, M3 (c): anybody who has the worker's database login, and nothing else, moves the follower's cursor past an entry that
- * nobody signed. Then no fault was found, and the worker signed what rested on it.
+ * SECURITY.md, M3 (c): an attacker has only the worker's database login, and moves the follower's cursor past an
+ * unsigned entry. Without a defence no fault is found, and the worker signs what rests on that entry.
  */
 
 test('a cursor that was moved past an unsigned entry is not believed, and the entry is found', async (t) => {
@@ -26,7 +26,7 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   await move('size')
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')
-  // It stands at the head: the follower alone would see nothing to do.
+  // The cursor is at the head: the follower alone would have nothing to do.
   await makeCursorRound(audit.follower)()
   await followAll(audit)
   await round()
@@ -35,7 +35,6 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   assert.deepEqual([fault?.found_by, Number(fault?.seq)], ['follower', unsigned])
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), unsigned)
   assert.match(JSON.stringify(audit.alarms[0]), new RegExp(`${app.ledger.ledger.id}`))
-  // The next attempt finds an open fault.
   await move('size')
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')
@@ -110,14 +109,14 @@ async function setUp(t: Test) {
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = { ...worker, boss, wakeVerification() {}, typeWaitMsMax: 30_000 }
-  // A first round while nothing waits: what waits when a worker starts goes by jobs.
+  // A first round while nothing waits: completions that wait when a worker starts are verified by jobs.
   await makeVerificationRound(deps)()
   await followAll(audit)
   return {
     app,
     audit,
     round: () => verifyWaiting(deps),
-    /** As the worker's login, with a MAC of somebody's own. */
+    /** With the worker's login and an invented MAC. */
     move: (to: string) =>
       audit.pool.query(
         `update tallystick.audit_cursors c set next_seq = ${to}, mac = $1,

@@ -4,12 +4,12 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { lookAtVictims, Mallory, offering, toSent } from '../federation/mallory.ts'
 
 /*
- * Requests of peers append one after another. The evidence of an offer was held to its schema in that line: a tenant whose schema
- * costs much, and which has a tenth of the time for it, held all other peers up.
+ * Requests of peers append one after another. An offer's evidence was checked against its schema within that queue,
+ * so a tenant with a costly schema, which has a tenth of the time for it, delayed all other peers.
  */
 
 const OFFERS = 6
-/** Share of the time that the evidence takes. Before, the other peer's request waited for all of it. */
+/** Share of the evidence's time that another peer may wait. Before, its request waited for all of it. */
 const WAIT_SHARE_MAX = 1 / 2
 
 const COSTLY = {

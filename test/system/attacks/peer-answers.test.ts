@@ -10,8 +10,8 @@ import { until } from '../../helpers/wait.ts'
 import { type Heard, Mallory } from '../federation/mallory.ts'
 
 /*
- * Finding H5: five peers of one tenant answered 200 with 8 MiB, and the worker, here in one process with the server, did nothing for
- * fifteen seconds.
+ * Finding H5: five peers of one tenant answered 200 with 8 MiB. The worker, here in one process with the server, was
+ * blocked for fifteen seconds.
  */
 
 const PEERS = 5
@@ -32,7 +32,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
     return (await drains()).map((drain) => drain.behind)
   }
 
-  // As much as was read of an answer before, and as much as is read of one that is about one entry.
+  // The former limit of an answer, and the present limit of an answer about one entry.
   const long = costlyTexts(8 * 1024 * 1024, '"outcomes":')['nested lists, and a name with an escape']!
   const short = Object.values(costlyTexts(BODY_BYTES_MAX + 6_000, '"outcomes":'))
   for (const [what, bodyOf] of [
@@ -53,7 +53,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
       const { heldMs } = await heldWhile(async () => {
         await victim!.ask('POST', `/v1/records/${record.id}/activate`, { body: {} }).catch(() => {})
         await victim!.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })
-        // A drain that a busy machine made fail meanwhile comes again after a pause.
+        // On a busy machine a drain may fail meanwhile. It is repeated after a pause.
         while (answered.size < PEERS) {
           await sleep(1_000)
           await victim!.sql('update tallystick.peer_cursors set resume_at = null')
@@ -80,7 +80,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
   })
 })
 
-/** An answer that is right, and beside it what costs. */
+/** A correct answer with a costly member beside it. */
 function besideOutcomes(mallory: Mallory, heard: Heard, costly: string): string {
   const honest = JSON.stringify(mallory.honestAnswer(heard).body)
   return `${honest.slice(0, -1)},"beside":${costly.slice(0, -honest.length - 12 - 40)}`

@@ -11,7 +11,7 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'
 import { Mallory, meetMallory } from '../federation/mallory.ts'
 
-/* Finding H4, from the side of peers: what one sends, and what comes to the same routes from anybody who is none. */
+/* Finding H4, for peers: what a peer sends, and what strangers send to the same routes. */
 
 test('what a peer sends holds nobody up, however costly it is', async (t) => {
   const mallory = await meetMallory(t)
@@ -33,7 +33,7 @@ test('of somebody who is no peer no more is read than an introduction has', asyn
   const invitation = await mallory.invite()
   const { peer } = parseInvitation(invitation)!
   mallory.peer = peer
-  // The whole of what it was before, and then all that is taken.
+  // The former limit, and the largest body that is accepted now.
   for (const [bytes, statuses] of [
     [256 * 1024, [413]],
     [PEER_INTRODUCTION_BYTES_MAX, [400, 422]],
@@ -44,7 +44,7 @@ test('of somebody who is no peer no more is read than an introduction has', asyn
       assert.ok(heldMs < HELD_MS_MAX, `${what}: held for ${heldMs} ms`)
     }
   }
-  // An identity with as long a name as it may have is taken all the same.
+  // An identity with the longest allowed name is still accepted.
   const url = `${mallory.url}/${'x'.repeat(2_000)}`
   const { status, body } = await mallory.introduce(invitation, { invited: mallory.identity({ url }) })
   assert.equal(status, 200, JSON.stringify(body))

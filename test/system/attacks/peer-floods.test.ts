@@ -5,17 +5,17 @@ import { lookAtVictims, type Mallory, meetMallory, offering } from '../federatio
 import { unchanged, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
- * M4: a peer that sends records of 60 KB in requests of 40 had 15 MB a second stored for good, within every limit of a second. Its
- * budget is made small here; the attack is the same.
+ * M4: a peer that sends 60 KB records, 40 in a request, had 15 MB a second stored for good, within every rate limit.
+ * The budget is small here; the attack is the same.
  */
 
 const RECORDS = 40
 const PAYLOAD = { text: 'x'.repeat(60_000) }
 const BUDGET = { entriesPerDay: 1_000, bytesPerDay: 4_000_000 }
-/** 4 MB of 2.5 MB each: the second request begins below it, and is taken whole. */
+/** 4 MB, at 2.5 MB a request: the second request starts below the limit, and is accepted whole. */
 const REQUESTS_TAKEN = 2
 
-/** Entries of one request: each is a record of its own. */
+/** The entries of one request, each for a record of its own. */
 function flood(mallory: Mallory): TestLine[] {
   return Array.from({ length: RECORDS }, () => mallory.record({}, { payload: PAYLOAD }).last())
 }
@@ -66,10 +66,10 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     }
     assert.equal(taken.length, REQUESTS_TAKEN * RECORDS)
     const { budget } = await victim.ask('GET', peer)
-    // The handshake's entry too.
+    // Includes the handshake's entry.
     assert.deepEqual(budget.entries, { used: taken.length + 1, perDay: BUDGET.entriesPerDay })
     assert.equal(budget.bytes.perDay, BUDGET.bytesPerDay)
-    // The budget counts what came before it was set as well: a few entries.
+    // The budget also counts the few entries from before it was set.
     assert.ok(budget.bytes.used >= (await stored()) - before, JSON.stringify(budget))
     assert.ok(budget.bytes.used < (await stored()) - before + 5_000, JSON.stringify(budget))
   })

@@ -10,13 +10,12 @@ import { makeChain, makeId, type TestChain, type TestLine } from '../../helpers/
 import { makeGated } from '../../helpers/test-gated.ts'
 
 /*
- * A thief of an API process signs entries in the name of any key. Which keys there are, and what each may do, stands in
- * the chain: an entry that its key could not have made over HTTP convicts the server.
+ * A thief of an API process signs entries in the name of any key. The chain contains the keys and their scopes. An
+ * entry that its key could not have made over HTTP convicts the server.
  */
 
 type Forge = (chain: TestChain, as: object) => TestLine
 
-/** Entries that a key which may only read makes, or `system`. */
 const FORGED: Readonly<Record<string, Forge>> = {
   'agent-registered': (chain, as) => chain.registerAgent(makeId('agt'), 'mole', { ...chain.acting(), ...as }),
   'agent-disabled': (chain, as) => chain.disableAgent(chain.agent, 'agent', as),
@@ -91,7 +90,6 @@ test('whatever a key with one scope does over HTTP verifies: routes and verifier
     assert.ok(body.includes(`"kind":"${kind}"`), kind)
 })
 
-/** A key for each scope, with no other. */
 async function makeSingleScopes(app: TestApp): Promise<Partial<Record<Scope, string>>> {
   const scopes: Scope[] = ['agents:manage', 'keys:manage', 'types:write', 'records:write', 'payloads:erase']
   const keys: Partial<Record<Scope, string>> = {}

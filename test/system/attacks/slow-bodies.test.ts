@@ -8,12 +8,15 @@ import { openSocket, requestText } from '../../helpers/raw-http.ts'
 import { ServerProcess } from '../../helpers/server-process.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Finding M5: 60 bodies of 4 MiB but their last byte held 252 MiB for 72 s; with 240 a process of 1 GiB is full. */
+/*
+ * Finding M5: 60 bodies of 4 MiB without their last byte occupied 252 MiB for 72 s. 240 of them fill a process of 1
+ * GiB.
+ */
 const BODIES = 60
 const WHOLE = Buffer.alloc(BATCH_BODY_BYTES_MAX, 32)
-/** Bodies of one ledger that are taken: half of the budget. */
+/** Bodies of one ledger that are accepted: half of the budget. */
 const TAKEN = BODIES_BYTES_MAX / 2 / BATCH_BODY_BYTES_MAX
-/** The budget of one ledger, once more as pieces that are being read, and the heap. 252 MiB before. */
+/** The budget of one ledger, as much again for pieces being read, and the heap. It was 252 MiB before. */
 const GROWTH_MIB_MAX = 200
 
 test('bodies that do not end cost bounded memory, and other ledgers none of their room', async (t) => {
@@ -90,7 +93,6 @@ async function listen(t: TestContext): Promise<{ app: TestApp; port: number }> {
   return { app, port: Number(port) }
 }
 
-/** Sends a batch but for its last byte, and hears what is answered. */
 class Sender {
   readonly socket: Socket
   status = 0

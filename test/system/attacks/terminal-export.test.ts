@@ -6,7 +6,10 @@ import { hasHidden } from '../../../src/proof/quoted.ts'
 import { buildCliApp } from '../../helpers/cli-app.ts'
 import { runCommand } from '../../helpers/run-command.ts'
 
-/* An agent's payload holds what drives a terminal, or turns its text, and an auditor looks at the ledger in one. */
+/*
+ * An agent's payload contains characters that control a terminal or reverse its text. An auditor views the ledger in
+ * a terminal.
+ */
 
 test('an export does not reach a terminal, and reaches a pipe and a file as it is', async (t) => {
   const app = await buildCliApp(t)
@@ -27,7 +30,7 @@ test('an export does not reach a terminal, and reaches a pipe and a file as it i
     stdout: '',
     stderr: `tallystick: wrote ${file}\n`,
   })
-  // It has one line more, which says that somebody took the first one.
+  // One more line: the entry for the first export.
   const lines = readFileSync(file, 'utf8').split('\n').toSpliced(-3, 1)
   assert.equal(lines.join('\n'), piped.stdout)
   const { stdout } = await runCommand(['entries'], { isTTY: true })

@@ -14,13 +14,14 @@ import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { makeChain, sha256, type TestChain, type TestLine } from '../../helpers/test-chain.ts'
 
 /*
- * An attacker has an export, or the database, and no key. A statement does not hold its seq, and the chain is a hash that anybody
- * can compute: an older checkpoint is put at the end, and entries behind it are taken out or exchanged, and chained anew.
+ * An attacker has an export, or the database, and no key. A statement does not contain its seq, and anybody can
+ * compute the chain hash. So the attacker puts an older checkpoint at the end, removes or swaps entries behind it,
+ * and chains them again.
  */
 
 const MINUTE_MS = 60_000
 
-/** Thirteen entries; anybody who kept the checkpoint of six looks a quarter later. */
+/** Thirteen entries. A reader who stored the checkpoint of six checks them a quarter later. */
 function makeQuarter(): TestChain {
   const chain = makeChain()
   for (let i = 0; i < 3; i++) chain.notarize()
@@ -31,7 +32,6 @@ function makeQuarter(): TestChain {
   return chain
 }
 
-/** As somebody without a key does it. */
 function chainAnew(chain: TestChain, entries: readonly TestLine[]): TestLine[] {
   let head = genesis(sha256, parseIdBytes('led', chain.ledger))
   return entries.map((line, seq) => {
@@ -76,7 +76,7 @@ test('a tail that was thinned behind a kept checkpoint does not verify, with or 
 test('what the last minute holds can be thinned, and nothing older', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
-  // The attacker's best: the checkpoint before the last burst, and an entry of that burst taken out.
+  // The attacker's best: the checkpoint before the last burst, and one entry of that burst removed.
   const young = chainAnew(
     chain,
     chain.lines.filter((_, seq) => seq !== 11),
@@ -104,7 +104,7 @@ test('a tail of which a minute was left does not verify by --strict, and the las
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const kept = files.write('kept.note', chain.checkpoint(6))
-  // All that was recorded in the quarter is gone, but for the last burst.
+  // Everything that was recorded in the quarter is gone, except the last burst.
   const left = chainAnew(
     chain,
     chain.lines.filter((_, seq) => seq < 6 || seq > 9),
@@ -151,7 +151,7 @@ test('a kept checkpoint speaks for the tail where the export has none; --strict 
 })
 
 test('a worker that is late is told of, and is no fault; its next checkpoint ends it', async (t) => {
-  // The most that the database takes is 30 s to either side; the rest of the minute is waited for.
+  // The database accepts 30 s at most to either side. The test waits for the rest of the minute.
   const offset = { ms: -27_000 }
   const app = await buildTestApp(t, { now: () => Date.now() + offset.ms })
   const audit = await auditOf(t, app)

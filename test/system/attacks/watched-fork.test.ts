@@ -12,8 +12,9 @@ import { makeChain } from '../../helpers/test-chain.ts'
 import { consistencyOf } from '../../helpers/test-proof.ts'
 
 /*
- * An operator with all keys shows an outsider a checkpoint of ten entries, rewrites the ledger, and shows one of twenty. Both are
- * signed, and of rising sizes. `checkpoints watch` is the one command by which an outsider guards against just that.
+ * An operator with all keys shows an outsider a checkpoint of ten entries, rewrites the ledger, and shows a
+ * checkpoint of twenty. Both are signed, and the sizes rise. `checkpoints watch` is the command with which an
+ * outsider detects this.
  */
 
 function makeForked() {
@@ -66,7 +67,7 @@ test('a fork is refused, whatever proof comes with it, and both notes are kept a
     const [kept, showed] = evidence.map((name) => readFileSync(join(directory, name), 'utf8'))
     assert.deepEqual([kept, showed], [chain.checkpoint(10), forked])
 
-    // However honest it is from now on, somebody has to look first.
+    // Even if the server is honest from now on, a person has to check first.
     Object.assign(shown, { note: genuine, proof: answer(consistencyOf(chain, 10, 20)) })
     const again = await watch()
     assert.equal(again.code, 1)
@@ -102,7 +103,7 @@ test('a server that gives no proof is not believed, and it is said what to do', 
     assert.match(stderr, /of 20 entries is not believed, .* the one of 10 .*tallystick verify --checkpoint/)
     assert.equal(readFileSync(path, 'utf8'), first)
   }
-  // Watching on, a server that is away for a while is asked again; one that refuses ends it.
+  // While watching, the command retries a server that is unavailable for a while. A refusal ends it.
   const proofs = [refusal(503, 'overloaded'), refusal(404, 'not_found')]
   shown.proof = () => proofs.shift()!()
   const { code, stderr } = await watch('--every', '1')

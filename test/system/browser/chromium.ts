@@ -5,7 +5,7 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Throws, saying what is missing, where there is none. */
+/** Throws, naming the package to install, if there is no Chromium. */
 export function findChromium(): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   const found = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(existsSync)
@@ -14,8 +14,8 @@ export function findChromium(): string {
 }
 
 /**
- * Opens a page, without a window, and closes it when `done` settles. Throws where the browser ends before that. It has no
- * sandbox, which root could not have, and opens nothing but what we serve.
+ * Opens a page in a headless browser, and closes it when `done` settles. Throws if the browser ends before. There is
+ * no sandbox, which root cannot have; the browser opens only our own pages.
  */
 export async function withPage<T>(url: string, done: Promise<T>): Promise<T> {
   const child = spawn(
@@ -42,7 +42,7 @@ export async function withPage<T>(url: string, done: Promise<T>): Promise<T> {
   try {
     return await Promise.race([done, ended])
   } finally {
-    // Its own group: the browser is many processes.
+    // A process group of its own: the browser is many processes.
     if (child.exitCode === null && child.pid !== undefined) {
       const gone = new Promise((resolve) => child.once('exit', resolve))
       process.kill(-child.pid, 'SIGKILL')

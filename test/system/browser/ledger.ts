@@ -4,22 +4,20 @@ import { startPackageServer } from '../package/deployment.ts'
 
 const RECORDS = 2_000
 const BATCH_RECORDS = 200
-/** At a time. */
 const CLIENTS = 50
 
 export type FilledLedger = {
   readonly lines: readonly string[]
   readonly kids: readonly string[]
-  /** Kept while the ledger was half as long. */
+  /** Stored when the ledger was half as long. */
   readonly checkpoint: string
-  /** Proofs of a verdict, and of a record of the batch, with the records. */
+  /** Proofs of a verdict and of a batch's record, with the records. */
   readonly proofs: readonly { readonly proof: object; readonly record: object }[]
-  /** Seq of the verdict's entry, and of a record whose payload says "copper". */
   readonly verdictSeq: number
   readonly copperSeq: number
 }
 
-/** A real server's ledger with a little of everything, as its export. */
+/** Fills a real server's ledger with a little of everything, and returns its export. */
 export async function fillLedger(): Promise<FilledLedger> {
   const deployment = await startPackageServer()
   try {
@@ -79,7 +77,6 @@ async function newestCheckpoint(buyer: Tallystick): Promise<string> {
   return (await buyer.checkpoints.latest())!
 }
 
-/** And waits until the worker has removed it. */
 async function erase(buyer: Tallystick, id: string): Promise<void> {
   await buyer.records.erasePayload(id, { code: 'data_subject_request' })
   await until(async () => (await buyer.records.get(id)).payload === null)

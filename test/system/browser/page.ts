@@ -1,6 +1,4 @@
-/*
- * Runs in the browser: verifies what the server of run.ts has for it, with the verifier as it is published, and says what came of it.
- */
+/* Runs in the browser: verifies the tasks from run.ts's server with the published verifier, and returns the results. */
 import type * as Verify from '../../../sdk/verify/index.ts'
 import type { PageResult, Task } from './tasks.ts'
 
@@ -28,7 +26,7 @@ async function perform(task: Task): Promise<Pick<PageResult, 'found' | 'refused'
 async function verified(task: Task): Promise<object> {
   if (task.kind === 'proof') return verify.proof(task.proof, task.options)
   const open = async () => (await fetch(at(`/exports/${task.name}`))).body!
-  // A file that was chosen is a Blob; what comes over the network, a stream.
+  // A chosen file is a Blob; network data is a stream.
   const source = task.kind === 'file' ? await new Response(await open()).blob() : open
   return verify.export(source, task.options)
 }

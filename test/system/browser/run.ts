@@ -1,8 +1,8 @@
 /*
  * npm run drill -- browser
  *
- * Has Chromium verify the export of a real ledger, with the verifier as applications bundle it, and refuse the same export with one
- * bit changed. Says how large the bundle is and what an entry takes; fails where either is not as it should be.
+ * Makes Chromium verify the export of a real ledger, with the verifier as applications bundle it. It must refuse the
+ * same export with one bit changed. Prints the bundle's size and the time per entry, and fails if either is too high.
  */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -59,7 +59,6 @@ for (const result of await runPage()) {
 }
 if (failures > 0) process.exitCode = 1
 
-/** Throws unless the browser found what is there. */
 function judge({ name, found, refused }: PageResult): void {
   const changed = tampered.find((one) => one.name === name)
   if (changed) {
@@ -96,7 +95,6 @@ function summaryOf({ found, refused, ms }: PageResult): string {
   return `${entries} entries, ${Math.round((ms * 1000) / entries)} µs an entry`
 }
 
-/** Serves the page, opens it, and waits for what it says. */
 async function runPage(): Promise<PageResult[]> {
   const results = Promise.withResolvers<PageResult[]>()
   const files = new Map<string, [type: string, body: string]>([

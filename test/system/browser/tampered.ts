@@ -1,7 +1,6 @@
 import type { VerificationErrorCode } from '../../../sdk/verify/index.ts'
 import type { FilledLedger } from './ledger.ts'
 
-/** An export with one bit changed, and what must be said of it. */
 export type Tampered = {
   readonly name: string
   readonly text: string

@@ -1,12 +1,10 @@
 import type { ExportOptions, ProofOptions, VerificationError } from '../../../sdk/verify/index.ts'
 
-/** Task of the page: an export under its name, as a file or as a stream, or a proof. */
 export type Task = { readonly name: string; readonly withoutWebCrypto?: true } & (
   | { readonly kind: 'file' | 'stream'; readonly options: ExportOptions }
   | { readonly kind: 'proof'; readonly proof: object; readonly options: ProofOptions }
 )
 
-/** Findings, or the reason of a refusal. */
 export type PageResult = {
   readonly name: string
   readonly ms: number

@@ -5,7 +5,7 @@ import { freePort } from '../../helpers/free-port.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* The example's HAProxy for tests and benchmarks: it knows nothing of a test runner. */
+/* Starts the example's HAProxy for tests and benchmarks. It depends on no test runner. */
 
 const CONFIGURATION = join(import.meta.dirname, '../../../examples/haproxy/haproxy.cfg')
 const BINARY = '/usr/sbin/haproxy'
@@ -16,14 +16,13 @@ export type Name = 'a' | 'b' | 'c'
 
 export type HaproxyProcess = {
   readonly url: string
-  /** Path of the runtime API's socket. */
   readonly socket: string
   readonly child: ChildProcess
 }
 
 /**
- * The example's HAProxy in front of three servers (`http://host:port`). `watch` hears of the process at once. Throws when it does not
- * answer in time.
+ * Starts the example's HAProxy in front of three servers (`http://host:port`). `watch` gets the process before it is
+ * ready. Throws if HAProxy does not answer in time.
  */
 export async function spawnHaproxy(
   servers: Readonly<Record<Name, string>>,

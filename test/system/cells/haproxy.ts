@@ -8,11 +8,10 @@ export { isHaproxyThere, type Name } from './haproxy-process.ts'
 export type Haproxy = {
   readonly url: string
   readonly socket: string
-  /** Answer of the runtime API. */
   command(line: string): Promise<string>
 }
 
-/** The example's HAProxy in front of three servers (`http://host:port`), as a process that ends with the tests. */
+/** Starts the example's HAProxy in front of three servers (`http://host:port`). The process ends with the tests. */
 export async function startHaproxy(
   servers: Readonly<Record<Name, string>>,
   map: Readonly<Record<string, Name>> = {},

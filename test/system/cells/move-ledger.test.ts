@@ -37,12 +37,12 @@ import { type Haproxy, isHaproxyThere, startHaproxy } from './haproxy.ts'
 
 const skip = !isHaproxyThere && 'haproxy is not installed'
 const COMMAND = 'move-ledger'
-/** Moves there and back, with writers; more of them by this variable. */
+/** Number of moves, there and back, with writers. The variable sets more of them. */
 const MOVES = Number(process.env['TALLYSTICK_TEST_MOVES'] ?? 4)
-/** On a machine that is busy with other things a move has been seen to take longer than the SDK's five retries. */
+/** On a busy machine a move once took longer than the SDK's five retries. */
 const PATIENT = { retriesMax: 60 }
 const TIMEOUT_MS = 500_000
-/** A peer that was refused waits for some seconds before it asks again. */
+/** A refused peer waits for some seconds before it tries again. */
 const PEER_MS_MAX = 60_000
 
 let a: Deployment
@@ -57,7 +57,7 @@ before(
     if (skip) return
     const t = { name: 'two deployments', after: (cleanup: () => unknown) => cleanups.push(cleanup) }
     witness = await startWitness(t, 'w1.example', [])
-    // Peers reach both by the address of HAProxy.
+    // Peers reach both through HAProxy's address.
     const port = await freePort()
     const env = {
       TALLYSTICK_PUBLIC_URL: `http://127.0.0.1:${port}`,
@@ -107,7 +107,6 @@ function move(from: Place, to: Place, ...args: string[]) {
   return runCommand(COMMAND, args, { env: environmentOf(from, to) })
 }
 
-/** A command for --switch that tells HAProxy, as an operator's would. */
 function switchTo(name: 'a' | 'b'): string[] {
   const program =
     `const socket = require('net').connect(process.argv[1]);` +
@@ -219,7 +218,7 @@ test('moves a ledger with all that it has, and writers, without losing a request
     assert.equal((await standing(from, ledger))[0].closed, 'moved')
     await until(() => acked.size > before + 10)
   }
-  // There at last, so that what follows is asked of the other deployment than at first.
+  // The ledger ends on `b`, so that the following checks use the other deployment than at first.
   if (MOVES % 2 === 0) assert.equal((await move(a, b, ledger.ledger.id, ...switchTo('b'))).code, 0)
   await until(async () => (await standing(b, ledger))[0].closed === null)
   isOver = true
@@ -246,7 +245,7 @@ test('moves a ledger with all that it has, and writers, without losing a request
   })
   assert.equal(done.status, 200, JSON.stringify(done.body))
   await until(async () => (await client.records.get(order.body.id)).state === 'VERIFIED')
-  // Each record is told at least once, by the worker of either deployment.
+  // Each record is delivered at least once, by the worker of either deployment.
   await until(() => {
     const told = receiver.received.map(({ body }) => body).join()
     return [...acked].every((id) => told.includes(id))
@@ -290,7 +289,7 @@ test('a ledger that has moved goes on with its peers, holds and witnesses', {
 
   const moved = await move(a, b, home.ledger)
   assert.equal(moved.code, 0, moved.stdout + moved.stderr)
-  // The guest's server is answered ledger_moving until requests go to the target, and asks again.
+  // The guest's server gets ledger_moving until requests go to the target, and tries again.
   await offer(onItsWay, 'completions')
   const [, ...command] = switchTo('b')
   await promisify(execFile)('sh', ['-c', command.join(' ')], { env: { LEDGER: home.ledger } })
@@ -332,7 +331,7 @@ test('goes on after a kill at each step', { skip, timeout: TIMEOUT_MS }, async (
     const ledger = await makeLedger(`killed at ${line.source}`)
     const client = clientOf(ledger)
     for (let n = 0; n < 20; n += 1) await client.records.notarize({ payload: { n } })
-    // The command to switch never ends: whoever kills in it comes after the activation.
+    // The switch command never ends, so a kill during it comes after the activation.
     await killAt(line, ledger, ['--switch', 'sleep 30'])
     const moved = await move(a, b, ledger.ledger.id, ...switchTo('b'))
     assert.equal(moved.code, 0, `${line}: ${moved.stdout}${moved.stderr}`)
@@ -416,7 +415,7 @@ test('an undo that was killed while it waited for writers gives up nothing that 
   assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
 })
 
-// The last one: the target has a ledger or two whose key it lacks from here on.
+// The last test: from here on the target lacks the key of some ledgers.
 test('a ledger is not moved to where the key that signs it was retired', {
   skip,
   timeout: TIMEOUT_MS,
@@ -429,7 +428,7 @@ test('a ledger is not moved to where the key that signs it was retired', {
   )
   const env = { ...environmentOf(b, a), TALLYSTICK_TARGET_DATABASE_URL: '' }
   assert.equal((await runCommand('rotate-key', ['--force'], { env })).code, 0)
-  // As retire_envelope_keys does, once none of the deployment's ledgers is signed with it.
+  // As retire_envelope_keys does once the key signs none of the deployment's ledgers.
   await sql(b.superuserUrl, 'update tallystick.server_keys set retired_at = now() where kid = $1', [kid])
   await sql(b.superuserUrl, 'delete from tallystick.envelope_key_secrets where kid = $1', [kid])
   const moved = await move(a, b, ledger.ledger.id)

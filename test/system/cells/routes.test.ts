@@ -10,7 +10,7 @@ const NAMES = ['a', 'b', 'c'] as const
 const skip = !isHaproxyThere && 'haproxy is not installed'
 
 type Route = { readonly method: string; readonly path: string }
-/** How the request says which ledger it is about. `none`: it is about no ledger; a key that it has decides all the same. */
+/** How the request names its ledger. `none`: it is about no ledger, but a key in the request still decides. */
 type Way = 'key' | 'path' | 'peer' | 'named' | 'none'
 
 let deployments: Record<Name, Deployment>
@@ -48,7 +48,7 @@ async function listRoutes(): Promise<Route[]> {
   const { paths } = (await (await fetch(`${haproxy.url}/openapi.json`)).json()) as {
     paths: Record<string, object>
   }
-  // These are no operations of the REST API, so the document leaves them out.
+  // They are no operations of the REST API, so the document leaves them out.
   const others = ['entries', 'checkpoint', 'rotations', 'summary', 'peerings'].map((name) => ({
     method: 'POST',
     path: `/v1/federation/${name}`,
@@ -61,7 +61,7 @@ async function listRoutes(): Promise<Route[]> {
   return [...described, ...others, { method: 'POST', path: '/mcp' }]
 }
 
-/** The table of docs/operate/capacity.md#several-deployments-behind-one-address. A route that fits no line fails the test. */
+/** The table of docs/operate/capacity.md#several-deployments-behind-one-address. A route that matches no line fails the test. */
 function wayOf({ path }: Route): Way {
   if (path.startsWith('/tlog/{ledger}/') || /^\/v1\/ledgers\/\{id\}/.test(path)) return 'path'
   if (path.startsWith('/v1/federation/')) return 'peer'

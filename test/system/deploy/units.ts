@@ -3,11 +3,9 @@ import { basename, join } from 'node:path'
 import { parse } from 'yaml'
 import { ROOT } from '../../../tools/bundle.ts'
 
-/** A process of a deployment, with the settings of its file. */
 export type Part = {
   readonly command: string
   readonly env: Readonly<Record<string, string>>
-  /** Paths of the secret files that the process can read. */
   readonly secrets: readonly string[]
 }
 
@@ -35,7 +33,10 @@ export function readCompose(): Compose {
   return parse(readFileSync(join(ROOT, 'deploy', 'compose.yaml'), 'utf8'), { merge: true }) as Compose
 }
 
-/** Process of a Compose service. `values`: variables that the file takes from its environment. Throws if one is missing. */
+/**
+ * Returns the process of a Compose service. `values`: variables that the file reads from its environment. Throws if
+ * one is missing.
+ */
 export function partOfService(service: Service, values: Readonly<Record<string, string>>): Part {
   const interpolate = (text: string) =>
     text.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_all, name: string) => {
@@ -56,7 +57,10 @@ export const UNITS = ['migrate', 'server', 'worker'].map((name) =>
   join(ROOT, 'deploy', 'systemd', `tallystick-${name}.service`),
 )
 
-/** Process of a unit, with the variables of its environment file. In directives %d is the folder of credentials, %S that of state. */
+/**
+ * Returns the process of a systemd unit, with the variables of its environment file. In directives, %d is the folder
+ * of credentials and %S the folder of state.
+ */
 export function partOfUnit(file: string): Part {
   const lines = readFileSync(file, 'utf8').split('\n')
   const valuesOf = (name: string) =>

@@ -23,50 +23,52 @@ import {
 export { MASTER_KEY, OPERATOR_KEY } from './environment.ts'
 
 /**
- * A Postgres, servers and workers as an operator runs them, each of which can be killed and started again at its old address.
+ * A Postgres, servers and workers as an operator runs them. Each can be killed and started again at its old address.
  */
 export type DeploymentOptions = {
-  /** Postgres' data, logs and the worker's files. Removed by the caller. */
+  /** Folder of Postgres' data, logs and the worker's files. The caller removes it. */
   readonly dir: string
-  /** Absent: 1. */
   readonly apis?: number
-  /** How many, or whether there is one. */
+  /** Number of workers, or whether there is one. */
   readonly worker?: boolean | number
-  /** Over what `startPostgres` sets: durable unless a test says otherwise. */
+  /** Overrides the settings of `startPostgres`. Postgres is durable unless a test says otherwise. */
   readonly settings?: PostgresOptions['settings']
-  /** Instead of a Postgres of the deployment's own. Its caller stops it, unless `stop` is given. */
+  /** Used instead of a Postgres of the deployment's own. The caller stops it, unless `stop` is given. */
   readonly database?: Pick<RunningPostgres, 'ownerUrl' | 'superuserUrl'> &
     Partial<Pick<RunningPostgres, 'stop'>>
-  /** Servers and workers run in this process: a fraction of the CPU, and nothing to kill. */
+  /** Runs servers and workers in this process: this takes a fraction of the CPU, but they cannot be killed. */
   readonly here?: boolean
-  /** Folder of another version of the code. */
   readonly root?: string
   readonly masterKey?: Uint8Array
   readonly operatorKey?: string
   readonly passwords?: { readonly api: string; readonly worker: string }
-  /** For the Postgres process: a preloaded library. */
+  /** Environment of the Postgres process: a preloaded library. */
   readonly postgresEnv?: Record<string, string>
-  /** `NODE_OPTIONS` of API processes and workers. */
   readonly nodeOptions?: string
-  /** For all servers and workers, over what they get here. */
+  /** Overrides the environment of all servers and workers. */
   readonly env?: Readonly<Record<string, string>>
-  /** For the servers, over that. */
+  /** Overrides `env` for the servers. */
   readonly apiEnv?: Readonly<Record<string, string>>
   /** Time for open answers when a server that runs `here` is stopped. */
   readonly closeStreamsMs?: number
-  /** Proxy between the processes and Postgres: given Postgres' address, answers the one that they are given. */
+  /** Starts a proxy between the processes and Postgres. Gets Postgres' URL and returns the proxy's URL. */
   readonly through?: (postgresUrl: string) => Promise<string>
-  /** Proxy before the first API process: given its address, answers the one at which peers find the deployment. */
+  /**
+   * Starts a proxy before the first API process. Gets its URL and returns the URL at which peers find the deployment.
+   */
   readonly publicly?: (apiUrl: string) => Promise<string>
-  /** `postgres`: nothing but the database is started. `migrated`: it is also migrated. Absent: everything is at work. */
+  /** `postgres`: only the database is started. `migrated`: it is also migrated. Default: everything is started. */
   readonly only?: 'postgres' | 'migrated'
 }
 
 export type Ledger = { readonly ledger: string; readonly bearer: string }
 
 /**
- * `server`: every process of it at once, as when its container is killed. `postmaster`: its parent alone, whose
- * children find out by themselves. `backend`: the one that appends; Postgres then recovers without our help.
+ * What to kill.
+ *
+ * - `server`: all processes at once, as when the container is killed.
+ * - `postmaster`: the parent only. Its children notice by themselves.
+ * - `backend`: the appending backend. Postgres then recovers by itself.
  */
 export type PostgresVictim = 'server' | 'postmaster' | 'backend'
 
@@ -82,7 +84,7 @@ export class Deployment {
   #postgres: RunningPostgres | null = null
   #address: string | null = null
   #publicUrl: string | null = null
-  /** Keys of processes that start from now on: the one that seals, and the one before it while that is being replaced. */
+  /** Master keys of processes that start from now on: the sealing key, and its predecessor during a replacement. */
   masterKeys: readonly Uint8Array[]
 
   private constructor(options: DeploymentOptions, apiPorts: readonly number[], postgresPort: number) {
@@ -93,7 +95,6 @@ export class Deployment {
     this.urls = apiPorts.map((port) => `http://127.0.0.1:${port}`)
   }
 
-  /** Starts everything, and waits until it is ready. */
   static async start(options: DeploymentOptions): Promise<Deployment> {
     exitOnSignals()
     const ports = []
@@ -125,7 +126,6 @@ export class Deployment {
     })
   }
 
-  /** Returns when all servers and workers of the options are at work. */
   async startAll(): Promise<void> {
     await Promise.all(this.urls.map((_, i) => this.startApi(i)))
     for (let i = 0; i < Number(this.#options.worker ?? 0); i++) await this.startWorker(i)
@@ -138,12 +138,11 @@ export class Deployment {
     })
   }
 
-  /** Returns when it is at work: one that can't reach its database when it starts rightly ends. */
+  /** Returns when the worker is ready. A worker that cannot reach its database at its start ends, as it should. */
   async startWorker(i = 0): Promise<void> {
     this.#workers[i] = await this.#start('worker', i, {})
   }
 
-  /** Address of the first server. */
   get url(): string {
     return this.urls[0]!
   }
@@ -166,7 +165,7 @@ export class Deployment {
     return this.#postgres!.pid
   }
 
-  /** Has a new envelope key made, to which the worker moves every ledger; its kid. */
+  /** Starts the rotation to a new envelope key, to which the worker moves every ledger. Returns the new kid. */
   async rotateKey({ force }: { readonly force: boolean }): Promise<Uint8Array> {
     const masterKey = makeMasterKey(this.masterKeys[0]!)
     const { newKid } = await withPatientClient(this.ownerUrl, (client) =>
@@ -183,7 +182,7 @@ export class Deployment {
     return this.#apis[i]!.process!.pid
   }
 
-  /** `nodeOptions` MUST have INSPECTABLE. */
+  /** `nodeOptions` MUST contain INSPECTABLE. */
   inspectWorker(i: number): Promise<Inspector> {
     return Inspector.open(this.workerPid(i), this.#logPath('worker', i))
   }
@@ -192,7 +191,7 @@ export class Deployment {
     return Inspector.open(this.apiPid(i), this.#logPath('api', i))
   }
 
-  /** Recovers first, where the last one was killed. A start that failed has stopped it, and is made again. */
+  /** Starts Postgres, which recovers after a kill. A failed start has stopped it and is repeated. */
   async startPostgres(): Promise<void> {
     const { dir, settings, postgresEnv } = this.#options
     const dataDir = join(dir, 'postgres')
@@ -207,7 +206,7 @@ export class Deployment {
     )
   }
 
-  /** Throws when a process of ours is gone that nobody here has killed: it must survive what happens to others. */
+  /** Throws if one of our processes ended that no test has killed. It must survive the faults of others. */
   requireAlive(): void {
     for (const [name, parts] of [
       ['api', this.#apis],
@@ -226,12 +225,12 @@ export class Deployment {
     return this.#workers[i]!.end('SIGTERM')
   }
 
-  /** As an orchestrator stops it. Resolves when it has ended; 0 is what it should have ended with. */
+  /** Stops a server as an orchestrator does. Resolves when it has ended, with 0 if all went well. */
   async stopApi(i = 0): Promise<number | string> {
     return this.#apis[i]!.end('SIGTERM')
   }
 
-  /** As an orchestrator stops them all. Throws where one had ended by itself, or ends with an error. */
+  /** Stops all processes as an orchestrator does. Throws if one had ended before, or ends with an error. */
   async terminate(): Promise<void> {
     this.requireAlive()
     for (const part of [...this.#workers.splice(0), ...this.#apis.splice(0)]) {
@@ -240,7 +239,6 @@ export class Deployment {
     }
   }
 
-  /** Returns when the victim is gone. */
   async killPostgres(victim: PostgresVictim): Promise<void> {
     const { pid, exited } = this.#postgres!
     const children = childrenOf(pid)
@@ -251,15 +249,15 @@ export class Deployment {
     process.kill(pid, 'SIGKILL')
     if (victim === 'server') for (const child of children) killIfAlive(child, 'SIGKILL')
     await stayFor(exited)
-    await this.#postgres!.stop('immediate') // it is gone; this lets its watchdog go
+    await this.#postgres!.stop('immediate') // it is gone; this releases its watchdog
   }
 
-  /** As its operator does, or its host: `fast` tells its clients. */
+  /** Stops Postgres as its operator does. `fast` notifies its clients. */
   async stopPostgres(mode: 'fast' | 'immediate'): Promise<void> {
     await this.#postgres!.stop(mode)
   }
 
-  /** Stops it in its tracks, with nothing said and nothing flushed. */
+  /** Freezes Postgres: it closes no connection and flushes nothing. */
   freezePostgres(): void {
     for (const pid of [this.postmaster, ...childrenOf(this.postmaster)]) killIfAlive(pid, 'SIGSTOP')
   }
@@ -285,10 +283,10 @@ export class Deployment {
     return ledgers
   }
 
-  /** All servers and workers, at once: with nothing said, if they are processes. */
+  /** Stops all servers and workers at once. Processes are killed without notice. */
   async stopParts(): Promise<void> {
     const signal = this.#options.here ? 'SIGTERM' : 'SIGKILL'
-    // A worker first: its last requests go to servers of its own deployment, too.
+    // Workers first: their last requests also go to servers of their own deployment.
     for (const parts of [this.#workers, this.#apis])
       await Promise.all(parts.splice(0).map((part) => part.end(signal)))
   }
@@ -299,7 +297,6 @@ export class Deployment {
     await this.#postgres?.stop('immediate')
   }
 
-  /** Environment of an operator's command on this deployment. */
   get ownerEnv(): Record<string, string> {
     return { ...(this.#environment() as Record<string, string>), DATABASE_URL: this.ownerUrl }
   }
@@ -335,12 +332,11 @@ export class Deployment {
     })
   }
 
-  /** Settings that a test switches off. */
   get #accepted(): Acceptable[] {
     return ACCEPTABLE.filter((name) => this.#options.settings?.[name] === 'off')
   }
 
-  /** One for all processes that were started in this place, one after another. */
+  /** One log for all processes that run in this slot, one after another. */
   #logPath(name: PartName, i: number): string {
     return join(this.#options.dir, `${name}-${i}.log`)
   }
@@ -356,7 +352,7 @@ export class Deployment {
   }
 }
 
-/** A server and a worker in this process, on a Postgres in memory: for tools, which stop it. */
+/** Starts a server and a worker in this process, on a Postgres in memory. For tools, which stop it. */
 export async function startHere(
   env: Readonly<Record<string, string>> = {},
   options: Partial<DeploymentOptions> = {},
@@ -365,7 +361,7 @@ export async function startHere(
   return Deployment.start({ dir: temporaryDir(), here: true, worker: true, database, env, ...options })
 }
 
-/** Without it a signal ends this process with no `exit` event, and what it has started would stay. */
+/** Exits on signals. Without it a signal ends this process with no `exit` event, and its child processes would stay. */
 export function exitOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1))

@@ -5,7 +5,7 @@ export const MASTER_KEY = new Uint8Array(32).fill(9)
 
 export type Logins = { readonly apiUrl: string; readonly workerUrl: string }
 
-/** Owner's URL of a database as its two logins have it. */
+/** Returns the URLs of both logins for an owner's URL. */
 export function loginsOf(
   ownerUrl: string,
   passwords: { readonly api: string; readonly worker: string },
@@ -18,7 +18,7 @@ export function loginsOf(
   }
 }
 
-/** All of the environment of a server and its worker under test; `more` comes over it. */
+/** Returns the whole environment of a server and its worker under test. `more` overrides it. */
 export function environmentOf(
   of: Logins & {
     readonly dataDir: string

@@ -2,12 +2,12 @@ import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { killIfAlive } from './processes.ts'
 
-/** For processes that are looked into: Node opens its inspector when it gets SIGUSR1, at any port. */
+/** Node option for inspectable processes: Node opens its inspector on SIGUSR1, at any port. */
 export const INSPECTABLE = '--inspect-port=127.0.0.1:0'
 const OPENS_MS_MAX = 60_000
 const MIB = 2 ** 20
 
-/** V8's inspector in a process of ours, by the Chrome DevTools Protocol. */
+/** V8's inspector in one of our processes, through the Chrome DevTools Protocol. */
 export class Inspector {
   readonly pid: number
   readonly #socket: WebSocket
@@ -29,7 +29,7 @@ export class Inspector {
     }
   }
 
-  /** `log`: where the process says at which address it listens. It MUST have been started INSPECTABLE. */
+  /** `log`: file in which the process prints its inspector's address. It MUST have been started INSPECTABLE. */
   static async open(pid: number, log: string): Promise<Inspector> {
     const { size } = statSync(log)
     killIfAlive(pid, 'SIGUSR1')
@@ -47,7 +47,7 @@ export class Inspector {
     throw new Error(`process ${pid} opens no inspector`)
   }
 
-  /** MiB of objects and their buffers that are in use, in the main thread: everything else is collected first. */
+  /** Returns the MiB of live objects and buffers in the main thread, after a garbage collection. */
   async liveMiB(): Promise<number> {
     await this.#ask('HeapProfiler.collectGarbage')
     const { usedSize, backingStorageSize } = (await this.#ask('Runtime.getHeapUsage')) as {

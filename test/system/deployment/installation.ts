@@ -12,14 +12,11 @@ export { PROJECT_DIR } from './product-process.ts'
 
 type Started = {
   readonly process: ChildProcess
-  /** Everything that it said when it was up. */
   readonly output: string
-  /** … and since. */
+  /** All output so far. `output` ends when the process was ready. */
   said(): string
   readonly url: string
-  /** The line to paste. */
   readonly curl: string
-  /** Sends the signal and answers how the process ended: its exit code, or the signal's name. */
   stop(signal: NodeJS.Signals): Promise<number | string>
 }
 
@@ -27,13 +24,11 @@ type StartOptions = {
   readonly env?: Record<string, string>
   readonly project?: string
   readonly uid?: number
-  /** A descriptor for standard output and standard error. */
   readonly output?: number
-  /** By tools/run.mjs, as npm does it. */
   readonly launcher?: boolean
 }
 
-/** Runs `npm start`, ready or not. */
+/** Runs `npm start` without waiting until it is ready. */
 export function launch({ project = PROJECT_DIR, env, output, ...how }: StartOptions): ProductProcess {
   // Leaves out the variables that configure a Tallystick of the person who runs the tests.
   const inherited = Object.fromEntries(
@@ -50,7 +45,7 @@ export function launch({ project = PROJECT_DIR, env, output, ...how }: StartOpti
   return started
 }
 
-/** Runs `npm start`, until it says that it runs; rejects with its output if it ends instead. */
+/** Runs `npm start` and waits until it is ready. Rejects with its output if it ends instead. */
 export async function startAllInOne(options: StartOptions): Promise<Started> {
   const started = launch(options)
   await started.says('Ctrl-C stops it')
@@ -65,7 +60,7 @@ export async function startAllInOne(options: StartOptions): Promise<Started> {
   }
 }
 
-/** As a person would: pasted into a shell. */
+/** Runs the line in a shell, as if a person pasted it. */
 export async function paste(line: string): Promise<{ status: number; body: { id: string; type: string } }> {
   const child = spawn('/bin/sh', ['-c', `${line} -w '\\n%{http_code}'`], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -86,7 +81,7 @@ export async function getRecord(url: string, dataDir: string, id: string): Promi
   return response.status
 }
 
-/** Without the second that a first start's initdb takes. */
+/** Returns a data directory that is already initialised, which saves a second of initdb. */
 export function initializedDir(): string {
   const dataDir = temporaryDirInMemory()
   putCluster(join(dataDir, 'postgres'))
@@ -97,7 +92,6 @@ export function postgresPid(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10)
 }
 
-/** Workers that a process has started and that are not gone. */
 export function workersOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

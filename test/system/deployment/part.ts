@@ -8,27 +8,24 @@ export type PartName = 'api' | 'worker'
 
 export type PartOptions = {
   readonly env: NodeJS.ProcessEnv
-  /** Its log; null: it runs in this process, which costs a fraction and cannot be killed. */
+  /** Path of its log; null: it runs in this process, which costs a fraction of the CPU, but it cannot be killed. */
   readonly log: string | null
   readonly root?: string
   readonly nodeArgs?: readonly string[]
-  /** For one that runs in this process (`startServer`). */
+  /** For a server that runs in this process (`startServer`). */
   readonly closeStreamsMs?: number
 }
 
-/** A server or a worker that is at work. */
 export type Part = {
   /** null: it runs in this process. */
   readonly process: ProductProcess | null
   /** Address of a server; null: a worker. */
   readonly url: string | null
-  /** Its metrics, if it runs in this process. */
   readonly metrics: Metrics | null
-  /** Returns its exit code, or the signal's name. */
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
-/** Returns when it is at work: a worker that can't reach its database when it starts rightly ends. */
+/** Returns when it is ready. A worker that cannot reach its database at its start ends, as it should. */
 export async function startPart(name: PartName, options: PartOptions): Promise<Part> {
   if (options.log === null) return startHere(name, options)
   const started = spawnPart(name, { ...options, log: options.log })
@@ -40,7 +37,7 @@ export async function startPart(name: PartName, options: PartOptions): Promise<P
   return { process: started, url, metrics: null, end: (signal) => started.end(signal) }
 }
 
-/** As it is started, ready or not. */
+/** Starts a process without waiting until it is ready. */
 export function spawnPart(
   name: PartName,
   { log, env, root, nodeArgs }: PartOptions & { readonly log: string },

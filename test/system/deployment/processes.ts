@@ -7,11 +7,14 @@ import type pg from 'pg'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { ConnectError } from '../../../src/db/connect/connect-error.ts'
 
-/** Connections take 5 s at most. At a load average of 42 on two cores, with a disk that is slow, that was too little once. */
+/**
+ * A connection attempt takes 5 s at most. At a load average of 42 on two cores, with a slow disk, that was once too
+ * little.
+ */
 const CONNECTS_MAX = 12
 const CONNECT_AGAIN_AFTER_MS = 250
 
-/** As often as it takes: where no connection could be made, nothing was sent. */
+/** Repeats `work` while it cannot connect: without a connection, nothing was sent. */
 export async function connecting<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -23,7 +26,7 @@ export async function connecting<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** `withClient` for whoever breaks a deployment, and looks at what is left of it. */
+/** `withClient` for tests that break a deployment and then inspect it. */
 export function withPatientClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   return connecting(() => withClient(url, work))
 }
@@ -54,7 +57,7 @@ export function childrenOf(pid: number): number[] {
 
 function parentOf(pid: number): number {
   try {
-    // The name in parentheses may hold anything; state and parent follow it.
+    // The name in parentheses may contain anything. State and parent follow it.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
@@ -62,7 +65,7 @@ function parentOf(pid: number): number {
   }
 }
 
-/** The backend that is appending, or was last. */
+/** Returns the pid of the backend that appends, or did last. */
 export async function findWriter(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ pid: number }>(
@@ -83,8 +86,8 @@ export function killIfAlive(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Below the range from which the system takes ports for outgoing connections: a client that asks a closed port of
- * that range again and again is, sooner or later, connected to itself.
+ * Finds a port below the range for outgoing connections. A client that connects to a closed port of that range again
+ * and again is, sooner or later, connected to itself.
  */
 export async function findPort(): Promise<number> {
   for (;;) {
@@ -98,7 +101,7 @@ export async function findPort(): Promise<number> {
   }
 }
 
-/** Awaits what holds nothing open by itself, such as the end of a process that was let go of (`unref`). */
+/** Awaits a promise that does not keep the event loop alive by itself, such as the end of a process after `unref`. */
 export async function stayFor(promise: Promise<unknown>): Promise<void> {
   const stay = setInterval(() => {}, 1_000)
   await promise

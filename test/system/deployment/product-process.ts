@@ -6,41 +6,38 @@ import { isReady } from './processes.ts'
 
 export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..', '..')
 
-/** Allows for a machine that has much else to do: more than 30 s were seen at a load average of 26 on two cores. */
+/** Allows for a busy machine: more than 30 s were seen at a load average of 26 on two cores. */
 const READY_MS_MAX = 120_000
 
-/** Logged by a worker as soon as it is at work. */
+/** Logged by a worker as soon as it is ready. */
 export const WORKER_IS_READY = 'the worker follows the chains'
 
 export type Launch = {
   /** A command of the image's entry point, `npm start`, or the entry point alone. */
   readonly script: 'server' | 'worker' | 'all-in-one' | 'command'
   readonly args?: readonly string[]
-  /** All of the environment: nothing of this process's own comes beside it. */
+  /** The whole environment: nothing of this process's environment is added. */
   readonly env: NodeJS.ProcessEnv
-  /** Copy of the project to run. Absent: this one. */
   readonly root?: string
-  /** Options of Node, before the script. */
   readonly nodeArgs?: readonly string[]
   /**
-   * A path is a log that both outputs are appended to; a number is an open descriptor. `memory` keeps both. `errors` drops what is logged
-   * and shows what is written to standard error: for measurements, where a log would be part of the load.
+   * A path is a log that both outputs are appended to; a number is an open descriptor. `memory` stores both. `errors`
+   * drops the log and shows standard error: for measurements, where a log would be part of the load.
    */
   readonly output: string | number | 'memory' | 'errors'
   readonly uid?: number
-  /** By tools/run.mjs, as npm does it. */
   readonly launcher?: boolean
 }
 
 /**
- * The one place where tests and benchmarks start a server, a worker or `npm start` as a process
- * (test/system/deployment/ways.test.ts). It is killed when this process ends.
+ * Starts a server, a worker or `npm start` as a process, for all tests and benchmarks
+ * (test/system/deployment/ways.test.ts). The process is killed when this one ends.
  */
 export class ProductProcess {
   readonly child: ChildProcess
   readonly pid: number
   readonly name: string
-  /** Its exit code, or the name of the signal; once its outputs are closed, too. */
+  /** The exit code or the signal's name. Resolves once its outputs are closed too. */
   readonly ended: Promise<number | string>
   /** Address of its inspector, if `nodeArgs` open one and `output` is `errors`. */
   readonly inspector: Promise<string>
@@ -99,18 +96,16 @@ export class ProductProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
-  /** Everything that it has written so far. */
   said(): string {
     return this.#log === null ? this.#kept : readFileSync(this.#log).subarray(this.#logged).toString()
   }
 
-  /** Sends the signal, and returns how it ended: its exit code, or the signal's name. */
   async end(signal: NodeJS.Signals): Promise<number | string> {
     if (!this.hasEnded) this.child.kill(signal)
     return this.ended
   }
 
-  /** As an orchestrator does: SIGTERM, and SIGKILL for one that does not end in time. */
+  /** Stops it as an orchestrator does: SIGTERM, then SIGKILL if it does not end in time. */
   async stop(msMax = 10_000): Promise<void> {
     const timer = setTimeout(() => this.child.kill('SIGKILL'), msMax)
     await this.end('SIGTERM')
@@ -122,7 +117,7 @@ export class ProductProcess {
     await this.#until(() => isReady(url))
   }
 
-  /** Returns when it has said so. Throws with its log if it ends instead. */
+  /** Returns when it has printed the text. Throws with its log if it ends instead. */
   async says(text: string): Promise<void> {
     await this.#until(async () => this.said().includes(text))
   }
@@ -137,7 +132,7 @@ export class ProductProcess {
   }
 }
 
-/** Passes on what a process writes to standard error, without the lines of its inspector. */
+/** Forwards a process's standard error, without the lines of its inspector. */
 function showErrors(script: string, child: ChildProcess, onInspector: (address: string) => void): void {
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     const address = /Debugger listening on (ws:\S+)/.exec(text)?.[1]

@@ -6,10 +6,13 @@ import { type Part, startPart } from './part.ts'
 
 type Test = { readonly name: string; after(cleanup: () => Promise<void>): void }
 
-/** The same as that of applications under test (test/helpers/app.ts). */
+/** The URL of applications under test (test/helpers/app.ts). */
 const PUBLIC_URL = 'https://ledger.example'
 
-/** In this process, on a Postgres in memory; both end with the test. All share keys and public URL. */
+/**
+ * Starts a deployment in this process, on a Postgres in memory. Both end with the test. All share keys and public
+ * URL.
+ */
 export async function startTestDeployment(
   t: Test,
   options: Partial<DeploymentOptions> = {},
@@ -23,7 +26,7 @@ export async function startTestDeployment(
   return deployment
 }
 
-/** A worker in this process, on the database of an application under test. It ends with the test. */
+/** Starts a worker in this process, on the database of an application under test. It ends with the test. */
 export async function startWorkerOn(
   t: Test,
   database: TestDatabase,

@@ -5,10 +5,12 @@ import { test } from 'node:test'
 import { PROJECT_DIR } from './product-process.ts'
 
 const ONE_WAY = 'test/system/deployment/'
-/** Folders whose programs run against a deployment. `test/http` and its like start parts of a server on purpose. */
+/**
+ * Folders whose programs run against a deployment. `test/http` and similar folders start parts of a server on
+ * purpose.
+ */
 const FOLDERS = ['test/system', 'test/helpers', 'bench', 'tools']
 
-/** Source text that starts a server, a worker or `npm start`. */
 const STARTS = [
   /\bspawn\([^)]*src\/run\/(server|worker|all-in-one|command\.ts'\)?, '(server|worker)')/s,
   /\b(start|spawn|launch|run)\w*\(\s*'src\/run\/(server|worker|all-in-one)\.ts'/,

@@ -27,7 +27,7 @@ test('the limits on the page are the limits in the code', () => {
   }
 })
 
-/** Members of all requests that an agent signs itself, and of all steps: the page tells of them below its table. */
+/** Members of all requests that an agent signs itself, and of all steps. The page describes them below its table. */
 const SIGNED = ['envelope', 'salt']
 const OF_STEPS = ['onBehalfOf', 'occurredAt']
 const STEP = /^\/v1\/records\/\{id\}\/(activate|completions|verdict|revision|cancel|overturn)$/
@@ -53,7 +53,7 @@ test('a body in the table of routes has the members that the route takes, and no
   assert.ok(rows > 10)
 })
 
-/** Names of a body's members, and of what lies below those that `isOpen`: an object, or the objects of a list. */
+/** Names of a body's members, and of those below a member that `isOpen`: an object, or a list of objects. */
 function membersOf(schema: Schema, openApi: OpenApi, isOpen: (name: string) => boolean): string[] {
   const { $ref, properties = {} } = schema
   if ($ref !== undefined)

@@ -65,7 +65,7 @@ test('who pastes the guide to gated records sees what it says', async () => {
   }
 })
 
-/** Runs the blocks in one shell, because variables go on from block to block. Returns the output of each. */
+/** Runs the blocks in one shell, because variables are used across blocks. Returns the output of each. */
 async function pasteAll(blocks: readonly string[], fill: (text: string) => string): Promise<string[]> {
   const script = blocks.map(fill).join(`\nprintf '${BETWEEN_BLOCKS}'\n`)
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
@@ -77,7 +77,10 @@ async function pasteAll(blocks: readonly string[], fill: (text: string) => strin
 
 const lastLine = (output: string | undefined) => output!.split('\n').at(-1)!
 
-/** The text on the page that begins so; the page says it in one line. */
+/**
+ * Returns the text on the page that starts with `start`, if it equals `wanted`. Otherwise returns a message that says
+ * so.
+ */
 function isOnPage(start: string, wanted: string | undefined): string {
   const page = readFileSync(join(PROJECT_DIR, 'docs', 'guides', 'gated-records.md'), 'utf8')
   const found = page.split('`').find((text) => text.startsWith(start) && text === wanted)

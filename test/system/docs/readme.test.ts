@@ -10,7 +10,7 @@ import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation
 import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
-/** From `npm start` to the last line; a newcomer reads in between. */
+/** From `npm start` to the last line. A newcomer reads in between. */
 const NEWCOMER_MS_MAX = 10 * 60_000
 
 test('a newcomer who pastes the README and the tour block by block gets from npm start to a verified record', async (t) => {
@@ -65,12 +65,14 @@ test('a newcomer who pastes the README and the tour block by block gets from npm
   }
 })
 
-/** When a step ended, and how long it took: the way from `npm start` on, with its times. */
 function tell(t: TestContext, beganAt: number, step: string): void {
   t.diagnostic(`${new Date().toISOString()}  ${((Date.now() - beganAt) / 1000).toFixed(1)} s  ${step}`)
 }
 
-/** How this machine reaches its registry, which the reader's shell has from a profile: npm's own files, certificates, proxies. */
+/**
+ * Returns how this machine reaches its registry: npm's own files, certificates, proxies. A reader's shell has these
+ * from a profile.
+ */
 function ofNetwork(): Record<string, string> {
   const names =
     /^(npm_config_(globalconfig|userconfig|cache|registry|cafile)|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?|no)_proxy)$/i
@@ -79,7 +81,7 @@ function ofNetwork(): Record<string, string> {
   )
 }
 
-/** A shell that goes on from block to block, as the reader's does: where it is and what it exported. */
+/** Opens a shell that keeps its folder and exports from block to block, like the reader's. */
 function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url: string; key: string }) {
   const state = join(dataDir, 'shell')
   const folder = join(dataDir, 'my-agent')
@@ -89,7 +91,7 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
     HOME: process.env['HOME'] ?? dataDir,
     XDG_CONFIG_HOME: dataDir,
     TALLYSTICK_DATA: dataDir,
-    // npm test has configured npm for its own project.
+    // `npm test` has configured npm for its own project.
     npm_config_audit: 'false',
     npm_config_prefer_offline: 'true',
   }
@@ -97,7 +99,7 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
   const keep = `{ export -p; printf 'cd %q\\n' "$PWD"; } > ${state}`
   return {
     async paste(block: string | undefined): Promise<string> {
-      // The reader puts in a key, and here another port and other places.
+      // The reader inserts a key. Here port and folders differ too.
       const text = block!
         .replaceAll('http://localhost:3000', url)
         .replaceAll('tly_…', `${key} TALLYSTICK_URL=${url}`)

@@ -9,10 +9,9 @@ import { PROJECT_DIR } from '../deployment/installation.ts'
 const run = promisify(execFile)
 const TSC = join(PROJECT_DIR, 'node_modules', '.bin', 'tsc')
 
-/** The TypeScript of some pages, each block a module, in a project that has what this one has installed. */
+/** The TypeScript blocks of some pages, each as a module, in a project with this project's installed packages. */
 export type CodeBlocks = {
   readonly folder: string
-  /** By page. */
   readonly files: Readonly<Record<string, readonly string[]>>
 }
 
@@ -24,7 +23,7 @@ export function writeCodeBlocks(pages: readonly string[]): CodeBlocks {
     join(folder, 'tsconfig.json'),
     JSON.stringify({
       extends: join(PROJECT_DIR, 'tsconfig.json'),
-      // A page may name what it only shows.
+      // A page may declare a name that it does not use.
       compilerOptions: { noUnusedLocals: false, lib: ['es2024', 'dom', 'dom.asynciterable'] },
       include: ['*.ts'],
     }),
@@ -38,20 +37,19 @@ function writeBlocksOf(page: string, folder: string): string[] {
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(({ 1: code, index }) => {
     const line = text.slice(0, index).split('\n').length
     const file = join(folder, `${page.replaceAll('/', '-')}-line-${line}.ts`)
-    // A module even where it imports nothing.
+    // Makes the file a module even without an import.
     writeFileSync(file, `${code}export {}\n`)
     return file
   })
 }
 
-/** Throws what the compiler says. */
 export async function compile({ folder }: CodeBlocks): Promise<void> {
   await run(TSC, ['-p', folder]).catch(({ stdout }: { stdout: string }) => {
     throw new Error(`does not compile:\n${stdout}`)
   })
 }
 
-/** One after the other, in one process; throws what it says when one of them fails. */
+/** Imports the files one after the other in one process. Throws with the output if one fails. */
 export async function runAll(
   folder: string,
   files: readonly string[],

@@ -91,7 +91,6 @@ async function auditorFinds(t: TestContext, project: Project, disputed: string):
   assert.match(output, new RegExp(`^${disputed} version=6 signal=\\{"decision":"RELEASE",`, 'm'))
 
   const { id } = await app.notarize()
-  // Until a checkpoint covers it.
   await until(async () => (await app.send('GET', `/v1/records/${id}/proof`)).statusCode === 200)
   const again = await audit()
   assert.equal(again.code, 0, again.output)
@@ -109,7 +108,10 @@ async function auditorFinds(t: TestContext, project: Project, disputed: string):
   assert.equal((await audit('tly_of_nobody')).code, 2, 'what could not be checked is another thing')
 }
 
-/** Another ledger of that name and size, signed by the server's own key: what an operator has shown before rewriting it. */
+/**
+ * Returns a checkpoint of another tree with this name and size, signed by the server's own key: as if the operator
+ * had shown it before rewriting the ledger.
+ */
 async function forgeCheckpoint(t: TestContext, app: TestApp, note: string): Promise<string> {
   const pool = openTestPool(app.database.workerUrl, { max: 1 })
   t.after(() => pool.end())

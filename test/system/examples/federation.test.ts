@@ -89,7 +89,7 @@ function collect(child: ReturnType<typeof startDemo>): () => string {
   return () => output
 }
 
-/** Folders of demos: others may run one at the same time, but not in this file. */
+/** Folders of demos. Other tests may run a demo at the same time, but this file does not. */
 function leftovers(): string[] {
   return readdirSync('/var/tmp').filter((name) => name.startsWith('tallystick-demo-'))
 }

@@ -12,12 +12,12 @@ import { startWorkerOn } from '../deployment/test-deployment.ts'
 
 type Ended = { readonly code: number | null; readonly output: string }
 export type Running = {
-  /** Resolves as soon as it has said so; rejects if it ends without. */
+  /** Resolves as soon as the text is printed. Rejects if the process ends before. */
   says(text: string): Promise<void>
   readonly ended: Promise<Ended>
 }
 
-/** A folder as `npm start` leaves it, with server and worker, and a way to run examples in it. */
+/** A folder as `npm start` leaves it, with server and worker, and functions that run examples in it. */
 export type Project = {
   readonly app: TestApp
   readonly url: string
@@ -27,7 +27,6 @@ export type Project = {
   run(example: string, args?: readonly string[], env?: Record<string, string>): Promise<Ended>
 }
 
-/** `environment`: that of server and worker. */
 export async function openProject(t: Test, environment: Record<string, string> = {}): Promise<Project> {
   const app = await buildTestApp(t, { environment })
   const url = await app.app.listen({ port: 0, host: '127.0.0.1' })

@@ -15,7 +15,6 @@ import { freePort } from '../deployment/installation.ts'
 import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
 import { openProject, type Project, type Running } from './project.ts'
 
-/** Keys with which a receiver verifies. */
 type Keys = Pick<Endpoint, 'secret' | 'publicKey'>
 
 const VALID_MS = 2_500
@@ -101,7 +100,7 @@ test('its book pays a record once, whatever a ledger says later, and opens only 
   const book = new Book(path)
   assert.equal(book.take(signal('rec_1', 5, 'SETTLE')), 'paid')
   assert.equal(book.take(signal('rec_2', 5, 'HOLD')), 'held')
-  // Restored from a backup, and judged anew.
+  // Restored from a backup, and judged again.
   const again = new Book(path)
   for (const decision of ['SETTLE', 'RELEASE', 'HOLD'])
     assert.match(again.take(signal('rec_1', 7 + decision.length, decision)), /^(paid before|known)/)
@@ -111,20 +110,17 @@ test('its book pays a record once, whatever a ledger says later, and opens only 
     assert.throws(() => new Book(files.write('damaged.ndjson', damaged)), /is damaged/)
 })
 
-/** Soon, or the test fails. */
 async function says(running: Running, text: string): Promise<void> {
   const late = sleep(SAYS_MS_MAX, undefined, { ref: false })
   await Promise.race([running.says(text), late.then(() => assert.fail(`it does not say ${text}`))])
 }
 
-/** Webhook of the receiver at the port. */
 async function makeWebhook({ app }: Project, port: string): Promise<Keys> {
   const body = { url: `http://127.0.0.1:${port}/`, events: ['signal.emitted'] }
   const { secret, secrets } = expectStatus(201, await app.send('POST', '/v1/webhooks', { body })).json()
   return { secret, publicKey: secrets[0].publicKey }
 }
 
-/** Up to the verdict. */
 async function deliver(buyer: Tallystick, baseUrl: string) {
   const { key } = await buyer.keys.create({ name: 'supplier', scopes: ['records:write'] })
   const supplier = new Tallystick({ baseUrl, apiKey: key })
@@ -141,7 +137,7 @@ async function startReceiver(project: Project, { secret, publicKey }: Keys, port
   return running
 }
 
-/** Posts what a ledger would, and what it would not. */
+/** Starts a receiver, and posts genuine and forged signals to it. */
 async function openReceiver(project: Project, endpoint: Endpoint) {
   const port = await freePort()
   const running = await startReceiver(project, endpoint, port)
@@ -163,7 +159,6 @@ async function step(app: TestApp, id: string, name: string, body: object, key?: 
   expectStatus(200, await app.send('POST', `/v1/records/${id}/${name}`, { body, ...(key && { key }) }))
 }
 
-/** A record that was agreed, delivered, verified and judged. */
 async function judge(
   app: TestApp,
   { verdict, validMs }: { verdict: 'accept' | 'reject'; validMs?: number },
@@ -179,7 +174,7 @@ async function judge(
   return id
 }
 
-/** So many settlement signals of it, once the worker has verified what they rest on and the ledger tells them. */
+/** Returns the record's settlement signals once there are `count` of them. */
 async function signalsOf(app: TestApp, id: string, count: number): Promise<verify.SignalEvent[]> {
   let signals: verify.SignalEvent[] = []
   await until(async () => {

@@ -14,7 +14,7 @@ import { balancerConfig, type MemberPlace, patroniConfig, type Replication } fro
 import { ANSWER_MS_MAX, COMMIT_MS_MAX, FAILOVER_MS_MAX, HEALTHY_MS_MAX } from './limits.ts'
 import { Member } from './member.ts'
 
-/** Debian's; the embedded Postgres has neither pg_basebackup nor pg_rewind. */
+/** Debian's binaries: the embedded Postgres has neither pg_basebackup nor pg_rewind. */
 const POSTGRES_BIN = '/usr/lib/postgresql/15/bin'
 const MEMBERS = ['n0', 'n1', 'n2'] as const
 
@@ -25,7 +25,7 @@ type ClusterMember = {
   readonly timeline?: number
 }
 
-/** null, or the program that is missing here. */
+/** Returns null, or a message that names the missing program. */
 export function whyNoCluster(): string | null {
   const needed = [join(POSTGRES_BIN, 'pg_rewind'), '/usr/bin/etcd', '/usr/sbin/haproxy', '/usr/bin/python3']
   const missing = needed.find((path) => !existsSync(path))
@@ -33,8 +33,8 @@ export function whyNoCluster(): string | null {
 }
 
 /**
- * Three Postgres 15 under Patroni, one etcd, and HAProxy, which leads to whichever Patroni calls the primary. Members reach each other and
- * etcd through proxies, so that one can be cut off; HAProxy reaches them directly, as another network would.
+ * Three Postgres 15 under Patroni, one etcd, and HAProxy, which routes to Patroni's primary. Members reach each other
+ * and etcd through proxies, so that a member can be cut off. HAProxy reaches them directly, as another network would.
  */
 export class Cluster {
   readonly members: readonly Member[]
@@ -60,7 +60,7 @@ export class Cluster {
     this.superuserUrl = urls.superuserUrl
   }
 
-  /** Returns when a primary and two standbys are there, and the owner with its database. */
+  /** Returns when a primary and two standbys are ready, and the owner with its database exists. */
   static async start(t: Ends, dir: string, replication: Replication): Promise<Cluster> {
     exitOnSignals()
     const runAs = resolveRunAs('/nonexistent', () => {})
@@ -68,7 +68,7 @@ export class Cluster {
       installPythonTool(
         'patroni',
         join(import.meta.dirname, 'requirements.txt'),
-        // The one on the path may lie where only root goes.
+        // The python3 on the path may be in a folder that only root can enter.
         runAs === null ? null : '/usr/bin/python3',
       ),
     )
@@ -135,7 +135,6 @@ export class Cluster {
     )
   }
 
-  /** The member that Patroni calls the leader. */
   async leader(): Promise<Member> {
     for (const giveUpAt = Date.now() + HEALTHY_MS_MAX; Date.now() < giveUpAt; await sleep(100)) {
       const found = (await this.#read()).find(({ role }) => role === 'leader')
@@ -145,7 +144,7 @@ export class Cluster {
     throw new Error(`no member leads: ${this.readLogs()}`)
   }
 
-  /** Returns when a commit was made through HAProxy by a primary of a later timeline; that one. */
+  /** Waits for a commit through HAProxy on a timeline later than `after`. Returns the timeline. */
   async untilServing(after: number): Promise<number> {
     const committer = new Committer(this.superuserUrl)
     try {
@@ -163,7 +162,7 @@ export class Cluster {
     return this.untilServing(0)
   }
 
-  /** Returns when one leads and two follow on its timeline, each of which may be promoted. */
+  /** Returns when one member leads, two follow on its timeline, and both may be promoted. */
   async untilHealthy(): Promise<void> {
     let seen: readonly ClusterMember[] = []
     for (const giveUpAt = Date.now() + HEALTHY_MS_MAX; Date.now() < giveUpAt; await sleep(200)) {
@@ -178,7 +177,7 @@ export class Cluster {
     throw new Error(`the cluster is not healthy: ${JSON.stringify(seen)}\n${this.readLogs()}`)
   }
 
-  /** As an operator does, by Patroni's REST. Returns when it is asked for. */
+  /** Starts a switchover through Patroni's REST API, as an operator does. Returns when Patroni has accepted it. */
   async switchOver(): Promise<void> {
     const leader = await this.leader()
     const response = await fetch(`${leader.restUrl}/switchover`, {
@@ -190,7 +189,7 @@ export class Cluster {
     if (!response.ok) throw new Error(`the switchover was refused with ${response.status}: ${text}`)
   }
 
-  /** The newest view of the cluster: a member that is stopped or cut off has none, or an old one. */
+  /** Returns the newest view of the cluster. A member that is stopped or cut off has no view, or an old one. */
   async #read(): Promise<readonly ClusterMember[]> {
     const views = await Promise.all(
       this.members
@@ -227,7 +226,7 @@ export class Cluster {
   }
 }
 
-/** A client that commits through HAProxy, and keeps its connection for as long as that lasts. */
+/** A client that commits through HAProxy and reuses its connection while it is open. */
 export class Committer {
   readonly #url: string
   #client: pg.Client | null = null
@@ -237,8 +236,8 @@ export class Committer {
   }
 
   /**
-   * Timeline of the primary that has committed, and has waited for standbys where it must: a commit of a transaction that has written
-   * nothing waits for none. Rejects if it did not in COMMIT_MS_MAX.
+   * Returns the timeline of the primary that committed. The transaction writes, because one that writes nothing does
+   * not wait for standbys. Rejects if it takes longer than COMMIT_MS_MAX.
    */
   async commit(): Promise<number> {
     try {

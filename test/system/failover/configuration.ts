@@ -1,17 +1,19 @@
 import { join } from 'node:path'
 import { LAG_BYTES_MAX, LEADER_TTL_SECONDS, LOOP_WAIT_SECONDS, RETRY_TIMEOUT_SECONDS } from './limits.ts'
 
-/** `quorum`: a commit waits for any one of two standbys, and only one that has every such commit is promoted. */
+/** `quorum`: a commit waits for either of two standbys, and only a standby with all such commits is promoted. */
 export type Replication = 'quorum' | 'asynchronous'
 
-/** Ports of 127.0.0.1. */
 type Ports = { readonly postgres: number; readonly rest: number }
 export type MemberPlace = Ports & { readonly name: string; readonly dir: string }
 
-/** Configuration of one member, as docs/operate/postgres.md#patroni recommends it, with shorter times and a log that waits for no disk. */
+/**
+ * Returns the configuration of one member, as docs/operate/postgres.md#patroni recommends it. Times are shorter, and the log
+ * does not wait for a disk.
+ */
 export function patroniConfig(
   { name, dir, postgres, rest }: MemberPlace,
-  /** Addresses at which this member finds etcd, and others find it. */
+  /** Proxy ports through which this member reaches etcd, and others reach this member. */
   through: Ports & { readonly etcd: number },
   options: { readonly binDir: string; readonly password: string; readonly replication: Replication },
 ) {
@@ -27,7 +29,7 @@ export function patroniConfig(
         loop_wait: LOOP_WAIT_SECONDS,
         retry_timeout: RETRY_TIMEOUT_SECONDS,
         maximum_lag_on_failover: LAG_BYTES_MAX,
-        // A primary that has crashed is not waited for.
+        // A failover does not wait for a crashed primary to restart.
         primary_start_timeout: 0,
         ...(options.replication === 'quorum' && {
           synchronous_mode: 'quorum',
@@ -66,8 +68,9 @@ export function patroniConfig(
 }
 
 /**
- * One address that leads to the member that says it is the primary, and ends the sessions of one that no longer does. Without `retries 0` a
- * connection waits 3 s for a member that is gone: that much longer were records not acknowledged in every second failover.
+ * Returns HAProxy's configuration: one address that routes to the primary. Sessions end when their member is no
+ * primary any more. Without `retries 0` a connection waits 3 s for a member that is gone, which delayed records in
+ * every second failover.
  */
 export function balancerConfig(port: number, members: readonly MemberPlace[]): string {
   const servers = members.map(

@@ -35,7 +35,7 @@ export type FailoverPlan = { readonly mode: 'sync' | 'async'; readonly kills: nu
 /** A third of what two cores do beside three databases. */
 const RECORD_CLIENTS = { clients: 16, pauseMsMax: 400 }
 const GATED_CLIENTS = { clients: 4, persistMs: 300_000 }
-/** Between two faults; what was lost is found meanwhile. */
+/** Time between two faults. Losses are found meanwhile. */
 const LOAD_MS = { min: 1_500, max: 3_000 }
 const HURRY_EVERY_MS = 5_000
 
@@ -49,8 +49,8 @@ type Scene = {
 }
 
 /**
- * Two servers and two workers on a cluster of three databases, while its primaries are killed, stopped, cut off and switched over. Prints what it
- * found; answers the faults that are none of the plan's.
+ * Runs two servers and two workers on a cluster of three databases. Its primaries are killed, stopped, cut off and
+ * switched over. Prints its findings. Returns the faults that the plan does not expect.
  */
 export async function runFailover(plan: FailoverPlan): Promise<readonly string[]> {
   const cleanups: (() => Promise<unknown>)[] = []
@@ -63,7 +63,7 @@ export async function runFailover(plan: FailoverPlan): Promise<readonly string[]
   }
 }
 
-/** All workloads. Everything that was acknowledged must be found. */
+/** Runs all workloads. Everything that was acknowledged must be found. */
 async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const { dir, cluster, home } = await startOnCluster(t, plan)
   const guestDir = join(dir, 'guest')
@@ -135,7 +135,10 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   ]
 }
 
-/** Records alone. Losses must be found by the checkpoints that were kept, and the ledger goes on when its operator has seen them. */
+/**
+ * Runs single records only. The stored checkpoints must reveal losses, and the ledger continues once its operator has
+ * acknowledged them.
+ */
 async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const { dir, cluster, home } = await startOnCluster(t, plan)
   const ledgers = await home.createLedgers(4)
@@ -169,7 +172,7 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
     `failover: acked=${acked} found=${found} lost=${lost} doubled=${doubled} ghosts=${ghosts} torn=${torn}; entries=${entries} verified\n${formatLosses(perFault)}\n` +
       `  ledgers closed and reopened: ${losses.map(({ known, found }) => `${known}→${found}`).join(', ') || 'none'}; ${formatLoad()}`,
   )
-  // The control of the check itself: readers saw records that are lost.
+  // A control of the check itself: readers saw records that are lost.
   const { verdict } = await checkHistory(join(dir, 'history.ndjson'))
   console.log(`failover: history: ${verdict.output}`)
   const isSeen = losses.some(({ ledger }) => ledger === list!.ledger)
@@ -210,7 +213,6 @@ async function startOnCluster(t: Ends, { mode }: FailoverPlan) {
   return { dir, cluster, home }
 }
 
-/** One fault after the other. */
 async function suffer(
   on: Pick<Scene, 'cluster' | 'home' | 'clients' | 'sdk'>,
   { kills, seed }: FailoverPlan,

@@ -6,15 +6,15 @@ import type { Member } from './member.ts'
 
 type Scene = { readonly cluster: Cluster; readonly leader: Member; readonly random: Random }
 
-/** `heal` begins when another primary commits. */
+/** `heal` starts when another primary commits. */
 type FailoverFault = {
   readonly begin: (scene: Scene) => Promise<unknown> | unknown
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
 /**
- * Standbys are behind by so much when their primary dies. Longer than two checkpoints are apart, so that one is kept of entries that will
- * be lost; shorter than the time after which standbys would connect anew.
+ * How far standbys are behind when their primary dies. It is longer than the interval of checkpoints, so that one is
+ * stored with entries that will be lost. It is shorter than the time after which standbys reconnect.
  */
 const HELD_MS = { min: 2_500, max: 4_000 }
 
@@ -35,12 +35,14 @@ export const FAILOVER_FAULTS = {
 
 export type FailoverFaultName = keyof typeof FAILOVER_FAULTS
 
-/** Those that wait for the leader's key to end: 20 s each. */
+/** Faults that wait until the leader's key expires: 20 s each. */
 const SLOW = ['machine gone', 'machine paused', 'partition'] as const
-/** A slow one of each kind for so many kills. */
 const KILLS_PER_SLOW = 16
 
-/** So many kills, in turn of both kinds, with a switchover for every fifth and the slow faults in between; in an order of the seed's. */
+/**
+ * Plans `kills` kills of alternating kinds, a switchover for every fifth of them, and the slow faults. The order
+ * depends on the seed.
+ */
 export function planFaults(kills: number, random: Random): FailoverFaultName[] {
   const names: FailoverFaultName[] = Array.from({ length: kills }, (_, i) =>
     i % 2 === 0 ? 'kill -9 of the primary' : 'kill -9 while standbys are behind',
@@ -54,7 +56,6 @@ export function planFaults(kills: number, random: Random): FailoverFaultName[] {
   return names
 }
 
-/** Outcome of one fault, until the cluster was whole again. */
 export type Suffered = {
   readonly fault: FailoverFaultName
   /** Unix ms. */
@@ -63,7 +64,7 @@ export type Suffered = {
   readonly clusterMs: number
   readonly recordsMs: number
   readonly beyondMs: number
-  /** Calls that the SDK gave up, and attempts of its calls that were refused or broke. */
+  /** Calls that the SDK gave up, and attempts that were refused or broke. */
   readonly callsGivenUp: number
   readonly attemptsRefused: number
 }
@@ -79,14 +80,14 @@ export function formatSuffered(all: readonly Suffered[]): string {
     .join('\n')
 }
 
-/** Faults after which records came back later than the cluster did. */
+/** Returns the faults after which records resumed later than the cluster's commits. */
 export function findLate(all: readonly Suffered[]): string[] {
   return all
     .filter(({ beyondMs }) => beyondMs > BEYOND_MS_MAX)
     .map(({ fault, beyondMs }) => `${fault}: ${beyondMs} ms without a record, though the cluster committed`)
 }
 
-/** A switchover may refuse an attempt of the SDK, and no call. */
+/** Returns failures of switchovers. They may make attempts of the SDK fail, but no call. */
 export function findGivenUp(all: readonly Suffered[]): string[] {
   const switchovers = all.filter(({ fault }) => fault === 'switchover')
   const givenUp = switchovers.reduce((sum, { callsGivenUp }) => sum + callsGivenUp, 0)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Gaps } from './gaps.ts'
 
-/** The probe commits each 100 ms of `up`. */
 function probe(gaps: Gaps, up: { readonly from: number; readonly to: number }): void {
   for (let at = up.from; at <= up.to; at += 100) gaps.clusterCommitted(at)
 }

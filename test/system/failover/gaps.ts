@@ -1,9 +1,9 @@
 import { PROBE_GAP_MS_MAX } from './limits.ts'
 
-/** Times without a commit, of the cluster and of our clients. All times are ms of one clock. */
+/** Tracks times without a commit, of the cluster and of our clients. All times are ms of one clock. */
 export class Gaps {
   #clusterAtMs: number
-  /** Since then the cluster has committed without a gap. */
+  /** Start of the cluster's commits without a gap. */
   #upSinceMs: number
   #recordsAtMs: number
   #longest = { cluster: 0, records: 0, beyond: 0 }
@@ -12,7 +12,6 @@ export class Gaps {
     this.#clusterAtMs = this.#upSinceMs = this.#recordsAtMs = nowMs
   }
 
-  /** Forgets the longest ones. */
   begin(nowMs: number): void {
     this.#recordsAtMs = Math.max(this.#recordsAtMs, nowMs)
     this.#longest = { cluster: 0, records: 0, beyond: 0 }
@@ -32,7 +31,7 @@ export class Gaps {
     this.#recordsAtMs = atMs
   }
 
-  /** Longest times since `begin`. `beyond`: in which the cluster committed, and no client had a record written. */
+  /** Longest times since `begin`. `beyond`: the cluster committed, but no client's record was written. */
   get longest(): { readonly cluster: number; readonly records: number; readonly beyond: number } {
     return this.#longest
   }

@@ -9,13 +9,13 @@ import { DELIVERY, PAYLOAD } from '../../helpers/gated-app.ts'
 import type { Ledger } from '../deployment/deployment.ts'
 import { Abandoned, persist } from '../faults/persist.ts'
 
-/** An operation as linearizability/main.go reads it. */
+/** An operation in the format of linearizability/main.go. */
 type Operation = {
   readonly of: string
   readonly op: 'append' | 'read' | 'size' | 'step' | 'version'
   readonly key?: number
   readonly at?: number
-  /** null: nobody knows whether it happened. */
+  /** null: whether it happened is unknown. */
   readonly result: number | null
 }
 
@@ -26,7 +26,6 @@ type State = {
   readonly urls: readonly string[]
   readonly bearer: string
   readonly performer: { readonly id: string; readonly bearer: string }
-  /** Size of the ledger before the first append. */
   readonly base: number
   readonly file: number
   readonly appended: Appended[]
@@ -41,7 +40,7 @@ type State = {
 const CLIENTS = 6
 const PAUSE_MS_MAX = 150
 const PERSIST_MS = 120_000
-/** A client without an idempotency key gives up as one whose process ended, and what it sent stays unknown. */
+/** A client without an idempotency key gives up, like a process that ended. What it sent stays unknown. */
 const KEYLESS_SHARE = 0.1
 const AGAIN_SHARE = 0.1
 const GATED_KEPT_MAX = 4
@@ -54,8 +53,9 @@ export type RunningHistory = {
 }
 
 /**
- * Clients of one ledger that nobody else writes to, and of gated records in another. Each writes down what it asked for and what it was told, with the times
- * of both: appends with keys and their repetitions, reads by id, the size, and steps for which several race.
+ * Starts clients of one ledger that has no other writers, and of gated records in another. Each logs its requests and
+ * answers, with the times of both: appends with keys and their repetitions, reads by id, the size, and steps for
+ * which several clients race.
  */
 export async function startHistory(
   urls: readonly string[],
@@ -116,7 +116,7 @@ async function runClient(state: State, principal: string, client: number): Promi
   }
 }
 
-/** Writes down what `work` did, but for reads without an answer: nothing is known of them, and nothing changed. */
+/** Logs what `work` did, except reads without an answer: they changed nothing and show nothing. */
 async function note(state: State, client: number, work: () => Promise<Operation | null>): Promise<void> {
   const call = process.hrtime.bigint()
   const operation = await work()
@@ -171,7 +171,7 @@ async function size(state: State, client: number): Promise<void> {
   })
 }
 
-/** Creates a record, for which the client and others then take the same step, or another for the same version. */
+/** Creates a record. Then this client and others take the same step, or another one for the same version. */
 async function race(state: State, client: number, principal: string): Promise<void> {
   if (state.gated.length < GATED_KEPT_MAX) {
     const body = { type: 'delivery/1', payload: PAYLOAD, performer: state.performer.id }
@@ -257,7 +257,7 @@ function pick<T>(from: readonly T[]): T | undefined {
 
 export type Verdict = { readonly output: string; readonly isLinearizable: boolean }
 
-/** Verdicts of porcupine on the history, and on the same with one read altered. */
+/** Returns porcupine's verdicts on the history, and on the history with one altered read. */
 export async function checkHistory(
   file: string,
 ): Promise<{ readonly verdict: Verdict; readonly control: Verdict }> {

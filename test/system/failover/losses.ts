@@ -6,26 +6,25 @@ import { acknowledge } from '../restore/operator.ts'
 import type { FailoverFaultName, Suffered } from './faults.ts'
 import { OPERATOR_LOOK_MS_MAX } from './limits.ts'
 
-/** Closing of a ledger whose database has less than what was published of it. `known`, `found`: sizes. */
+/** A ledger that was closed because its database has less than was published. `known`, `found`: sizes. */
 export type Loss = {
   readonly ledger: string
   readonly known: number
   readonly found: number
-  /** When it was acknowledged. Unix ms. */
+  /** Time of the acknowledgement. Unix ms. */
   readonly atMs: number
 }
 
 const LOOK_EVERY_MS = 250
 
 export type RunningOperator = {
-  /** Each closing that was seen, and acknowledged. */
   readonly losses: readonly Loss[]
-  /** Failure of the last look that failed; null: none did. */
+  /** Error of the last poll that failed; null: none failed. */
   readonly error: unknown
   stop(): Promise<void>
 }
 
-/** An operator who looks at what each closed ledger has lost, and reopens it. */
+/** Starts an operator who checks what each closed ledger has lost, and reopens it. */
 export function startOperator(url: string, ledgers: readonly Ledger[]): RunningOperator {
   const losses: Loss[] = []
   const stopping = new AbortController()
@@ -34,7 +33,7 @@ export function startOperator(url: string, ledgers: readonly Ledger[]): RunningO
     for (; !stopping.signal.aborted; await sleep(LOOK_EVERY_MS)) {
       for (const { ledger } of ledgers) {
         const reopened = await reopen(url, ledger).catch((error: unknown) => {
-          failure = error // the database may be away
+          failure = error // the database may be unavailable
           return null
         })
         if (reopened) losses.push(reopened)
@@ -74,17 +73,15 @@ async function findLoss(url: string, ledger: string): Promise<Loss | null> {
   return { ledger, known: body.known.size, found: body.found.size, atMs: Date.now() }
 }
 
-/** Records that one fault lost, and ledgers that were closed for it. */
 export type FaultLosses = {
   readonly fault: FailoverFaultName
   readonly lost: number
-  /** Those of the lost below a checkpoint which closed their ledger. The others no kept checkpoint had reached yet. */
+  /** Lost records below the checkpoint that closed their ledger. No stored checkpoint had reached the others yet. */
   readonly named: number
-  /** Closings of ledgers. */
   readonly closed: number
 }
 
-/** Losses of each fault: an acknowledged record is lost by the first that ended later, and found missing after that one. */
+/** Attributes losses to faults. The first fault that ended after the acknowledgement lost the record. */
 export function countLosses(
   faults: readonly Pick<Suffered, 'fault' | 'endedAtMs'>[],
   journal: readonly JournalLine[],

@@ -13,13 +13,12 @@ type MemberOptions = {
   readonly password: string
 }
 
-/** One Postgres of the cluster, with the Patroni that leads it. */
 export class Member {
   readonly name: string
   readonly restUrl: string
-  /** URL of the superuser, around HAProxy and the proxies. */
+  /** URL of the superuser, past HAProxy and the proxies. */
   readonly url: string
-  /** Whether it is stopped or cut off: what it says of the cluster may be old. */
+  /** Whether it is stopped or cut off, so that its view of the cluster may be old. */
   isCutOff = false
   readonly #place: MemberPlace
   readonly #proxies: readonly TcpProxy[]
@@ -40,12 +39,12 @@ export class Member {
     this.#patroni = spawnLogged(patroni, [config], join(this.#place.dir, 'patroni.log'), this.#options.runAs)
   }
 
-  /** kill -9 of every process of its Postgres. Patroni lives. */
+  /** Sends SIGKILL to every process of its Postgres. Patroni survives. */
   killPostgres(): void {
     for (const pid of this.#postgresPids()) killIfAlive(pid, 'SIGKILL')
   }
 
-  /** As when its machine is gone. Returns when Patroni has ended, which would start Postgres again. */
+  /** Simulates the loss of its machine. Returns when Patroni, which would restart Postgres, has ended. */
   async kill(): Promise<void> {
     this.killNow()
     if (this.#patroni) await end(this.#patroni, 'SIGKILL')
@@ -57,7 +56,7 @@ export class Member {
     this.killPostgres()
   }
 
-  /** As when its machine is paused: nobody there knows of it afterwards. */
+  /** Simulates a paused machine: its processes do not notice. */
   freeze(): void {
     this.isCutOff = true
     for (const pid of [this.#patroni!.pid!, ...this.#postgresPids()]) killIfAlive(pid, 'SIGSTOP')
@@ -68,7 +67,7 @@ export class Member {
     this.isCutOff = false
   }
 
-  /** Neither etcd nor the other members are reached from it, nor it from them, and nobody is told. Clients still reach it. */
+  /** Cuts the member off from etcd and the other members, without closing connections. Clients still reach it. */
   partition(): void {
     this.isCutOff = true
     for (const proxy of this.#proxies) proxy.isolate()
@@ -79,7 +78,7 @@ export class Member {
     this.isCutOff = false
   }
 
-  /** Standbys get nothing from it until it is thawed or killed. */
+  /** Stops sending to standbys until it is thawed or killed. */
   holdReplication(): void {
     for (const pid of this.#postgresPids()) {
       if (commandOf(pid).includes('walsender')) killIfAlive(pid, 'SIGSTOP')
@@ -90,7 +89,7 @@ export class Member {
     const file = join(this.#place.dir, 'data', 'postmaster.pid')
     if (!existsSync(file)) return []
     const postmaster = Number(readFileSync(file, 'utf8').split('\n')[0])
-    // A file that a killed server left may name somebody else by now.
+    // The pid file of a killed server may name another process by now.
     return commandOf(postmaster).includes('postgres') ? [postmaster, ...childrenOf(postmaster)] : []
   }
 }

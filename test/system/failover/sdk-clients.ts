@@ -4,21 +4,18 @@ import { Tallystick } from '../../../sdk/client.ts'
 import { TallystickError } from '../../../sdk/errors.ts'
 import type { Ledger } from '../deployment/deployment.ts'
 
-/** Clients of each address. */
 const CLIENTS = 2
 const PAUSE_MS_MAX = 100
 const PAGE = 100
 
 export type RunningSdkClients = {
-  /** Calls that were answered. */
   readonly calls: number
-  /** Attempts that were refused, or had no answer: each by its status or error. */
+  /** Attempts that were refused or had no answer, by status or error. */
   readonly refused: Readonly<Record<string, number>>
-  /** Calls that the SDK gave up. */
   readonly failed: number
-  /** All clients have ended; rejects when one has failed. */
+  /** Resolves when all clients have ended. Rejects when one has failed. */
   ended(): Promise<unknown>
-  /** No new calls; then each record that was written must be in the list of all. */
+  /** Starts no new calls. Then checks that each written record is in the list of all records. */
   finish(): Promise<void>
   abandon(): Promise<void>
 }
@@ -31,7 +28,7 @@ type State = {
   stopping: boolean
 }
 
-/** Applications that use the SDK as it comes: each writes a record and reads one, in turn. */
+/** Starts applications that use the SDK with its defaults. Each alternately writes and reads a record. */
 export function startSdkClients(urls: readonly string[], { bearer }: Ledger): RunningSdkClients {
   const state: State = { written: new Set(), refused: {}, calls: 0, failed: 0, stopping: false }
   const clients = urls.flatMap((baseUrl) =>

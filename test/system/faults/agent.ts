@@ -1,8 +1,8 @@
 /*
- * An agent in a hot loop with a spool, to be killed: agent.ts URL API_KEY SPOOL JOURNAL LIFE
+ * An agent with a spool, in a loop without pauses, that tests kill: agent.ts URL API_KEY SPOOL JOURNAL LIFE
  *
- * Writes a character into its journal whenever `record` has returned, so that the journal's length says how many it was
- * promised. On SIGTERM it takes no more, and ends when everything is recorded.
+ * Writes a character into its journal after each return of `record`, so the journal's length is the number of
+ * promised records. On SIGTERM it records nothing new, and ends when everything is in the ledger.
  */
 import { openSync, writeSync } from 'node:fs'
 import { Tallystick } from '../../../sdk/index.ts'
@@ -15,7 +15,7 @@ const [baseUrl, apiKey, directory, journalPath, life] = process.argv.slice(2) as
   string,
   string,
 ]
-/** Small, so that the loop is held back: the disk holds a second's work or so. */
+/** Small, so that the loop is slowed down: the spool holds about a second's work. */
 const SPOOL_BYTES_MAX = 1024 * 1024
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 

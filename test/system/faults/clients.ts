@@ -5,37 +5,37 @@ import { type AgentConnection, type Answer, codeOf, openAgentConnection } from '
 import { Journal, type JournalLine } from './journal.ts'
 
 type ClientPlan = {
-  /** Base URLs. A client takes them in turn, so a retry goes to another process where there is one. */
+  /** Base URLs, used round-robin, so that a retry goes to another process if there is one. */
   readonly targets: readonly string[]
   /** Client n writes to ledger n modulo their number. */
   readonly ledgers: readonly { readonly ledger: string; readonly bearer: string }[]
   readonly clients: number
   readonly batchItems: number
-  /** Longest pause of a client between two requests; absent: none. */
   readonly pauseMsMax?: number
-  /** Where each client keeps its own file. */
   readonly journalDir: string
 }
 
-/** `finish` retries requests with an idempotency key until they are answered; `abandon` retries none, as when the machine is gone. */
+/**
+ * `finish` retries requests with an idempotency key until they are answered. `abandon` retries none, as if the
+ * machine were gone.
+ */
 export type RunningClients = Loops & {
   readonly acknowledgedRecords: number
-  /** How attempts ended, by status and code: `201`, `201 replayed`, `503 outcome_unknown`, `ECONNRESET`. */
+  /** Results of attempts, by status and code: `201`, `201 replayed`, `503 outcome_unknown`, `ECONNRESET`. */
   readonly attempts: Readonly<Record<string, number>>
 }
 
 const RETRY_PAUSE_MS = 25
-/** In the end: a retry that is not answered in so long a time in which no other is either is a finding, not a delay. */
+/** If no retry is answered for this long at the end, the test reports a finding. */
 const FINISH_QUIET_MS_MAX = 45_000
 const FINISH_LOOK_EVERY_MS = 500
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 
-/** Answers that say that nothing was written. */
 const NOTHING_WRITTEN = new Set(['503 overloaded', '503 unavailable', '503 clock_skew', 'ECONNREFUSED'])
 
 /**
- * Clients in a closed loop, a quarter each: single records and batches, with an idempotency key and without. With a
- * key a request is retried until it is answered; without one it is sent once, whatever happens.
+ * Starts clients in a closed loop, a quarter each: single records and batches, with and without an idempotency key.
+ * With a key a request is retried until it is answered. Without one it is sent once.
  */
 export function startClients(plan: ClientPlan): RunningClients {
   const state: State = {
@@ -76,11 +76,10 @@ type State = {
   readonly run: string
   stopping: boolean
   abandoned: boolean
-  /** Ends requests that are under way. */
   readonly givenUp: AbortController
   readonly attempts: Record<string, number>
   acknowledgedRecords: number
-  /** When the last request of any client was concluded. */
+  /** Time when the last request of any client was concluded. */
   concludedAtMs: number
 }
 
@@ -151,7 +150,7 @@ async function submit(
     if (answer.conclusion) return answer.conclusion
     if (/^4/.test(answer.label)) throw new Error(`${intent.path} answered ${answer.label}: ${answer.text}`)
     const nothingWritten = NOTHING_WRITTEN.has(answer.label)
-    if (!intent.hasKey) await sleep(RETRY_PAUSE_MS) // a server that is away is not asked in a busy loop
+    if (!intent.hasKey) await sleep(RETRY_PAUSE_MS) // prevents a busy loop while a server is unavailable
     if (!intent.hasKey && nothingWritten) return { outcome: 'refused', ...NOT_ACKED }
     if (!intent.hasKey || state.givenUp.signal.aborted) return { outcome: 'unknown', ...NOT_ACKED }
     await sleep(RETRY_PAUSE_MS)
@@ -160,7 +159,7 @@ async function submit(
 
 type PostAnswer = { readonly label: string; readonly text: string; readonly conclusion: Conclusion | null }
 
-/** Never throws for what a server does: `label` says how it ended. */
+/** Never throws for a server error: `label` is the result. */
 async function post(
   target: string,
   connection: AgentConnection,

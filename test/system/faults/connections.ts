@@ -10,13 +10,13 @@ export type Request = {
 }
 export type Answer = { readonly status: number; readonly text: string; readonly headers: IncomingHttpHeaders }
 
-/** One request at a time on a connection that is kept. `send` rejects with a code where no whole answer came. */
+/** A keep-alive connection with one request at a time. `send` rejects with a code if no complete answer came. */
 export type Connection = {
   send(request: Request): Promise<Pick<Answer, 'status' | 'text'>>
   close(): void
 }
 
-/** The same, of a client that may go from one server to another. */
+/** A connection of a client that may switch servers. */
 export type AgentConnection = {
   send(url: string, request: AgentRequest): Promise<Answer>
   close(): void
@@ -29,7 +29,7 @@ type AgentRequest = Request & {
 
 const ANSWER_MS_MAX = 30_000
 
-/** As most clients of Node do it: an agent with one socket. */
+/** Opens a connection as most Node clients do: an agent with one socket. */
 export function openAgentConnection(): AgentConnection {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
   return {
@@ -60,14 +60,13 @@ export function openAgentConnection(): AgentConnection {
   }
 }
 
-/** How a request ended that no answer came to. */
 export function codeOf(error: NodeJS.ErrnoException): string {
   return error.code ?? error.message
 }
 
 /**
- * As a plain client does it: it sends on the connection that it has, at once after an answer, unless the server has closed
- * it or has said that it will. Nothing is ever sent again.
+ * Opens a connection as a plain client does. It sends on its open connection, immediately after an answer, unless the
+ * server has closed it or announced that it will. Nothing is sent twice.
  */
 export function openRawConnection(url: string): Connection {
   const { hostname: host, port } = new URL(url)
@@ -81,7 +80,7 @@ export function openRawConnection(url: string): Connection {
       const { answer, isKept } = await exchange(socket, bytes)
       kept = isKept ? socket : null
       if (isKept)
-        socket.resume() // so that its end is heard of
+        socket.resume() // so that its end is noticed
       else socket.destroy()
       return answer
     },
@@ -94,7 +93,7 @@ function connect(host: string, port: number): Promise<Socket> {
     const socket = net.connect({ host, port, noDelay: true })
     socket.once('connect', () => {
       socket.off('error', reject)
-      socket.on('error', () => {}) // 'close' follows, which is looked at
+      socket.on('error', () => {}) // 'close' follows and is handled
       resolve(socket)
     })
     socket.once('error', reject)
@@ -103,7 +102,6 @@ function connect(host: string, port: number): Promise<Socket> {
 
 type Read = { readonly answer: Pick<Answer, 'status' | 'text'>; readonly isKept: boolean }
 
-/** Reads a status line, headers with a content-length, and the body. */
 function exchange(socket: Socket, request: Buffer): Promise<Read> {
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0)
@@ -129,7 +127,7 @@ function exchange(socket: Socket, request: Buffer): Promise<Read> {
   })
 }
 
-/** null: not all of it has come. */
+/** null: incomplete. */
 function readAnswer(received: Buffer): Read | null {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return null

@@ -5,36 +5,35 @@ import type { Agent, Answer, Member } from '../../helpers/federation.ts'
 import { FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import { Abandoned, persist } from './persist.ts'
 
-/** Partners: a ledger's records, which the other one's agent performs. */
+/** Two organisations: one's records are performed by the other's agent. */
 export type Partners = {
   readonly home: Member
   readonly guest: Member
-  /** Agent of the guest. */
   readonly performer: Agent
   readonly peer: string
-  /** Another organisation that is shown some of them too; null: none. */
+  /** A third organisation with which some records are shared too; null: none. */
   readonly witness: { readonly peer: string; readonly organisation: Member } | null
 }
 
 export type RunningFederationClients = Loops & {
-  /** Records that ended, by how. */
+  /** Records that ended, by state. */
   readonly ends: Readonly<Record<string, number>>
 }
 
 type State = { begun: number; stopping: boolean; abandoned: boolean; readonly ends: Record<string, number> }
 
 /**
- * Bounds of a wait for what never comes. Servers are killed and come back, on a machine with much else to do within half a minute; a
- * Postgres that does not stop is stopped at once after a minute (src/run/postgres/postmaster.ts), and recovers then; peers hear of each
- * other later than that, while faults last.
+ * Limits for waits, so that a hang fails. Killed servers come back within half a minute on a busy machine. A Postgres
+ * that does not stop is stopped immediately after a minute (src/run/postgres/postmaster.ts) and then recovers. While
+ * faults last, peers see each other's entries later still.
  */
 const ANSWER_MS_MAX = 300_000
 const SHARED_MS_MAX = 600_000
 const LOOK_EVERY_MS = 100
 
 /**
- * One for each of `pairs`, in a closed loop: it takes a record from its creation to its end, being both parties. `recordsMax`: of all
- * of them.
+ * Starts a client for each of `pairs`, in a closed loop. It plays both parties and takes records from creation to
+ * end. `recordsMax`: total of all clients.
  */
 export function startFederationClients(
   pairs: readonly Partners[],
@@ -50,7 +49,7 @@ export function startFederationClients(
   return { ...startLoops(pairs.length, run, state), ends: state.ends }
 }
 
-/** Each answers the state in which its record ends. */
+/** Lives of a record. Each function returns the state in which its record ends. */
 const WAYS: readonly ((client: Client) => Promise<string>)[] = [accepted, judgedByRules, raced, revised]
 
 async function accepted(client: Client): Promise<string> {
@@ -71,13 +70,13 @@ async function judgedByRules(client: Client): Promise<string> {
   return client.sees('REJECTED')
 }
 
-/** The principal cancels while the performer delivers: the home's chain decides. */
+/** The principal cancels while the performer delivers. The home's chain decides. */
 async function raced(client: Client): Promise<string> {
   await client.create({ documents: 'whole', withWitness: true })
   await client.offer('activate', {})
   await client.sees('ACTIVE')
   const [offered, cancelled] = await Promise.all([
-    // 409: it was late, and the performer's server had been told of the end.
+    // 409: the offer was late, and the performer's server already knew the end.
     client.offer('completions', { evidence: PASSING }, [202, 409]),
     sleep(Math.random() * 100).then(() => client.take('cancel', { reason: 'withdrawn' }, [200, 409])),
   ])
@@ -103,7 +102,7 @@ async function revised(client: Client): Promise<string> {
   return client.sees('ACCEPTED')
 }
 
-/** Client of one record. It asks until it is answered, always with the same key. */
+/** Client of one record. It repeats a request, with the same idempotency key, until it is answered. */
 class Client {
   readonly #partners: Partners
   readonly #state: State
@@ -130,7 +129,6 @@ class Client {
     await this.sees('CREATED')
   }
 
-  /** The performer's, at its own server. */
   offer(
     step: 'activate' | 'completions',
     body: object,
@@ -140,12 +138,11 @@ class Client {
     return this.#ask(guest, `/${this.#id}/${step}`, body, statuses, performer.key)
   }
 
-  /** The principal's, at home. */
   take(step: string, body: object, statuses: readonly number[]): Promise<Answer> {
     return this.#ask(this.#partners.home, `/${this.#id}/${step}`, body, statuses)
   }
 
-  /** Waits until the guest is told, and its offer decided; the state. */
+  /** Waits until the guest sees the state, and its offer is decided. Returns the state. */
   async sees(state: string): Promise<string> {
     const { guest, home } = this.#partners
     // biome-ignore lint/suspicious/noExplicitAny: what the API answers

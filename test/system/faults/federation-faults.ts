@@ -19,44 +19,37 @@ import { type FederationReckoning, type Peering, reckonPeerings } from './federa
 import { checkLedger } from './ledger-contents.ts'
 
 export type FederationPlan = {
-  /** Seed of faults and kills. */
   readonly seed: number
   readonly organisations: 2 | 3
   /** Clients of each side that works for another. */
   readonly clients: number
   readonly kills: number
-  /** Before so many of the kills an organisation's key is rotated, another one's each time. */
+  /** Number of kills before which an organisation's key is rotated, another one's each time. */
   readonly rotations: number
-  /** Each kill comes at a random moment within so many milliseconds. */
   readonly loadMs: { readonly min: number; readonly max: number }
-  /** Share of the requests between servers that meet a fault, and how long one may last. */
+  /** Share of the requests between servers that meet a fault, and the longest duration of a fault. */
   readonly faults: { readonly share: number; readonly msMax: number }
-  /** In the end nobody waits for the next try of a sender that has failed often. */
+  /** At the end, senders that failed often retry immediately. */
   readonly hurry: boolean
 }
 
 export type FederationOutcome = {
   readonly reckoning: FederationReckoning
-  /** Entries of all ledgers, verified. */
   readonly entries: number
-  /** Records that clients took to their end, by how. */
   readonly ends: Readonly<Record<string, number>>
   readonly met: Readonly<Record<FaultKind, number>>
-  /** Requests between servers that were under way at each kill. */
   readonly requestsHit: readonly number[]
-  /** From the last fault on until all is received. */
   readonly settleMs: number
 }
 
-/** A kill waits so long for a request that it hits. */
 const HIT_MS_MAX = 500
-/** A sender that has failed for long comes again after minutes: so long nothing may come before the rest counts as lost. */
+/** A sender that has failed for long retries after minutes. Without progress for this long, the rest counts as lost. */
 const SETTLE_MS_MAX = 360_000
 const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
 
 /**
- * Organisations that are all peers of each other and share records, behind proxies that break what a network breaks, while their
- * servers and workers are killed. Then the faults end, and everything must be where it belongs.
+ * Runs organisations that all peer and share records, behind proxies that cause network faults. Meanwhile their
+ * servers and workers are killed. Then the faults end, and both sides must agree.
  */
 export async function sufferFederation(dir: string, plan: FederationPlan): Promise<FederationOutcome> {
   const cleanups: (() => Promise<void>)[] = []
@@ -109,7 +102,7 @@ async function suffer(t: Ends, dir: string, plan: FederationPlan): Promise<Feder
   }
 }
 
-/** One Postgres, durable as a deployment's. */
+/** Starts one Postgres, as durable as a deployment's. */
 export async function freshDatabases(t: Ends, dir: string, count: number): Promise<OwnDatabase[]> {
   const dataDir = putCluster(`${dir}/postgres`)
   const postgres = await startPostgres({ dataDir, settings: { max_connections: 200 } })
@@ -142,7 +135,7 @@ export async function peerAll(organisations: readonly Member[]): Promise<Peering
   return peerings
 }
 
-/** Each works for each. */
+/** Makes a pair for each direction of each two organisations. */
 export async function pairsOf(
   organisations: readonly Member[],
   peerings: readonly Peering[],
@@ -161,7 +154,10 @@ export async function pairsOf(
   return pairs
 }
 
-/** Servers and workers of all, in an order of the seed's. Resolves to how many requests were under way at each kill. */
+/**
+ * Kills servers and workers of all organisations in an order that depends on the seed. Resolves to the number of
+ * requests in progress at each kill.
+ */
 async function killAtRandom(
   organisations: readonly Organisation[],
   proxies: readonly FaultProxy[],
@@ -183,7 +179,7 @@ async function killAtRandom(
   return hit
 }
 
-/** Until everything is received, or nothing comes any more; entries that are not received by then are lost. */
+/** Waits until everything is received, or nothing more arrives. Entries that are missing then are lost. */
 export async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
   let fewest = Number.POSITIVE_INFINITY
   for (let giveUpAt = 0; ; await sleep(500)) {
@@ -192,12 +188,11 @@ export async function settle(peerings: readonly Peering[]): Promise<FederationRe
     const left = lost + openOffers + unlike
     if (left < fewest) giveUpAt = Date.now() + SETTLE_MS_MAX
     fewest = Math.min(fewest, left)
-    // A refused entry stays so.
     if (left === 0 || deadLetters > 0 || Date.now() > giveUpAt) return reckoning
   }
 }
 
-/** Work of an operator who knows that the other side is back. */
+/** Makes senders retry now, as an operator would who knows that the other side is available again. */
 export async function hurryAll(
   peerings: readonly Peering[],
   signal: AbortSignal,

@@ -4,35 +4,32 @@ import type { Member } from '../../helpers/federation.ts'
 import { leafOf } from '../../helpers/open-envelope.ts'
 
 /*
- * Holds two ledgers against each other by docs/formats/federation.md and the bytes of their entries alone. It shares no code and no
- * table with what drains, receives and reconciles.
+ * Compares two ledgers by docs/formats/federation.md and the bytes of their entries alone. It shares no code and no
+ * table with the code that drains, receives and reconciles.
  */
 
 export type Peering = { readonly id: string; readonly sides: readonly [Member, Member] }
 
 export type FederationReckoning = {
-  /** Entries that one side should have been sent by the other. */
+  /** Entries that one side should have received from the other. */
   readonly shared: number
-  /** … and of which it has no receipt, or several. */
+  /** Shared entries without a receipt, and with several. */
   readonly lost: number
   readonly doubled: number
-  /** Receipts of what the other's chain does not hold, or should not have sent. */
+  /** Receipts for entries that the other's chain lacks, or should not have sent. */
   readonly ghosts: number
-  /** Receipts of a record's entries that stand in another order than the entries. */
+  /** Receipts for a record's entries whose order differs from the entries' order. */
   readonly disordered: number
   readonly offers: number
-  /** Offers that are not decided, or twice. */
   readonly openOffers: number
-  /** Shared records of which the two sides say different things. */
+  /** Shared records on which the two sides disagree. */
   readonly unlike: number
   readonly records: number
   readonly deadLetters: number
   readonly forks: number
-  /** Findings, the first few in words. */
   readonly findings: readonly string[]
 }
 
-/** As it was signed. */
 export type Entry = {
   readonly seq: number
   readonly leaf: string
@@ -95,7 +92,6 @@ export class Findings {
   }
 }
 
-/** Compares what the sender's chain says that it shares with what the receiver's says that it received. */
 export function reckonSent(
   found: Findings,
   { id, sender, receiver }: { id: string; sender: Side; receiver: Side },
@@ -135,7 +131,7 @@ export function reckonSent(
   }
 }
 
-/** Entries of the sender that the peer `id` is sent. */
+/** Returns a test for entries of the sender that the peer `id` should receive. */
 function sharedWith(id: string, sent: readonly Entry[]): (entry: Entry) => boolean {
   const records = new Set<string>()
   const names = ({ predicate }: Entry) =>
@@ -156,7 +152,6 @@ function receivedOf({ kind, predicate }: Entry): { ledger: string; seq: number; 
   return kind === 'step-offered' ? null : (predicate.offer ?? null)
 }
 
-/** Compares what both say about the home's records. */
 async function reckonStandings(found: Findings, id: string, home: Member, guest: Member): Promise<void> {
   const standings = async (side: Member, role: 'home' | 'guest') => {
     const records = await listAll(side, `/v1/peers/${id}/records`)
@@ -183,7 +178,7 @@ async function listAll(side: Member, path: string): Promise<any[]> {
   }
 }
 
-/** All of the ledger's, by seq; that they are signed and linked is the verifier's business. */
+/** Returns all entries of the ledger by seq. The verifier checks signatures and links. */
 async function readEntries(organisation: Member): Promise<Entry[]> {
   const rows = await organisation.sql<{ seq: string; envelope: Buffer }>(
     'select seq, envelope from tallystick.entries where ledger_id = $1 order by seq',

@@ -6,9 +6,11 @@ import { Abandoned, persist } from './persist.ts'
 
 export type GatedPlan = {
   readonly clients: number
-  /** A request is sent again for so long, with its key, while its server is killed and comes back; absent: it must be answered at once. */
+  /**
+   * How long a request is repeated, with its key, while its server is killed and comes back; default: it must be
+   * answered immediately.
+   */
   readonly persistMs?: number
-  /** Some records are left to their deadline, and some cancelled. */
   readonly withOtherEnds?: boolean
 }
 
@@ -27,27 +29,27 @@ type State = {
 }
 
 export type RunningGatedClients = Loops & {
-  /** Records that a client has seen to their end. */
   readonly completed: number
-  /** The same, by the state in which they ended. */
   readonly ends: Readonly<Record<string, number>>
 }
 
 const WAIT_SECONDS = 5
 /**
- * Past this a completion that nobody verifies is a finding, not a delay, if so many others were verified meanwhile; or none was for long,
- * because workers that are killed and come back get little of a machine with much else to do.
+ * If a completion is unverified for longer, the test reports a finding, provided that many others were verified
+ * meanwhile. It also does so if none was verified for long. Killed workers that come back get little CPU on a busy
+ * machine.
  */
 const VERIFIED_MS_MAX = 30_000
 const OVERTAKEN_MAX = 64
 const STALLED_TIMES = 2
-/** Longer than most outages, after which a creation is sent again that nobody has answered. */
+/** Longer than most outages. After it, a creation without an answer is sent again. */
 const DEADLINE_MS = 20_000
 const DEADLINE_PASSED = /answered 400: .*\/deadline has passed/
 
 /**
- * Clients in a closed loop, each both parties of one record at a time, from its creation to its verdict. By turns the gate is
- * the principal's and `auto`, and the rules pass and fail. Every request must be answered as it should be.
+ * Starts clients in a closed loop. Each plays both parties of one record at a time, from creation to verdict. The
+ * gate alternates between the principal and `auto`, and the rules alternately pass and fail. Every request must be
+ * answered as expected.
  */
 export async function startGatedClients(
   urls: readonly string[],
@@ -107,7 +109,10 @@ async function takeThrough(state: State, parties: Parties, n: number): Promise<s
   return (await call(state, parties.principal, 'POST', `${path}/verdict`, { verdict: 'accept' }))['state']!
 }
 
-/** A creation that reaches its server behind its own deadline, after an outage, is made anew with a later one. */
+/**
+ * Lets a record expire. If an outage delays its creation past its own deadline, the record is created with a later
+ * one.
+ */
 async function letExpire(state: State, parties: Parties): Promise<string> {
   for (let ms = DEADLINE_MS; ; ms *= 2) {
     const deadline = new Date(Date.now() + ms).toISOString()
@@ -129,7 +134,10 @@ async function create(state: State, parties: Parties, terms: object): Promise<st
   return `/v1/records/${id}`
 }
 
-/** Waits with requests that the server holds back, until the record has left the states; the one that it is in. */
+/**
+ * Waits, with requests that the server answers on a change, until the record has left the states. Returns its new
+ * state.
+ */
 async function waitWhile(
   state: State,
   { principal }: Parties,
@@ -148,7 +156,7 @@ async function waitWhile(
   const known: Record<string, string> = version ? { 'if-none-match': `"${version}"` } : {}
   while (!isStuck()) {
     const record = await call(state, principal, 'GET', `${path}?wait=${WAIT_SECONDS}`, undefined, known)
-    const seen = record['state'] ?? states[0]! // 304: as it was
+    const seen = record['state'] ?? states[0]!
     if (states.includes(seen)) continue
     state.moved++
     state.movedAtMs = performance.now()

@@ -2,17 +2,16 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { join } from 'node:path'
 
 /**
- * Outcome of one request, as its client saw it. An *intent* is the request whatever the number of attempts; its
- * name stands in the payload of each record that it makes, so that records can be traced to it without an answer.
+ * Outcome of one request, as its client saw it. An *intent* is the request, however often it was sent. The intent's
+ * name is in the payload of each of its records, so that records can be traced to it without an answer.
  *
  * - `acked`: a 201 named the records.
- * - `refused`: an answer, or a connection that was never made, said that nothing was written. Not retried.
+ * - `refused`: an answer, or a connection that was never made, means that nothing was written. Not retried.
  * - `unknown`: no answer, or one that leaves it open. Not retried: it may be in the ledger, once.
  */
 export type JournalLine = {
   readonly intent: string
   readonly ledger: string
-  /** Records that the request asks for. */
   readonly items: number
   readonly hasKey: boolean
   readonly outcome: 'acked' | 'refused' | 'unknown'
@@ -21,13 +20,13 @@ export type JournalLine = {
   /** −1 unless acked. */
   readonly seq: number
   readonly replayed: boolean
-  /** When it was written down. Unix ms. */
+  /** Time when the line was written. Unix ms. */
   readonly atMs: number
 }
 
 /**
- * One client's own file. A line has left this process when `write` returns (the kernel has it), so it outlives every
- * process that a test kills; the machine itself is never cut off, and the file is never on a disk that is.
+ * One client's own file. When `write` returns, the kernel has the line, so it outlives every process that a test
+ * kills. The machine itself is never cut off, and the file is never on a disk that is.
  */
 export class Journal {
   readonly #file: number
@@ -45,7 +44,6 @@ export class Journal {
   }
 }
 
-/** Everything that all clients wrote down. */
 export function readJournals(dir: string): JournalLine[] {
   return readdirSync(dir)
     .filter((name) => /^client-\d+\.ndjson$/.test(name))

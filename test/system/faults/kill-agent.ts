@@ -14,7 +14,6 @@ import { checkLedger } from './ledger-contents.ts'
 
 type Plan = {
   readonly victims: readonly ('agent' | 'api')[]
-  /** A kill comes at a random moment within so many milliseconds of work. */
   readonly workMs: { readonly min: number; readonly max: number }
 }
 
@@ -24,16 +23,16 @@ export type AgentReckoning = {
   readonly taken: number
   readonly lost: number
   readonly doubled: number
-  /** There, although the agent did not even begin to record it. */
+  /** In the ledger, although the agent had not started to record it. */
   readonly ghosts: number
-  /** Not behind the one that was taken before. */
+  /** Not after the record that was taken before it. */
   readonly disordered: number
-  /** Batches that a killed agent left behind: a kill that leaves none shows nothing. */
+  /** Batches that a killed agent left in its spool. A kill that leaves none shows nothing. */
   readonly filesLeft: readonly number[]
   readonly entries: number
 }
 
-/** Kills an agent with a spool, and its server, in the middle of their work; then lets another agent finish it. */
+/** Kills an agent with a spool, and its server, in the middle of their work. Then another agent finishes it. */
 export async function killAgent(dir: string, plan: Plan): Promise<AgentReckoning> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: false })
   let agent: ChildProcess | null = null
@@ -66,11 +65,11 @@ export async function killAgent(dir: string, plan: Plan): Promise<AgentReckoning
   }
 }
 
-/** On a busy machine; otherwise half a second. */
+/** For a busy machine; otherwise it takes half a second. */
 const BEGIN_MS_MAX = 60_000
 const AGENT = new URL('./agent.ts', import.meta.url).pathname
 
-/** One agent after the other, on the same spool, each with a journal of its own. */
+/** Agents that run one after the other on the same spool, each with its own journal. */
 class Lives {
   readonly #journals: string
   readonly #spool: string
@@ -86,7 +85,6 @@ class Lives {
     mkdirSync(this.#journals)
   }
 
-  /** Returns when the agent has taken its first record. */
   async begin(): Promise<ChildProcess> {
     const life = this.#count++
     const journal = join(this.#journals, `${life}`)
@@ -102,7 +100,7 @@ class Lives {
       if (child.exitCode !== null) throw new Error(`agent ${life} ended with ${child.exitCode}`)
       return sizeOf(journal) > 0
     }, BEGIN_MS_MAX)
-    // Nobody else knows it yet, and it would keep this process.
+    // The caller does not have the child yet, and the child would keep this process alive.
     await begun.catch((error) => {
       kill()
       throw error
@@ -114,7 +112,6 @@ class Lives {
     return readdirSync(this.#spool).filter((name) => /^\d{16}\.ndjson$/.test(name)).length
   }
 
-  /** Returns of `record` in each life. */
   taken(): number[] {
     return Array.from({ length: this.#count }, (_, life) => sizeOf(join(this.#journals, `${life}`)))
   }
@@ -150,7 +147,7 @@ function reckon(taken: readonly number[], stored: readonly Stored[]): Counts {
     const promised = taken[life]!
     counts.taken += promised
     for (let i = 0; i < promised; i++) if (!seen.has(i)) counts.lost++
-    // One it was taking when it was killed: nobody was promised it, and it may be there.
+    // The record that it was taking when it was killed: nothing was promised, but it may be in the ledger.
     for (const [i, count] of seen) {
       counts.doubled += count - 1
       if (i > promised) counts.ghosts++

@@ -9,7 +9,6 @@ import { checkLedger } from './ledger-contents.ts'
 type Plan = {
   readonly exporters: number
   readonly victims: readonly ('api' | 'postgres')[]
-  /** A kill comes at a random moment within so many milliseconds of work. */
   readonly workMs: { readonly min: number; readonly max: number }
 }
 
@@ -19,14 +18,16 @@ export type OtlpReckoning = {
   readonly logs: number
   readonly lost: number
   readonly doubled: number
-  /** There, although nobody sent it. */
+  /** In the ledger, although it was not sent. */
   readonly ghosts: number
   readonly entries: number
-  /** Requests by how they ended: a status, or the code of a connection's end. */
   readonly ends: Readonly<Record<string, number>>
 }
 
-/** Kills the server, and its Postgres, while exporters send; each sends a request again until it is taken. Then every span and log is counted. */
+/**
+ * Kills the server, and its Postgres, while exporters send. Each repeats a request until it is accepted. Then every
+ * span and log is counted.
+ */
 export async function killOtlp(dir: string, plan: Plan): Promise<OtlpReckoning> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: true })
   const stop = new AbortController()
@@ -66,13 +67,16 @@ export async function killOtlp(dir: string, plan: Plan): Promise<OtlpReckoning> 
 
 const CALLS = 3
 const LOGS = 3
-/** Tells logs apart. Known to be metadata: stored as it is, not as a digest. */
+/** Identifies a log. The attribute is metadata, so it is stored as it is and not as a digest. */
 const LOG_ID = 'gen_ai.response.id'
-/** A request that nobody answers: the server it was sent to may be gone. */
+/** Limit for a request without an answer: its server may be gone. */
 const ANSWER_MS_MAX = 30_000
 const PAUSE_MS = 20
 
-/** Sends runs of an agent one after the other; the spans of the last request again with those of the next, as a collector groups them. */
+/**
+ * Sends runs of an agent one after the other. The spans of the last request are sent again with the next ones, as a
+ * collector groups them.
+ */
 class Exporter {
   readonly spans = new Set<string>()
   readonly logs = new Set<string>()
@@ -112,7 +116,7 @@ class Exporter {
     this.#givenUp.abort()
   }
 
-  /** Until it is taken. Throws if it is refused for good. */
+  /** Sends until it is accepted. Throws if it is refused for good. */
   async #send(signal: string, body: Buffer): Promise<void> {
     for (;;) {
       this.#givenUp.signal.throwIfAborted()
@@ -185,7 +189,7 @@ export function formatOtlpReckoning(r: OtlpReckoning): string {
   )
 }
 
-/** Whether requests were under way when their server was killed: a connection that was refused shows nothing. */
+/** Whether requests were in progress when their server was killed. A refused connection does not show that. */
 export function hasHit({ ends }: OtlpReckoning): boolean {
   return Object.keys(ends).some((end) => end !== '200' && end !== 'ECONNREFUSED')
 }

@@ -13,26 +13,24 @@ import {
 
 type WebhookKillPlan = {
   readonly kills: number
-  /** Clients of gated records; as many again record single ones. */
+  /** Clients of gated records. As many others write single records. */
   readonly clients: number
   readonly ledgers: number
   readonly endpointsPerLedger: number
-  /** Each kill comes at a random moment within so many milliseconds. */
   readonly loadMs: { readonly min: number; readonly max: number }
-  /** In the end nobody waits for retries and for the leases of killed workers. */
+  /** At the end, retries come immediately and leases of killed workers end. */
   readonly hurry: boolean
 }
 
 export type WebhookKillOutcome = WebhookReckoning & {
-  /** Requests that were under way at each kill. */
   readonly requestsHit: readonly number[]
 }
 
-/** A kill waits so long for a request that it hits. */
+/** A kill waits this long for a request to hit. */
 const HIT_MS_MAX = 500
 const SINGLE_EVERY_MS_MAX = 150
 
-/** Kills one of two worker processes that deliver, by turns and at random moments, and starts it again. */
+/** Kills one of two delivering worker processes, alternating and at random moments, and restarts it. */
 export async function killWebhookWorkers(dir: string, plan: WebhookKillPlan): Promise<WebhookKillOutcome> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: 2 })
   const listeners: Listener[] = []

@@ -9,28 +9,23 @@ type WorkerKillPlan = {
   readonly kills: number
   readonly clients: number
   readonly ledgers: number
-  /** Each kill comes at a random moment within so many milliseconds. */
   readonly loadMs: { readonly min: number; readonly max: number }
 }
 
 export type WorkerKillOutcome = {
-  /** Records that were taken to their end. */
   readonly completed: number
-  /** Entries of all ledgers; all of them verify. */
   readonly entries: number
   readonly completions: number
-  /** Completions that were verified more than once, or not at all. */
   readonly doubled: number
   readonly unverified: number
-  /** Records of an `auto` gate that were verified, and not judged. */
+  /** Records with an `auto` gate that were verified but not judged. */
   readonly unjudged: number
-  /** Verifications that were given up. An audit is after six kills, and made again the next day. */
+  /** Verifications that were given up. An audit is given up after six kills, and runs again the next day. */
   readonly deadLetters: number
-  /** Completions that waited at the moment when the worker was killed, by kill. */
   readonly waitingHit: readonly number[]
 }
 
-/** Kills one of two worker processes under load, by turns and at random moments, and starts it again. */
+/** Kills one of two worker processes under load, alternating and at random moments, and restarts it. */
 export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): Promise<WorkerKillOutcome> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: 2 })
   let clients: RunningGatedClients | null = null
@@ -60,7 +55,7 @@ export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): P
   }
 }
 
-/** At least those that the killed one had; the other one is at work, and what it has taken, or not yet, may be among them. */
+/** Counts waiting completions: at least those of the killed worker. Those of the other worker may be included. */
 async function countWaiting(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ count: number }>(
@@ -75,7 +70,7 @@ export type Verified = Pick<
   'completions' | 'doubled' | 'unverified' | 'unjudged' | 'deadLetters'
 >
 
-/** From the entries, not from where the records are said to stand: of ledgers in which no completion is revised. */
+/** Counts from the entries, not from the records' states. The ledgers must have no revised completion. */
 export async function countVerified(url: string, ledgers: readonly Ledger[]): Promise<Verified> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<Verified>(

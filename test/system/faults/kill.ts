@@ -16,21 +16,19 @@ import { type Reckoning, reckon, type StoredRecord } from './reckoning.ts'
 type KillPlan = {
   readonly kills: number
   readonly clients: number
-  /** Each kill comes at a random moment within so many milliseconds of load. */
   readonly loadMs: { readonly min: number; readonly max: number }
 }
 
 export type Outcome = {
   readonly reckoning: Reckoning
   readonly attempts: Readonly<Record<string, number>>
-  /** Entries of all ledgers. */
   readonly entries: number
   readonly recoveryMs: readonly number[]
   /** Records acknowledged between a kill and the one before. */
   readonly ackedBetween: readonly number[]
 }
 
-/** Kills Postgres under load again and again, another of its parts each time. */
+/** Kills Postgres under load repeatedly, another of its processes each time. */
 export async function killPostgresUnderLoad(dir: string, plan: KillPlan, settings = {}): Promise<Outcome> {
   const victims: readonly PostgresVictim[] = ['server', 'postmaster', 'backend']
   return killUnderLoad({ dir, apis: 2, worker: true, settings }, plan, async (deployment, kill) => {
@@ -40,7 +38,6 @@ export async function killPostgresUnderLoad(dir: string, plan: KillPlan, setting
   })
 }
 
-/** Kills one of two API processes under load, in turn. */
 export async function killApiUnderLoad(dir: string, plan: KillPlan): Promise<Outcome> {
   return killUnderLoad({ dir, apis: 2, worker: true }, plan, async (deployment, kill) => {
     await deployment.killApi(kill % 2)
@@ -96,7 +93,7 @@ export function startClientsOn(
   return startClients({ targets, ledgers, clients, batchItems, pauseMsMax, journalDir })
 }
 
-/** Compares the promises to clients with what every ledger holds; throws if a ledger does not verify. */
+/** Compares the promises to clients with the contents of every ledger. Throws if a ledger does not verify. */
 export async function reckonAll(
   deployment: Deployment,
   dir: string,
@@ -106,7 +103,7 @@ export async function reckonAll(
   return { reckoning: reckon(journal, stored), entries }
 }
 
-/** The promises to clients, and what every ledger holds; throws if a ledger does not verify. */
+/** Reads the promises to clients and the contents of every ledger. Throws if a ledger does not verify. */
 export async function readAll(
   deployment: Deployment,
   dir: string,
@@ -121,10 +118,9 @@ export async function readAll(
   return { journal: readJournals(join(dir, 'journals')), stored, entries }
 }
 
-/** Allows for a machine that has much else to do, too. */
 const RECOVERY_MS_MAX = 120_000
 
-/** Returns when a record has been acknowledged; throws when none is for long, or a process has ended by itself. */
+/** Returns when a record has been acknowledged. Throws if that takes long, or a process has ended by itself. */
 export async function untilAcknowledging(clients: RunningClients, deployment: Deployment): Promise<void> {
   const before = clients.acknowledgedRecords
   const giveUpAt = Date.now() + RECOVERY_MS_MAX
@@ -143,7 +139,7 @@ export function formatAttempts(attempts: Readonly<Record<string, number>>): stri
   return `attempts: ${sorted.map(([label, count]) => `${label}=${count}`).join(', ')}`
 }
 
-/** Stands beside every number that depends on how busy the machine is. */
+/** Printed with every figure that depends on how busy the machine is. */
 export function formatLoad(): string {
   return `load average ${loadavg()[0]!.toFixed(1)}`
 }

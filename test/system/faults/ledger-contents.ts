@@ -8,7 +8,6 @@ import { sha256 } from '../../helpers/test-ledger.ts'
 import { withPatientClient } from '../deployment/processes.ts'
 import type { StoredRecord } from './reckoning.ts'
 
-/** Every record of a ledger, traced to the request that made it. */
 export async function readRecords(url: string, ledger: string): Promise<StoredRecord[]> {
   return withPatientClient(url, async (client) => {
     const stored = await listPayloads(client, parseId('led', ledger))
@@ -20,9 +19,11 @@ export async function readRecords(url: string, ledger: string): Promise<StoredRe
 }
 
 /**
- * Checks a ledger twice, and returns its size: by what stands here, which shares no code with the product (dense
- * seq, each leaf of its envelope, each link of the one before, the head of the last), and by the full verifier.
- * Throws at the first fault. A checkpoint may still come: a worker that gets little of a machine with much else to do was 93 s behind.
+ * Checks a ledger twice and returns its size. The first check is in this file and shares no code with the product:
+ * dense seq, each leaf matches its envelope, each link its predecessor, the head the last entry. The second is the
+ * full verifier. Throws at the first fault.
+ *
+ * A missing checkpoint is waited for: on a busy machine a worker was 93 s behind.
  */
 export async function checkLedger(url: string, ledger: string): Promise<number> {
   const size = await checkChain(url, ledger)
@@ -43,7 +44,6 @@ const ENTRIES_PER_QUERY = 10_000
 async function checkChain(url: string, ledger: string): Promise<number> {
   const ledgerId = parseId('led', ledger)
   return withPatientClient(url, async (client) => {
-    // One snapshot for entries and head.
     await client.query('begin isolation level repeatable read read only')
     let chain = sha256(Buffer.from('tallystick-chain-v1'), bytesOfUuid(ledgerId))
     let size = 0
@@ -75,7 +75,6 @@ async function checkChain(url: string, ledger: string): Promise<number> {
   })
 }
 
-/** Deadlocks that Postgres has found in this database, ever. */
 export async function countDeadlocks(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ deadlocks: string }>(

@@ -16,13 +16,13 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** tmpfs: writes to the image are there at once, so the image holds what a disk would, and no more. */
+/** tmpfs: writes to the image are complete at once, so the image holds exactly what a disk would. */
 const PARENT = '/dev/shm'
 const IMAGE_BYTES = 1024 * 1024 * 1024
 const FREE_BYTES_MIN = 3 * IMAGE_BYTES
 const UNMOUNT_MS_MAX = 10_000
 
-/** Why disks can't be made here, or null. */
+/** Returns why disks cannot be made here, or null. */
 export function whyNoLoopImages(): string | null {
   if (process.platform !== 'linux') return 'loop devices are Linux only'
   if (process.getuid?.() !== 0) return 'mounting needs root'
@@ -40,7 +40,7 @@ export function whyNoLoopImages(): string | null {
   return probeMount()
 }
 
-/** A container may have root and loop devices, and yet not the right to mount. */
+/** Tests mounting: a container may have root and loop devices but no right to mount. */
 function probeMount(): string | null {
   const dir = mkdtempSync(join(PARENT, 'tallystick-probe-'))
   try {
@@ -58,12 +58,12 @@ function probeMount(): string | null {
 }
 
 /**
- * A disk of our own whose power can be cut: an ext4 file system on an image file. Data that the kernel was asked to
- * write is on the image only once it was flushed; a copy of the image is what a disk would hold after a power cut.
+ * A disk whose power can be cut: an ext4 file system on an image file. Data that was written is in the image only
+ * once it was flushed. A copy of the image is what a disk would hold after a power cut.
  */
 export class LoopDisk {
   readonly dir: string
-  /** Where it is mounted; stays the same after `cutPower`. */
+  /** Mount point. It stays the same after `cutPower`. */
   readonly mountPoint: string
   readonly #image: string
   readonly #letGo: () => void
@@ -86,14 +86,13 @@ export class LoopDisk {
     return disk
   }
 
-  /** Everything written so far is on the disk. */
   async sync(): Promise<void> {
     await run('sync', ['-f', this.mountPoint])
   }
 
   /**
-   * Loses everything that was not flushed by now. `killAll` must end every process that has files open here,
-   * after the copy was made: what they flush in dying is lost like the rest.
+   * Loses everything that is not flushed yet. `killAll` must end every process with open files here. It runs after
+   * the copy, so what these processes flush while they end is lost too.
    */
   async cutPower(killAll: () => Promise<void>): Promise<void> {
     const copy = `${this.#image}.after`
@@ -111,8 +110,8 @@ export class LoopDisk {
   }
 
   /**
-   * `commit=600`: ext4's journal writes data out by itself every 5 s, and the kernel's write-back what is older than
-   * 30 s. A round that is shorter sees neither, so no setting of the whole machine need be changed.
+   * `commit=600`: by default, ext4's journal writes data out every 5 s, and the kernel's write-back writes what is
+   * older than 30 s. A shorter round sees neither, so no setting of the whole machine must change.
    */
   async #mount(): Promise<void> {
     await run('mount', ['-o', 'loop,commit=600', this.#image, this.mountPoint])
@@ -131,7 +130,10 @@ export class LoopDisk {
   }
 }
 
-/** Cleans up however this process ends: the shell waits for the end of its input, which the kernel closes with us. */
+/**
+ * Cleans up however this process ends. The shell waits for the end of its input, which the kernel closes with this
+ * process.
+ */
 function watch(dir: string): () => void {
   const script = `while read -r _; do :; done
     [ -d "$1" ] || exit 0

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { formatOutages, type OutageName, sufferOutages } from './outages.ts'
 
-/** All of them: `npm run drill -- soak outages`. */
+/** All outages: `npm run drill -- soak outages`. */
 const OUTAGES: readonly OutageName[] = ['read-only', 'restart, fast', 'connections cut']
 const RECOVERY_MS_MAX = 5_000
 

@@ -8,21 +8,21 @@ import { formatReckoning, type Reckoning } from './reckoning.ts'
 
 export type Scene = { readonly deployment: Deployment; readonly proxy: TcpProxy }
 
-/** `heal` begins when it has lasted `ms`; absent: the fault heals by itself. */
+/** `heal` runs after `ms`; default: the fault heals by itself. */
 type Outage = {
   readonly break: (scene: Scene) => Promise<unknown> | unknown
   readonly ms: number
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
-/** Outages of databases, and of networks on the way to them. */
+/** Outages of databases, and of networks before them. */
 export const OUTAGES = {
   'read-only': {
     break: (scene) => setReadOnly(scene, 'on'),
     ms: 800,
     heal: (scene) => setReadOnly(scene, 'off'),
   },
-  // A failover: the writer is another one, and says so to those who are connected to the old one.
+  // A failover: another database is the writer, and the sessions of the old one end.
   'read-only, sessions ended': {
     break: async (scene) => {
       await setReadOnly(scene, 'on')
@@ -58,9 +58,8 @@ export type OutageOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly attempts: Readonly<Record<string, number>>
-  /** Answers of `/readyz` meanwhile, counted. */
   readonly readiness: Readonly<Record<string, number>>
-  /** From the moment when the database was back: to the first record that was acknowledged, and to a checkpoint that is newer. */
+  /** Times from the database's return to the first acknowledged record, and to a newer checkpoint. */
   readonly recoveries: readonly {
     readonly outage: OutageName
     readonly appendMs: number
@@ -68,7 +67,7 @@ export type OutageOutcome = {
   }[]
 }
 
-/** One server, one worker, clients that write all the time, and one outage after another. */
+/** Runs one server, one worker and clients that write all the time, and causes one outage after another. */
 export async function sufferOutages(
   t: Ends,
   dir: string,
@@ -111,7 +110,6 @@ export async function sufferOutages(
   }
 }
 
-/** Returns when the outage is over. */
 export async function suffer(scene: Scene, { break: breakIt, ms, heal }: Outage): Promise<void> {
   await breakIt(scene)
   await sleep(ms)

@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const AGAIN_AFTER_MS = 100
 
-/** End of a client that was told to stop where it is. */
 export class Abandoned extends Error {}
 
 /**
- * First answer that is not a 503, of a server that may be killed and come back meanwhile. A request MUST have an idempotency key, or
- * change nothing. Throws when there was none in time.
+ * Returns the first answer that is not a 503, from a server that may be killed and come back. A request MUST have an
+ * idempotency key, or change nothing. Throws if no such answer came in time.
  */
 export async function persist<A extends { readonly status: number; readonly body: unknown }>(
   send: () => Promise<A>,
@@ -21,7 +20,7 @@ export async function persist<A extends { readonly status: number; readonly body
       if (answer.status !== 503) return answer
       last = JSON.stringify(answer.body)
     } catch (error) {
-      last = error // its server was killed, or is not up again
+      last = error
     }
   }
   throw new Error(`no answer within ${msMax} ms`, { cause: last })

@@ -11,13 +11,13 @@ type PowerCutPlan = { readonly fsync: 'on' | 'off'; readonly clients: number; re
 
 type PowerCutOutcome = {
   readonly reckoning: Reckoning
-  /** The database came back at all. Without fsync it need not. */
+  /** Whether the database started again. Without fsync it need not. */
   readonly recovered: boolean
 }
 
 /**
- * Cuts the power under load, and starts from what is on the disk. SIGKILL can't show this: it leaves the kernel, and
- * with it all that Postgres wrote and never flushed.
+ * Cuts the power under load, and restarts from the disk's contents. SIGKILL cannot show this: the kernel survives it,
+ * with everything that Postgres wrote and never flushed.
  */
 export async function cutPowerUnderLoad(plan: PowerCutPlan): Promise<PowerCutOutcome> {
   const disk = await LoopDisk.create()
@@ -39,8 +39,8 @@ export async function cutPowerUnderLoad(plan: PowerCutPlan): Promise<PowerCutOut
 
 async function cutOnce(disk: LoopDisk, deployment: Deployment, plan: PowerCutPlan): Promise<PowerCutOutcome> {
   const ledgers = await deployment.createLedgers(2)
-  await disk.sync() // the ledgers themselves are there in any case
-  const files = mkdirOnce(disk.dir, 'clients') // beside the disk: the clients' power stays on
+  await disk.sync() // the ledgers themselves must survive
+  const files = mkdirOnce(disk.dir, 'clients') // outside the disk: the clients' power stays on
   const clients = startClientsOn(deployment, files, ledgers, plan.clients)
   await sleep(plan.loadMs)
   deployment.freezePostgres()

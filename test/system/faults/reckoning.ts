@@ -1,37 +1,31 @@
 import type { JournalLine } from './journal.ts'
 
-/** A record as the database holds it. */
 export type StoredRecord = {
   readonly ledger: string
   readonly id: string
   readonly seq: number
-  /** From its payload: whose request made it, and its place in that request. */
+  /** From its payload: the request that made it, and its position in that request. */
   readonly intent: string
   readonly item: number
 }
 
-/** Counts of records, unless said otherwise. `lost`, `doubled`, `ghosts` and `torn` must be 0. */
+/** Counts of records, unless noted. `lost`, `doubled`, `ghosts` and `torn` must be 0. */
 export type Reckoning = {
   readonly acked: number
-  /** Acknowledged, and in the ledger under that id and seq. */
   readonly found: number
-  /** Acknowledged, and not there. */
   readonly lost: number
-  /** In the ledger more often than once for one item of one request. */
+  /** More than one record in the ledger for one item of one request. */
   readonly doubled: number
-  /** In the ledger although the client was told that nothing was written, or although nobody asked for it. */
+  /** In the ledger although the client was told that nothing was written, or although it was never sent. */
   readonly ghosts: number
-  /** Batches of which only some items are in the ledger. */
   readonly torn: number
-  /** Requests that nobody knows the outcome of, and how many of them are in the ledger. */
+  /** Requests of unknown outcome, and how many of them are in the ledger. */
   readonly unknown: number
   readonly unknownFound: number
-  /** Requests. */
   readonly refused: number
   readonly replayed: number
 }
 
-/** Lays what clients wrote down beside what the ledger holds. */
 export function reckon(journal: readonly JournalLine[], stored: readonly StoredRecord[]): Reckoning {
   const byIntent = Map.groupBy(stored, (record) => record.intent)
   const counts = {
@@ -79,7 +73,7 @@ function countFound(line: JournalLine, records: readonly StoredRecord[]): number
   }).length
 }
 
-/** The line that every fault test prints. */
+/** Formats the line that every fault test prints. */
 export function formatReckoning(r: Reckoning): string {
   return (
     `acked=${r.acked} found=${r.found} lost=${r.lost} doubled=${r.doubled} ghosts=${r.ghosts} torn=${r.torn} ` +

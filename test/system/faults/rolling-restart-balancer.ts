@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Balancer = {
   readonly url: string
-  /** Resolves once the backend has this state: an operator who restarts one after another looks at it too. */
+  /** Resolves once the backend has this state. An operator who restarts one after another waits for it too. */
   until(backend: number, state: 'in' | 'out'): Promise<void>
   stop(): Promise<void>
 }
@@ -16,10 +16,9 @@ const CHECK_MS_MAX = 1_000
 const STATE_MS_MAX = 30_000
 
 /**
- * Load balancer, at its plainest: new connections go to the backends in turn, one that
- * fails its check gets no new ones, one that refuses a connection is passed over. It carries bytes and never looks into
- * them, so it can neither repeat a request nor wait for the end of one: the server alone has to keep requests from
- * failing.
+ * Starts a minimal load balancer. New connections go to the backends round-robin. A backend that fails its check gets
+ * no new ones, and one that refuses a connection is skipped. The balancer forwards bytes without parsing them, so it
+ * can neither repeat a request nor wait for its end. The server alone must keep requests from failing.
  */
 export async function startBalancer(urls: readonly string[]): Promise<Balancer> {
   const backends = urls.map((url) => ({
@@ -48,7 +47,7 @@ export async function startBalancer(urls: readonly string[]): Promise<Balancer> 
   }
 }
 
-/** Those that are in first; where none is, all are tried rather than none. */
+/** Returns the backends that are in first. If none is in, all are tried. */
 function inTurn(backends: readonly Backend[], turn: number): Backend[] {
   const ordered = backends.map((_, i) => backends[(turn + i) % backends.length]!)
   return [...ordered.filter((backend) => backend.in), ...ordered.filter((backend) => !backend.in)]
@@ -61,7 +60,8 @@ async function carry(client: Socket, candidates: readonly Backend[], open: Set<S
     if (upstream === null) continue
     track(open, upstream)
     if (client.destroyed) return void upstream.destroy()
-    // Both directions end on their own: a server that has ended its side may still have an answer under way to the client.
+    // Each direction ends by itself: a server that has closed its side may still have an answer on its way to the
+    // client.
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -83,7 +83,7 @@ function connect({ host, port }: Backend): Promise<Socket | null> {
   })
 }
 
-/** One failure takes a backend out, one success takes it in. */
+/** One failure takes a backend out, one success puts it back. */
 async function check(backend: Backend, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     backend.in = await isReady(backend)
@@ -91,7 +91,7 @@ async function check(backend: Backend, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** On a connection of its own, as balancers ask. */
+/** Uses a connection of its own, as balancers do. */
 function isReady({ host, port }: Backend): Promise<boolean> {
   return new Promise((resolve) => {
     const request = http.get(

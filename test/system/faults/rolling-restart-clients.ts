@@ -15,25 +15,27 @@ type ClientPlan = {
   readonly url: string
   readonly ledger: Ledger
   readonly clients: number
-  /** Where each client that writes keeps its own file. */
   readonly journalDir: string
 }
 
 export type RunningClients = Pick<Loops, 'finish'> & {
   readonly answered: number
-  /** How requests ended, by status and code: `201`, `503 unavailable`, `ECONNRESET`. Each was sent once. */
+  /** Results of requests, by status and code: `201`, `503 unavailable`, `ECONNRESET`. Each request was sent once. */
   readonly ends: Readonly<Record<string, number>>
 }
 
-/** At random, between two requests of every fourth client: its connection is idle when a server begins to stop. */
+/**
+ * Random pause between two requests of every fourth client, so that its connection is idle when a server starts to
+ * stop.
+ */
 const THINK_MS_MAX = 400
-/** The same of the others: what fails because a machine is full has nothing to do with a restart. */
+/** Random pause of the other clients, so that a full machine causes no failures. */
 const PAUSE_MS_MAX = 20
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 
 /**
- * Clients in a closed loop, each with a connection that it keeps: half of them through Node's agent, half raw; half of them
- * notarize, half get what was notarized. Nothing is retried, so every failure is seen.
+ * Starts clients in a closed loop, each with a keep-alive connection. Half use Node's agent, half raw sockets. Half
+ * notarize, half get notarized records. Nothing is retried, so every failure is seen.
  */
 export function startRestartClients(plan: ClientPlan): RunningClients {
   const state: State = {
@@ -97,7 +99,6 @@ function count(state: State, end: string): void {
   if (end.startsWith('2')) state.answered++
 }
 
-/** null: there is nothing to get yet. */
 async function get(
   connection: Connection,
   { bearer }: Ledger,
@@ -131,7 +132,6 @@ async function notarize(
   return '201'
 }
 
-/** The answer, or the code of how none came. */
 function send(connection: Connection, request: Request): Promise<Ended> {
   return connection.send(request).catch(codeOf)
 }

@@ -28,7 +28,9 @@ function print(name: string, outcome: RestartOutcome): void {
   console.log(`  ${formatRestarts(outcome)}; ${formatLoad()}`)
 }
 
-/** Nothing lost or doubled, every process ended well, and it was at work while it stopped. */
+/**
+ * Asserts that nothing was lost or doubled, and that every process ended well and answered requests while it stopped.
+ */
 function assertWhole({ reckoning, stops }: RestartOutcome): void {
   const { lost, doubled, ghosts, torn, unknown } = reckoning
   assert.ok(reckoning.acked > 0)

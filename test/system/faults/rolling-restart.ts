@@ -10,10 +10,9 @@ import { startBalancer } from './rolling-restart-balancer.ts'
 import { type RunningClients, startRestartClients } from './rolling-restart-clients.ts'
 
 type RestartPlan = {
-  /** Each of the two API processes is restarted so often. */
+  /** Restarts of each of the two API processes. */
   readonly rounds: number
   readonly clients: number
-  /** Load between two restarts. */
   readonly loadMs: number
   readonly drainSeconds: number
 }
@@ -22,7 +21,7 @@ export type RestartOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly ends: Readonly<Record<string, number>>
-  /** Each restart: from SIGTERM to the end of the process, its exit, and requests answered meanwhile. */
+  /** For each restart: from SIGTERM to the end of the process, its exit, and requests answered meanwhile. */
   readonly stops: readonly {
     readonly ms: number
     readonly exitCode: number | string
@@ -30,7 +29,6 @@ export type RestartOutcome = {
   }[]
 }
 
-/** Restarts two API processes in turn behind a TCP balancer, under load. */
 export async function restartUnderLoad(dir: string, plan: RestartPlan): Promise<RestartOutcome> {
   const apiEnv = { TALLYSTICK_DRAIN_SECONDS: String(plan.drainSeconds) }
   const deployment = await Deployment.start({ dir, apis: 2, apiEnv })
@@ -58,14 +56,17 @@ export async function restartUnderLoad(dir: string, plan: RestartPlan): Promise<
 
 type StopPlan = Omit<RestartPlan, 'rounds'>
 
-/** Before the server stops listening: its clients are held up, then they send nothing more; after it: they are let go. */
+/**
+ * Times around the moment when the server stops listening. Before it, clients are blocked and then send nothing more.
+ * After it, they are released.
+ */
 const HOLD_BEFORE_MS = 700
 const FINISH_BEFORE_MS = 500
 const RELEASE_AFTER_MS = 300
 
 /**
- * Stops the only API process under load. Its clients go on until shortly before it stops listening, as behind a balancer; what
- * is under way then is held up by a lock, and must be answered after that.
+ * Stops the only API process under load. Its clients continue until shortly before it stops listening, as behind a
+ * balancer. Requests in progress then are blocked by a lock, and must be answered afterwards.
  */
 export async function stopUnderLoad(
   dir: string,
@@ -94,7 +95,7 @@ export async function stopUnderLoad(
   }
 }
 
-/** Nothing is appended to the ledger while `work` is done. */
+/** Locks the ledger's head while `work` runs, so that nothing is appended. */
 async function holdHead<T>(url: string, { ledger }: Ledger, work: () => Promise<T>): Promise<T> {
   return withClient(url, async (client) => {
     await client.query('begin')

@@ -10,12 +10,13 @@ type SeveralServersOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly attempts: Readonly<Record<string, number>>
-  /** Found by Postgres meanwhile. */
   readonly deadlocks: number
   readonly recordsPerSecond: number
 }
 
-/** Two API processes write to the same ledgers at once: every transaction of one may hold ledgers of the other. */
+/**
+ * Runs two API processes that write to the same ledgers at once. A transaction of one may lock ledgers of the other.
+ */
 export async function loadTwoServers(
   dir: string,
   plan: { ledgers: number; clients: number; loadMs: number },
@@ -47,9 +48,9 @@ const HOLD_MS = 4
 const PAUSE_MS = 10
 
 /**
- * Holds one head after another for a moment, as a third process would. Taking twenty locks takes so little time that
- * two transactions hardly ever meet while they do it; when both must wait for a head in the middle, they do, and an
- * order that is not the same in both is found out.
+ * Locks one head after another for a moment, as a third process would. Taking twenty locks is so fast that two
+ * transactions hardly ever meet. When both must wait for a head, they do, so that a different lock order leads to a
+ * deadlock.
  */
 async function holdHeads(url: string, ledgers: readonly Ledger[], signal: AbortSignal): Promise<void> {
   await withClient(url, async (client) => {

@@ -6,27 +6,25 @@ import type { Ledger } from '../deployment/deployment.ts'
 import { withPatientClient } from '../deployment/processes.ts'
 
 export type WebhookReckoning = {
-  /** Events that endpoints should have heard, over all endpoints. */
   readonly events: number
   readonly received: number
-  /** Received again, for whatever reason; and of them those that were answered with a failure before. */
+  /** Events received again, for whatever reason; and those of them that got a failure as the first answer. */
   readonly duplicates: number
   readonly retried: number
   readonly lost: number
-  /** Received for the first time behind a later one of the same record. */
+  /** First deliveries that came after a later event of the same record. */
   readonly disordered: number
   /** Events that came with two ids, or ids that came with two events. */
   readonly unstable: number
-  /** Received, and in no ledger. */
   readonly ghosts: number
 }
 
-/** An event as an endpoint received it. `name`: of no other event of its ledger. */
+/** An event as an endpoint received it. `name` is unique in its ledger. */
 type Heard = { readonly id: string; readonly name: string; readonly checkpointSize: number | null }
 
 export type Listener = Awaited<ReturnType<typeof startListener>>
 
-/** Longer than any wait before the second retry: what nobody heard after so long in which nothing came is lost. */
+/** Longer than any wait before the second retry. After this long without a delivery, missing events count as lost. */
 const QUIET_MS_MAX = 60_000
 /** Share of events that the receivers fail at first, and their delay. */
 const FAILURE_SHARE = 0.05
@@ -34,14 +32,14 @@ const ANSWER_MS_MAX = 25
 const SLOW_SHARE = 0.005
 const SLOW_MS = 2_500
 
-/** An endpoint that hears of everything, and answers badly. */
+/** Starts an endpoint that receives all events, and answers some late or with a failure. */
 export async function startListener(url: string, { ledger, bearer }: Ledger) {
   const failed = new Set<string>()
   const seen = new Set<string>()
   const received: Heard[] = []
   let underWay = 0
   const receiver = await startReceiver(({ id, event }, response) => {
-    // Events are kept by their names alone: there are many, and each carries its record.
+    // Events are stored by name only: there are many, and each contains its record.
     receiver.received.length = 0
     received.push({ id, name: nameOf(event), checkpointSize: event.data.checkpoint?.size ?? null })
     const fails = !seen.has(id) && Math.random() < FAILURE_SHARE
@@ -62,7 +60,7 @@ export async function startListener(url: string, { ledger, bearer }: Ledger) {
     failed,
     underWay: () => underWay,
     close: () => receiver.close(),
-    /** Events that it should have heard by now, by name, and their records. */
+    /** Reads the events that it should have received by now: names, with their records. */
     async expect(superuserUrl: string): Promise<ReadonlyMap<string, string | null>> {
       expected = await readExpected(superuserUrl, ledger, startSeq)
       return expected
@@ -78,14 +76,14 @@ export async function startListener(url: string, { ledger, bearer }: Ledger) {
 export async function postPatiently(url: string, bearer: string, path: string, body: object): Promise<any> {
   const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
   const send = () => fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  // A kept connection may have ended just now: this process has much to do.
+  // Repeats once: a keep-alive connection may have ended, because this process is busy.
   const response = await send().catch(send)
   const text = await response.text()
   if (response.status !== 201) throw new Error(`${path} answered ${response.status}: ${text}`)
   return JSON.parse(text)
 }
 
-/** From the entries, not from what the product says of its events. */
+/** Reads from the entries, independently of the product's events. */
 async function readExpected(
   url: string,
   ledger: string,
@@ -110,7 +108,6 @@ async function readExpected(
   })
 }
 
-/** Until each has heard all; or nothing comes any more. */
 export async function settleWebhooks(
   url: string,
   listeners: readonly Listener[],
@@ -148,7 +145,7 @@ async function letTimePass(url: string): Promise<void> {
       `update tallystick.webhook_deliveries set due_at = now()
        where state = 'pending' and due_at between now() and now() + interval '1 minute'`,
     )
-    // Renewed every 2 s where somebody is at work.
+    // A working lease is renewed every 2 s.
     await client.query(
       `update tallystick.webhook_cursors set due_at = now(), resume_at = null,
          leased_until = case when leased_until < now() + interval '7 s' then now() else leased_until end`,
@@ -177,7 +174,7 @@ function countLost({ expected, received }: Reckoned): number {
   return [...expected.keys()].filter((name) => !heard.has(name)).length
 }
 
-/** A checkpoint that was published while the endpoint was made may be heard or not. */
+/** A checkpoint that was published while the endpoint was created may be delivered or not. */
 function countGhosts({ expected, received, startSeq }: Reckoned): number {
   return received.filter(({ name, checkpointSize }) => {
     const isOld = checkpointSize !== null && checkpointSize <= startSeq

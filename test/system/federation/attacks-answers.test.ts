@@ -16,9 +16,9 @@ import {
 } from './mallory.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
-/* False answers of a peer: the drain neither crashes nor takes a lie for an answer. */
+/* False answers of a peer. The drain must neither crash nor accept them. */
 
-/** Rows that say which of the victim's entries the peer has heard. */
+/** Returns rows that show which entries of the victim the peer has received. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {
   const rows = await victim.sql<{ value: string }>(
     `select 'receipt ' || seq as value from tallystick.peer_receipts
@@ -37,12 +37,11 @@ async function createShared({ victim, peer }: Mallory): Promise<string> {
   return (await victim.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })).id
 }
 
-/** A peer that failed is asked again now. */
 function hurry(victim: Organisation) {
   return victim.sql('update tallystick.peer_cursors set resume_at = null')
 }
 
-/** Asserts that so answered the drain fails with the code, moves nothing, and waits before it asks again. */
+/** Asserts that after such an answer the drain fails with the code, changes nothing, and pauses before it retries. */
 async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, code: RegExp): Promise<void> {
   const before = await heardOf(mallory)
   const asked = mallory.heard.length
@@ -60,7 +59,7 @@ async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, cod
 test('an answer that is none, or says what the peer has not signed, is no answer', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, chain } = mallory
-  // From now on there is something to say.
+  // From now on there is an entry to send.
   mallory.lie = () => ({ status: 500, body: {} })
   await createShared(mallory)
   await until(async () => (await drainOf(mallory)).failures > 0)
@@ -72,7 +71,7 @@ test('an answer that is none, or says what the peer has not signed, is no answer
       outcome: 'received',
       envelope: make(entry).envelope,
     }))
-  /** Signed, but not of its chain. */
+  /** Signed, but not in its chain. */
   const signed = (line: TestLine, more: object) => {
     chain.forget()
     return chain.append({ ...appendingOf(line), ...more })
@@ -185,7 +184,7 @@ test('a peer that misses the same again and again is not sent it over and over',
   const record = await createShared(mallory)
   await until(async () => (await drainOf(mallory)).behind === 0)
   const asked = mallory.heard.length
-  // It has the first entry, says so, and misses it.
+  // The peer has the first entry, confirms it, and then reports it missing.
   mallory.lie = (heard) => ({
     body: {
       outcomes: heard.body.entries.map((entry: SentLine, at: number) =>
@@ -226,7 +225,7 @@ test('what a peer refuses for good is a dead letter, and what it says of it is n
     ['fork', 'unexpected_answer', 'unexpected_answer', 'unexpected_answer'],
   )
   for (const { detail } of data) assert.ok((detail ?? '').length <= 1_000)
-  // Other records go on, and so do these once it takes them.
+  // Other records are sent, and so are these once the peer accepts them.
   mallory.lie = (heard) => mallory.honestAnswer(heard)
   await createShared(mallory)
   await until(async () => (await drainOf(mallory)).behind === 0)
@@ -264,6 +263,6 @@ test('a peer that calls each request a repeated one is asked again, and not over
   await sleep(3_000)
   const { lastError } = await drainOf(mallory)
   assert.match(lastError, /^request_replayed/)
-  // At once, and then after pauses that double from half a second on.
+  // Immediately, then after pauses that double from half a second.
   assert.ok(mallory.heard.length - asked <= 6, `${mallory.heard.length - asked} requests`)
 })

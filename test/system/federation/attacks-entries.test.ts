@@ -14,11 +14,14 @@ import {
 } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
-/* False entries that a peer signs with its real key, and sends as they should be sent. */
+/* False entries that a peer signs with its real key and sends correctly. */
 
 type Line = TestLine | SentLine
 
-/** Asserts that the last of the lines is refused for this, each of the others `missing` or refused too, and nothing appended. */
+/**
+ * Asserts that the last line is refused with the code, that each other line is `missing` or refused too, and that
+ * nothing is appended.
+ */
 async function refuses(
   mallory: Mallory,
   lines: Line | readonly Line[],
@@ -31,7 +34,6 @@ async function refuses(
   assert.deepEqual([outcome, found], ['refused', code], `${detail}`)
 }
 
-/** Outcomes: `received`, `missing`, or the code of a refusal. */
 function codesOf(outcomes: readonly { readonly outcome: string; readonly code?: string }[]): string[] {
   return outcomes.map(({ outcome, code }) => code ?? outcome)
 }
@@ -41,7 +43,7 @@ async function refusedAsWhole(mallory: Mallory, entries: readonly SentLine[]): P
   assert.deepEqual([status, body.code], [422, 'invalid_request'])
 }
 
-/** Signed by Mallory in the place of the line, which was the last of its chain. */
+/** Signs another entry in place of the line, which was the last of Mallory's chain. */
 function instead(mallory: Mallory, line: TestLine, predicate: object, more: object = {}): TestLine {
   mallory.chain.forget()
   const appending = appendingOf(line)
@@ -173,7 +175,6 @@ test('entries of a record come in order, once, and each is one that may follow',
     assert.deepEqual(again, [first[2], first[0], first[1]])
     const fresh = toSent(mallory.record().last())
     await unchanged(victim, () => refusedAsWhole(mallory, [fresh, fresh]))
-    // One entry has one seq.
     const outcomes = await mallory.outcomes([fresh, { ...fresh, seq: 6_000 }])
     assert.deepEqual(codesOf(outcomes), ['received', 'fork'])
   })
@@ -183,7 +184,7 @@ test('entries of a record come in order, once, and each is one that may follow',
       ...appendingOf(activated),
       predicate: { ...appendingOf(activated).predicate, recordedAt: '2026-11-20T13:00:00.000Z' },
     })
-    // Another version 2 at a seq of its own, and in the seq of the first.
+    // Another version 2, at its own seq and at the seq of the first.
     await refuses(mallory, other, 'fork')
     await refuses(mallory, { ...toSent(other), seq: activated.seq }, 'fork')
     const stranger = mallory.record().last()
@@ -364,7 +365,6 @@ test('a peering’s own entries are taken once, and end it', async (t) => {
   await verifyOwnExport(victim!)
 })
 
-/** Entries of the victim's chain. */
 async function ownEntries(
   victim: Organisation,
 ): Promise<{ readonly seq: number; readonly envelope: string }[]> {

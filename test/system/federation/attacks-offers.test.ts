@@ -13,7 +13,6 @@ import {
 } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
-/** A record of the victim, performed by Mallory's agent. */
 async function createShared({ victim, peer, chain }: Mallory, terms: object = {}): Promise<VictimsRecord> {
   const { id } = await victim.ask('POST', '/v1/records', {
     body: {
@@ -29,7 +28,6 @@ async function createShared({ victim, peer, chain }: Mallory, terms: object = {}
 
 const recordOf = (victim: Organisation, id: string) => victim.ask('GET', `/v1/records/${id}`)
 
-/** Receipts of offers: the kind, and the code of a refusal. */
 async function answersOf(mallory: Mallory, lines: readonly TestLine[]): Promise<string[]> {
   const outcomes = await mallory.outcomes(lines)
   return outcomes.map(({ outcome, code, envelope }) => {
@@ -128,7 +126,7 @@ test('the principal cancels while the performer delivers: one of them wins, and 
     ])
     const { state } = await recordOf(victim, created.id)
     if (cancelled.status === 200 && answer === 'completion-submitted') {
-      // Both: a completion that was delivered can still be cancelled.
+      // Both succeeded: a delivered completion can still be cancelled.
       assert.equal(state, 'CANCELLED')
       wins.submitted++
     } else if (cancelled.status === 200) {
@@ -172,7 +170,6 @@ test('of agents of the victim a peer can say only what they have offered, once, 
     await mallory.take([gated.last()])
     return gated
   }
-  /** The victim's agent offers to activate it. */
   const offered = async (terms?: object) => {
     const gated = await sent(terms)
     const path = `/v1/records/${gated.record}`

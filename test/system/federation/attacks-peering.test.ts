@@ -122,7 +122,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
         409,
         'token_used',
       )
-      // It has a peering with this ledger now.
+      // Now it has a peering with this ledger.
       await refused(victim, () => winner.introduce(other), 409, 'peer_exists')
     },
   )
@@ -208,7 +208,6 @@ test('an invitation that lies about its inviter leads nowhere', async (t) => {
   await verifyOwnExport(victim)
 })
 
-/** A peer that failed is asked again now. */
 function hurry(victim: Organisation) {
   return victim.sql('update tallystick.peer_cursors set resume_at = null')
 }

@@ -19,11 +19,10 @@ import {
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
- * Entries that a peer signs with its real key so that the victim's own export would verify no more: the inbox takes nothing
- * that a verifier refuses, also if the peering changes between a request's headers and its body.
+ * Entries that a peer signs with its real key, and with which the victim's own export would not verify any more. The
+ * inbox refuses what a verifier refuses, even if the peering changes between a request's headers and its body.
  */
 
-/** The peering's end, as Mallory's chain says it. */
 function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {
   const { chain } = mallory
   return chain.append({
@@ -33,7 +32,6 @@ function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {
   })
 }
 
-/** A record of the victim's, performed by Mallory's agent. */
 async function createShared({ victim, peer, chain }: Mallory): Promise<VictimsRecord> {
   const { id } = await victim.ask('POST', '/v1/records', {
     body: {
@@ -46,7 +44,7 @@ async function createShared({ victim, peer, chain }: Mallory): Promise<VictimsRe
   return lookAtVictims(victim, id)
 }
 
-/** A request whose headers come now, and whose body when it is told. */
+/** Sends the headers of a request. The returned function sends its body. */
 async function beginRequest(
   mallory: Mallory,
   what: string,

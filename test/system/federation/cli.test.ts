@@ -12,7 +12,7 @@ import { PAYLOAD } from '../../helpers/gated-app.ts'
 import { runAlone } from '../../helpers/run-command.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
-/* Peers through the command line, with two servers that share records. */
+/* Manages peers through the command line, with two servers that share records. */
 
 const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
 
@@ -23,7 +23,6 @@ function run(side: Organisation, args: readonly string[], given: Given = {}) {
   return runAlone(args, { env, ...given })
 }
 
-/** Output of a command, one JSON value a line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(side: Organisation, args: string[], given: Given = {}): Promise<any[]> {
   const { code, stdout, stderr } = await run(side, args, given)

@@ -10,7 +10,6 @@ import { Mallory } from './mallory.ts'
 
 const RECORDS = 12
 
-/** Ledger of a server beside its first one. */
 type Second = { readonly ledger: string; readonly key: string }
 
 async function addLedger(home: Organisation): Promise<Second> {
@@ -59,7 +58,7 @@ test('a peer that never answers, and one whose requests never end, hold up no pe
   let requests: Promise<void>[] = []
   await withClient(home.database.superuserUrl, (client) =>
     withTransaction(client, async () => {
-      // Appending for the costly peer takes as long as this transaction.
+      // Makes appending for the costly peer take as long as this transaction.
       const heads = 'select from tallystick.chain_heads where ledger_id = $1 for update'
       await client.query(heads, [parseId('led', home.ledger)])
       requests = Array.from({ length: 3 }, () => costly.take([costly.record().last()]))

@@ -30,7 +30,8 @@ import {
 import { makeGated } from '../../helpers/test-gated.ts'
 
 /*
- * A peer that lies: a ledger in memory with keys of its own, which signs and sends whatever a test wants, and a server that answers so.
+ * A dishonest peer: a ledger in memory with its own keys, which signs and sends whatever a test wants, and a server
+ * for its answers.
  */
 
 export type Answered = {
@@ -42,9 +43,8 @@ export type Answered = {
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 type Outcome = any
 
-/** A request without its body. */
 export type Forged = {
-  /** Path that is asked, and that is signed; absent: the one for the purpose. */
+  /** Path of the request, and the signed path; default: the one for the purpose. */
   readonly path?: string
   readonly signedPath?: string
   readonly peering?: string
@@ -53,23 +53,22 @@ export type Forged = {
   readonly signer?: Signer
   readonly nowMs?: number
   readonly nonce?: Uint8Array
-  /** Server that is asked; absent: the victim's. */
+  /** Target server; default: the victim's. */
   readonly server?: string
-  /** As the signature has it; absent: the victim's public one. */
+  /** Public URL in the signature; default: the victim's. */
   readonly publicUrl?: string
-  /** After it was signed. */
+  /** Replaces the body after signing. */
   readonly body?: string
   readonly headers?: (signed: Record<string, string>) => Record<string, string>
 }
 
-/** Request of the victim. `entries`: with their seqs and leaves, if there are any. */
+/** A request from the victim. `entries`: with their seqs and leaves, if there are any. */
 export type Heard = {
   readonly path: string
   // biome-ignore lint/suspicious/noExplicitAny: as it came
   readonly body: any
   readonly headers: IncomingMessage['headers']
 }
-/** `body`: an object, or the bytes. */
 export type Lie = {
   readonly status?: number
   readonly headers?: Record<string, string>
@@ -80,17 +79,14 @@ export type SentLine = { readonly seq: number; readonly envelope: string; readon
 
 export class Mallory {
   readonly victim: Organisation
-  /** Each gated record of it is of `task/1`, and shared. */
+  /** Each of its gated records has the type `task/1` and is shared. */
   readonly chain: TestChain
   peer = ''
   readonly url: string
-  /** Requests that it was sent, in order. */
   readonly heard: Heard[] = []
-  /** Checkpoints that it was asked to cosign, in order: apart, because they come when they will. */
+  /** Received checkpoints to cosign, in order. Apart from `heard`, because they come at any time. */
   readonly checkpoints: Heard[] = []
-  /** Answers what the victim sends. */
   lie: (heard: Heard) => Lie | Promise<Lie> = (heard) => this.honestAnswer(heard)
-  /** Answers what the victim would have cosigned. */
   cosign: (heard: Heard) => Lie = () => ({ status: 404, body: { code: 'not_found' } })
   #handshake: { tokenHash: string; inviter: object; invited: object } | null = null
 
@@ -100,7 +96,6 @@ export class Mallory {
     this.chain = chain
   }
 
-  /** Without a peering. */
   static async open(t: Test, victim: Organisation, chain = makeChain()): Promise<Mallory> {
     const server = createServer((request, response) => {
       answer(mallory, request, response).catch(() => response.destroy())
@@ -116,7 +111,7 @@ export class Mallory {
     return mallory
   }
 
-  /** Invited by the victim, and active. */
+  /** Opens Mallory with an active peering, invited by the victim. */
   static async meet(t: Test, victim: Organisation): Promise<Mallory> {
     const mallory = await Mallory.open(t, victim)
     await mallory.join(await mallory.invite())
@@ -124,7 +119,6 @@ export class Mallory {
     return mallory
   }
 
-  /** An invitation of the victim's: the text. */
   async invite(): Promise<string> {
     return (await this.victim.ask('POST', '/v1/peers', { body: { name: 'Mallory' } })).invitation
   }
@@ -137,7 +131,7 @@ export class Mallory {
     return this.chain.signers.at(-1)!
   }
 
-  /** Takes an invitation: the victim's peer-added is answered. */
+  /** Accepts an invitation. Returns the victim's peer-added. */
   async join(invitation: string): Promise<string> {
     const { status, body } = await this.introduce(invitation)
     if (status !== 200) throw new Error(`the handshake was answered ${status}: ${JSON.stringify(body)}`)
@@ -162,7 +156,6 @@ export class Mallory {
   }
   #counterpart = ''
 
-  /** Its half of the handshake, in its chain. */
   sayAdded(counterpart = this.#counterpart): TestLine {
     const terms = this.#handshake!
     return this.chain.append({
@@ -181,7 +174,7 @@ export class Mallory {
     await untilPeer(this.victim, this.peer, 'active')
   }
 
-  /** A record of its own that is shared with the victim; its entries are not sent. */
+  /** Makes a record in Mallory's chain that is shared with the victim, without sending its entries. */
   record(terms: object = {}, options: Parameters<typeof makeGated>[2] = {}) {
     const typeDigest = BUILT_IN_TYPES.get('task/1')!.digest
     const share = [{ peer: this.peer, documents: 'whole' }]
@@ -206,7 +199,6 @@ export class Mallory {
     return this.post(path, forged.body ?? text, forged.headers?.(signed) ?? signed, forged.server)
   }
 
-  /** As it is. */
   async post(
     path: string,
     body: string,
@@ -221,7 +213,6 @@ export class Mallory {
     return { status: response.status, body: await response.json() }
   }
 
-  /** Outcome of each. */
   async outcomes(
     lines: readonly (TestLine | SentLine)[],
     more: object = {},
@@ -232,14 +223,13 @@ export class Mallory {
     throw new Error(`the entries were answered ${status}: ${JSON.stringify(body)}`)
   }
 
-  /** All of them are received, or it throws. */
+  /** Sends entries and throws unless all are received. */
   async take(lines: readonly (TestLine | SentLine)[], more: object = {}): Promise<void> {
     const outcomes = await this.outcomes(lines, more)
     const other = outcomes.find(({ outcome }) => outcome !== 'received')
     if (other) throw new Error(`an entry was not received: ${JSON.stringify(other)}`)
   }
 
-  /** Answer of an honest peer. */
   honestAnswer({ path, body }: Heard): Lie {
     if (path !== '/v1/federation/entries') return { status: 404, body: { code: 'not_found' } }
     const outcomes = body.entries.map((entry: SentLine) => {
@@ -249,7 +239,6 @@ export class Mallory {
     return { body: { outcomes } }
   }
 
-  /** Its entry for one of the victim's. */
   receive({ seq, envelope }: SentLine, changes: object = {}): TestLine {
     const received = { ...receivedOf({ seq, envelope, leaf: leafOf(envelope) } as TestLine), ...changes }
     return this.chain.append({
@@ -260,7 +249,7 @@ export class Mallory {
     })
   }
 
-  /** `server-key-rotated` of its chain, and the key from now on. */
+  /** Appends `server-key-rotated` to its chain, and uses the new key from now on. */
   rotate(): { readonly line: TestLine; readonly old: TestChain['firstSigner']; readonly newKey: object } {
     const old = this.signer
     const line = this.chain.rotateServerKey()
@@ -268,13 +257,12 @@ export class Mallory {
   }
 }
 
-/** Mallory, as a peer of an organisation that was started for it. */
 export async function meetMallory(t: Test): Promise<Mallory> {
   const [victim] = await startOrganisations(t, 1)
   return Mallory.meet(t, victim!)
 }
 
-/** Arguments that make the same entry again. */
+/** Returns the arguments that make the same entry again. */
 export function appendingOf({ envelope, documents }: Pick<TestLine, 'envelope' | 'documents'>) {
   const { kind, subjects, predicate } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
   return { kind, subjects, predicate, documents }
@@ -289,7 +277,6 @@ export function toSent(line: TestLine | SentLine): SentLine {
   return { seq, envelope, document: shown }
 }
 
-/** Lower-case hex. */
 export function leafOf(envelope: string): string {
   return toHex(leafHash(sha256, fromBase64(envelope)))
 }
@@ -312,11 +299,10 @@ export type VictimsRecord = {
   readonly id: string
   readonly digest: string
   readonly version: number
-  /** Leaf of its newest entry. */
   readonly leaf: string
 }
 
-/** A step of the victim's record, offered by an agent of Mallory's, as it should be but for the changes. */
+/** Returns an offer of Mallory's agent for a step of the victim's record. It is correct apart from the changes. */
 export function offering(
   { chain, peer }: Mallory,
   { id, digest, version, leaf }: VictimsRecord,
@@ -345,7 +331,6 @@ export function offering(
   })
 }
 
-/** The record of the victim as it stands. */
 export async function lookAtVictims(victim: Organisation, id: string): Promise<VictimsRecord> {
   const [row] = await victim.sql<Omit<VictimsRecord, 'id'>>(
     `select encode(r.digest, 'hex') as digest, g.version, encode(e.leaf, 'hex') as leaf from tallystick.records r

@@ -16,8 +16,8 @@ import { reckonPeerings } from '../faults/federation-reckoning.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * A home and a guest, and whatever both may do, in any order: steps, offers that race with them, peerings that are suspended, answers
- * that are lost, requests that come twice. Then all is put right, and both must say the same, and nothing twice.
+ * A home and a guest perform random operations in any order: steps, offers that race with them, suspended peerings,
+ * lost answers, repeated requests. Then all faults are removed. Both sides must agree, and nothing may be doubled.
  */
 
 type Operation =
@@ -34,7 +34,7 @@ type Operation =
     }
   | { readonly kind: 'share'; readonly record: number }
   | { readonly kind: 'suspend' | 'resume'; readonly side: 0 | 1 }
-  /** So few entries of the other side that it is full; null: as many as it likes. */
+  /** Limit of the other side's entries, so low that it is reached; null: no limit. */
   | { readonly kind: 'budget'; readonly side: 0 | 1; readonly entries: number | null }
   | { readonly kind: 'fault'; readonly side: 0 | 1; readonly fault: Fault }
   | { readonly kind: 'wait' }
@@ -97,7 +97,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ kind: fc.constant('wait' as const) }) },
 )
 
-/** Record, and what must be true of it in the end by the answers. */
+/** A record, with the state that the answers imply for the end. */
 type Made = { readonly id: string; shared: boolean; ended: string | null; offers: number }
 
 class Pair {
@@ -106,7 +106,6 @@ class Pair {
   readonly worker: Agent
   readonly faults: readonly [Fault[], Fault[]]
   readonly all: Made[] = []
-  /** Records of this run. */
   made: Made[] = []
 
   constructor(
@@ -150,7 +149,7 @@ class Pair {
     }
   }
 
-  /** With a higher one the other side need not wait for its next attempt. */
+  /** Sets a side's budget. After an increase, a replay saves the other side the wait for its next attempt. */
   async #setBudget(side: 0 | 1, entries: number | null): Promise<void> {
     const budget = entries === null ? null : { entriesPerDay: entries, bytesPerDay: 1_000_000_000 }
     await this.sides[side].ask('PUT', `/v1/peers/${this.peer}/budget`, { body: { budget } })
@@ -174,7 +173,7 @@ class Pair {
     if (status < 300) made.shared = true
   }
 
-  /** 202: it stands in the guest's chain, and will be answered once. */
+  /** Sends an offer. 202: it is in the guest's chain, and gets one answer. */
   async #offer(
     made: Made,
     { step: asked, passing }: { readonly step: string; readonly passing: boolean },
@@ -189,7 +188,6 @@ class Pair {
     if (status === 202) made.offers++
   }
 
-  /** As the guest knows the record. */
   async #nextStep(made: Made): Promise<string> {
     return (await look(this.sides[1], made))?.state === 'CREATED' ? 'activate' : 'completions'
   }
@@ -206,7 +204,7 @@ class Pair {
     }
   }
 
-  /** Everything is put right, and each side has heard all of the other. */
+  /** Removes all faults, and waits until each side has received everything from the other. */
   async settle(): Promise<void> {
     for (const faults of this.faults) faults.length = 0
     for (const side of [0, 1] as const) await this.#setBudget(side, null)
@@ -222,7 +220,7 @@ class Pair {
     this.made = []
   }
 
-  /** A completion that still waits for the worker would move its record after everything was found alike. */
+  /** A completion that waits for the worker would change its record after the comparison. */
   async #isVerifying(): Promise<boolean> {
     const states = await Promise.all(this.all.map(async (made) => (await look(this.sides[0], made)).state))
     return states.includes('SUBMITTED')
@@ -280,7 +278,7 @@ test('whatever a home and a guest do, in the end both say the same, and nothing 
     },
   )
   const isFar = () => pair.all.some(({ offers }) => offers > 1)
-  // By chance no record of a round goes further than its activation.
+  // By chance no record of a round may go further than its activation.
   for (let round = 0; round === 0 || (!isFar() && round < ROUNDS_MAX); round++)
     await fc.assert(property, { numRuns: 4, endOnFailure: true })
   assert.ok(isFar(), 'no record has gone further than its activation')

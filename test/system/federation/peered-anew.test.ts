@@ -12,7 +12,6 @@ import {
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** A `task/1` for the guest's agent. */
 async function order(home: Organisation, guest: Organisation, performer: Agent, id: string) {
   const share = [{ peer: id, documents: 'whole' }]
   const body = { type: 'task/1', payload: { do: 'it' }, performer: performer.remote, share }
@@ -42,7 +41,7 @@ test('a peering that was revoked is followed by another one, which takes over wh
 
   assert.equal((await shareAnew(waiting)).status, 200)
   await untilBoth(waiting, 'CREATED')
-  // Until it has come by the second one, the guest has it by the first, which has ended.
+  // Until it arrives through the second peering, the guest has it through the first, which has ended.
   await until(async () => (await look(guest, waiting)).gated.share[0].peer === second)
   await offer(waiting, 'activate')
   await untilBoth(waiting, 'ACTIVE')

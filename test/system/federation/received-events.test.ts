@@ -22,7 +22,6 @@ import { startReceiver } from '../../helpers/webhook-receiver.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 type Told = any
 
-/** Events that a side tells a holder of the key, from the beginning. */
 async function events(side: Organisation, query: string, key = side.admin.key): Promise<Told[]> {
   return (await side.ask('GET', `/v1/events?limit=200&${query}`, { key })).data
 }

@@ -11,7 +11,7 @@ import {
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** As if all that was there had been sent: what a peer whose backup was restored has forgotten looks like this. */
+/** Marks all entries as sent. The peer lacks some of them, as after a restore from a backup. */
 const TAKE_ALL_FOR_SENT = `update tallystick.peer_cursors c set next_seq = h.size
   from tallystick.chain_heads h where h.ledger_id = c.ledger_id`
 
@@ -29,7 +29,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await home!.ask('POST', `/v1/records/${known.id}/cancel`, { body: { reason: 'too late' } })
   await home!.sql(TAKE_ALL_FOR_SENT)
   await home!.ask('POST', `/v1/peers/${peering}/resume`, { body: {} })
-  // Later entries of the record are answered with what is missing; of these nothing comes.
+  // Later entries of the record are answered `missing`, so they are not stored.
   const later = await share(about)
   await untilBoth(later, 'CREATED')
   assert.equal(await look(guest!, lacked), null)
@@ -39,7 +39,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await untilBoth(lacked, 'CREATED')
   await untilBoth(known, 'CANCELLED')
 
-  // An offer, too, that the home has forgotten.
+  // An offer, too, that the home lacks.
   await guest!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
   await offer(lacked, 'activate')
   await guest!.sql(TAKE_ALL_FOR_SENT)
@@ -49,4 +49,44 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   const { drain } = await home!.ask('GET', `/v1/peers/${peering}`)
   assert.deepEqual([drain.deadLetters, drain.forks, drain.lastError], [0, 0, null])
   await until(async () => (await home!.ask('GET', `/v1/peers/${peering}/reconciliation`)).reconciled)
+})
+
+test('a record that was shared after its creation is sent with its share first, whatever the peer lacks', async (t) => {
+  const [home, guest] = await startOrganisations(t, 2)
+  const peering = await peer(home!, guest!)
+  const create = async () =>
+    (await home!.ask('POST', '/v1/records', { body: { type: 'task/1', payload: { deliver: 'boxes' } } })).id
+  const shareLater = (id: string) =>
+    home!.ask('POST', `/v1/records/${id}/share`, { body: { share: [{ peer: peering, documents: 'whole' }] } })
+  const reconcile = () => home!.ask('POST', `/v1/peers/${peering}/reconciliation`, { body: {} })
+
+  // The two sides are compared while the share waits to be sent.
+  const early = await create()
+  await home!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
+  await shareLater(early)
+  await home!.sql(`update tallystick.peer_cursors c set next_seq = s.shared_seq, summary_wanted = true, resume_at = null
+    from tallystick.shared_records s where s.ledger_id = c.ledger_id and s.peer_id = c.peer_id`)
+  const of = { home: home!, guest: guest!, peer: peering, performer: null as never }
+  await untilBoth({ ...of, id: early }, 'CREATED')
+
+  // The peer has lost the share, as after a restore from a backup.
+  const lost = await create()
+  await home!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
+  await shareLater(lost)
+  await home!.sql(TAKE_ALL_FOR_SENT)
+  await home!.sql('update tallystick.peer_cursors set resume_at = null')
+  await reconcile()
+  await untilBoth({ ...of, id: lost }, 'CREATED')
+
+  // A later step finds that the peer lacks the record.
+  const stepped = await create()
+  await home!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
+  await shareLater(stepped)
+  await home!.sql(TAKE_ALL_FOR_SENT)
+  await home!.ask('POST', `/v1/records/${stepped}/cancel`, { body: { reason: 'too late' } })
+  await home!.sql('update tallystick.peer_cursors set resume_at = null')
+  await untilBoth({ ...of, id: stepped }, 'CANCELLED')
+
+  const { drain } = await home!.ask('GET', `/v1/peers/${peering}`)
+  assert.deepEqual([drain.deadLetters, drain.forks, drain.lastError], [0, 0, null])
 })

@@ -24,7 +24,7 @@ import {
 } from '../../helpers/tamper.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** As in tamper-columns.test.ts, of what a ledger knows of others. */
+/** Like tamper-columns.test.ts, for a ledger's data about its peers. */
 const NOT_EVIDENCE: Record<string, string> = {
   'peers.name': 'what the administrator calls the peer',
   'peers.created_by': 'who asked for the peering; what was agreed stands in the handshake',
@@ -55,7 +55,7 @@ const EVIDENCE_TABLES = [
   'remote_records',
   'offers',
 ]
-/** A copy may be lost: that it came at all nobody has signed. But what is there is what was signed. */
+/** A copy may be lost: nothing signed shows that it arrived. But a stored copy must equal what was signed. */
 const COPIES = ['received_documents', 'received_types']
 
 const OPERATIONAL = Object.keys(NOT_EVIDENCE)
@@ -107,7 +107,7 @@ function isOfPeers(column: Column): boolean {
   return tables.includes(column.table) || nameOf(column) === 'gated_records.performer_remote'
 }
 
-/** Each is the other's home and guest, of records with every kind of document, one of them erased. */
+/** Makes each organisation the home and the guest of records with every kind of document, one of them erased. */
 async function fill(one: Organisation, other: Organisation): Promise<void> {
   const id = await peer(one, other)
   for (const [home, guest] of [
@@ -133,7 +133,7 @@ async function fill(one: Organisation, other: Organisation): Promise<void> {
   })
 }
 
-/** Fills tables that have rows only while something is under way, or went wrong. */
+/** Fills tables that have rows only during an operation, or after a fault. */
 async function fillOperational(side: Organisation): Promise<void> {
   const peerIds = 'select ledger_id, peer_id from tallystick.peers'
   await side.sql(`insert into tallystick.peer_backlog select p.*, p.peer_id, 0 from (${peerIds}) p`)

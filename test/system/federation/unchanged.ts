@@ -7,7 +7,7 @@ import type { Organisation } from '../../helpers/federation.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import type { Answered } from './mallory.ts'
 
-/** Selects all that a peer could have added to, by ledger, for comparison. */
+/** Selects everything that a peer could have added to, by ledger, for comparison. */
 const STANDING = `
   select 'entries' as name, ledger_id::text || ' ' || count(*) as value from tallystick.entries group by ledger_id
   union all select 'received', ledger_id::text || ' ' || count(*) from tallystick.received_entries group by ledger_id
@@ -25,7 +25,7 @@ export async function standingOf(organisation: Organisation): Promise<string[]> 
   return rows.map(({ name, value }) => `${name}: ${value}`)
 }
 
-/** Asserts that `work` appends nothing, and leaves peers, keys and records as they are. */
+/** Asserts that `work` appends nothing, and leaves peers, keys and records unchanged. */
 export async function unchanged<T>(organisation: Organisation, work: () => Promise<T>): Promise<T> {
   const before = await standingOf(organisation)
   const result = await work()
@@ -33,7 +33,6 @@ export async function unchanged<T>(organisation: Organisation, work: () => Promi
   return result
 }
 
-/** Asserts that a request is refused, and that nothing came of it. */
 export async function refused(
   organisation: Organisation,
   send: () => Promise<Answered>,
@@ -44,7 +43,7 @@ export async function refused(
   assert.deepEqual([found, body.code], [status, code], JSON.stringify(body))
 }
 
-/** Checks that the ledger's own export still verifies, whatever a peer got in. */
+/** Checks that the ledger's own export still verifies, whatever a peer sent. */
 export async function verifyOwnExport(organisation: Organisation): Promise<void> {
   const { body } = await organisation.send('GET', '/v1/export')
   const path = join(temporaryDir(), 'ledger.ndjson')

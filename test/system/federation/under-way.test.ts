@@ -9,11 +9,11 @@ import { type Heard, type Lie, leafOf, type Mallory, meetMallory, type SentLine 
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * Two requests are under way to a peer (src/outside/federation/peer-sender.ts): answers are taken in order, and an entry that has no outcome is
- * sent again, whatever was said of later ones.
+ * Two requests to a peer are in progress at once (src/outside/federation/peer-sender.ts). Answers are handled in order, and
+ * an entry without an outcome is sent again, whatever the answers about later entries say.
  */
 
-/** 41 of these fill a request by their bytes: two full ones, and a rest. */
+/** 41 of these fill a request by their bytes: two full requests and a rest. */
 const PAYLOAD = { text: 'x'.repeat(59_000) }
 const RECORDS = 85
 const FILLING_AT_ONCE = 17
@@ -29,7 +29,7 @@ class Conversation {
     this.mallory = mallory
   }
 
-  /** Hears one request after another, and answers each when `answer` does. */
+  /** Receives requests one after another, and answers each when `answer` resolves. */
   listen(answer: (request: number, heard: Heard) => Promise<Lie | null>): void {
     this.mallory.lie = async (heard) => {
       const request = this.requests.push(heard.body.entries.map(({ seq }: SentLine) => seq)) - 1
@@ -41,7 +41,7 @@ class Conversation {
     }
   }
 
-  /** As an honest peer: the same entry, the same receipt. */
+  /** Answers as an honest peer: the same entry gets the same receipt. */
   receive({ body }: Heard): { readonly body: { readonly outcomes: object[] } } {
     const outcomes = body.entries.map((entry: SentLine) => {
       const known = this.#receipts.get(entry.envelope)
@@ -58,7 +58,7 @@ class Conversation {
     return until(async () => this.requests.length >= requests, 20_000)
   }
 
-  /** Those two that were sent together, by their entries: either may be heard first. */
+  /** Returns the two requests that were sent together, in order of their entries: either may arrive first. */
   pair(first: 0 | 2): readonly [number[], number[]] {
     const [a, b] = this.requests.slice(first, first + 2) as [number[], number[]]
     return a[0]! < b[0]! ? [a, b] : [b, a]
@@ -81,7 +81,7 @@ class Conversation {
   }
 }
 
-/** Records that the peer is sent when `resume` is called. */
+/** Creates records that are sent to the peer when `resume` is called. */
 async function openBacklog(
   t: Test,
 ): Promise<{ readonly conversation: Conversation; resume(): Promise<void> }> {
@@ -91,7 +91,7 @@ async function openBacklog(
   return { conversation: new Conversation(mallory), resume }
 }
 
-/** Returns what has the records sent. */
+/** Returns a function that resumes the peering, so that the records are sent. */
 async function fillBacklog(home: Organisation, peer: string, records: number): Promise<() => Promise<void>> {
   await home.ask('POST', `/v1/peers/${peer}/suspend`, { body: {} })
   const body = { type: 'task/1', payload: PAYLOAD, share: [{ peer, documents: 'whole' }] }

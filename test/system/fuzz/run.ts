@@ -1,13 +1,15 @@
 /*
  * npm run drill -- fuzz [RUNS [SEED]]
+ *
  * npm run drill -- fuzz --differential [--cases N] [--minutes M] [--seed S] [--kind KIND] [--processes N]
+ *
  * npm run drill -- fuzz --differential --seed S --case N
  *
- * The fuzzing of npm test (test/proof/fuzz), with so many changed inputs for each decoder, from a seed: by default one of the clock. A
- * failure names the seed, and its input.
+ * Runs the fuzz tests of npm test (test/proof/fuzz) with RUNS changed inputs for each decoder. The default seed is
+ * the clock. A failure prints the seed and its input.
  *
- * --differential: hostile inputs of every format, well signed and otherwise, for both verifiers (differential/). They must not differ in
- * verdict, code or report, and neither may be slow. --case makes one case of a seed again.
+ * --differential: hostile inputs of every format, correctly signed or not, for both verifiers (differential/). They
+ * must not differ in verdict, code or report, and neither may be slow. --case repeats one case of a seed.
  */
 
 const RUNS_DEFAULT = 50_000

@@ -22,7 +22,6 @@ export function execute(file: string, args: readonly string[]): Promise<Output> 
   })
 }
 
-/** Output of a command that did not succeed. */
 export async function faultsOf(file: string, args: readonly string[]): Promise<string[]> {
   const { code, stdout, stderr } = await execute(file, args)
   return code === 0 ? [] : [`${stdout}${stderr}`.trim() || `exit code ${code}`]

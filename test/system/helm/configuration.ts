@@ -7,7 +7,7 @@ import { CLOSE_MS_MAX } from '../../../src/run/run-process.ts'
 import type { KubernetesObject } from './render.ts'
 import { type Container, podsOf } from './rules.ts'
 
-/** Variables that may be in a Secret. */
+/** Variables that may come from a Secret. */
 const SECRETS: Readonly<Record<string, string>> = {
   TALLYSTICK_MASTER_KEY: '00'.repeat(32),
   TALLYSTICK_MASTER_KEY_PREVIOUS: '01'.repeat(32),
@@ -16,7 +16,6 @@ const SECRETS: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret',
 }
 
-/** Variables that each command needs to begin. */
 const NEEDS: Readonly<Record<string, (config: Config) => readonly unknown[]>> = {
   server: ({ apiUrl, masterKey, metricsPort }) => [apiUrl, masterKey, metricsPort],
   worker: ({ workerUrl, masterKey, metricsPort }) => [workerUrl, masterKey, metricsPort],
@@ -25,7 +24,7 @@ const NEEDS: Readonly<Record<string, (config: Config) => readonly unknown[]>> = 
   smoke: ({ serverUrl, operatorKey }) => [serverUrl, operatorKey],
 }
 
-/** Whether the processes take what the chart gives them: each container's environment is parsed as its process would. */
+/** Parses each container's environment as its process would, and returns what is refused. */
 export function findRefusedConfigurations(objects: readonly KubernetesObject[]): string[] {
   const dir = mkdtempSync(join(tmpdir(), 'tallystick-keys-'))
   try {
@@ -60,7 +59,7 @@ type Volume = {
   readonly secret?: { readonly items?: readonly { readonly path: string }[] }
 }
 
-/** Keys are files of a Secret: what is mounted there is read from `dir`. */
+/** Keys are files of a Secret. A mounted key is read from `dir`. */
 function environmentOf(
   { env = [], volumeMounts = [] }: Container,
   volumes: readonly Volume[],

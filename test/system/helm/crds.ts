@@ -7,7 +7,7 @@ import { findGo } from '../../../tools/go-tool.ts'
 import { execute } from './command.ts'
 import type { Rendering } from './render.ts'
 
-/** Definitions of kinds that are not Kubernetes' own: modules of Go, whose zips hold them. */
+/** Go modules whose zips contain definitions of kinds that are not Kubernetes' own. */
 const SOURCES = [
   {
     module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
@@ -40,7 +40,7 @@ const SOURCES = [
   },
 ]
 
-/** `v1`, `apps/v1`, `networking.k8s.io/v1`, and not `gateway.networking.k8s.io/v1`. */
+/** `v1`, `apps/v1`, `networking.k8s.io/v1`, but not `gateway.networking.k8s.io/v1`. */
 const IS_KUBERNETES = /^(?:[a-z]+(?:\.k8s\.io)?\/)?v\d/
 
 type Crd = {
@@ -57,7 +57,6 @@ type Schema = { [key: string]: unknown }
 
 export type Validators = ReadonlyMap<string, ValidateFunction>
 
-/** By `apiVersion/kind`. */
 export async function loadCrds(): Promise<Validators> {
   const validators = new Map<string, ValidateFunction>()
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
@@ -71,7 +70,6 @@ export async function loadCrds(): Promise<Validators> {
   return validators
 }
 
-/** The files of all definitions. */
 async function listCrdFiles(): Promise<string[]> {
   const found: string[] = []
   for (const source of SOURCES) {
@@ -81,7 +79,7 @@ async function listCrdFiles(): Promise<string[]> {
   return found
 }
 
-/** Every object of the renderings whose kind is somebody else's; a kind that nobody has defined is a fault. */
+/** Validates every object whose kind is not Kubernetes' own. A kind without a definition is a fault. */
 export function findUnknownFieldsOfCrds(validators: Validators, renderings: readonly Rendering[]): string[] {
   return renderings.flatMap((rendering) =>
     rendering.objects
@@ -98,7 +96,10 @@ export function findUnknownFieldsOfCrds(validators: Validators, renderings: read
   )
 }
 
-/** The folder with the module's definitions: kept in the cache, else out of the module, whose checksum is ours. */
+/**
+ * Returns the folder with the module's definitions, from the cache or from the module. The module's checksum is
+ * pinned here.
+ */
 async function fetchModule({ module, sum, files }: (typeof SOURCES)[number]): Promise<string> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const dir = join(cache, 'tallystick', 'crds', flat(module))
@@ -114,7 +115,7 @@ async function fetchModule({ module, sum, files }: (typeof SOURCES)[number]): Pr
 
 const flat = (path: string) => path.replaceAll('/', '_')
 
-/** The API server drops what a schema does not know; a chart that says such a thing is mistaken. */
+/** Makes a schema refuse unknown fields. The API server would drop them, but in a chart they are mistakes. */
 function strict(schema: Schema): Schema {
   const made = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, strictValue(value, key)]),
@@ -125,7 +126,7 @@ function strict(schema: Schema): Schema {
 }
 
 function strictValue(value: unknown, key: string): unknown {
-  // Go's way to say that case does not matter.
+  // Go's notation for case-insensitive.
   if (key === 'pattern' && typeof value === 'string') return value.replace(/^\^\(\?i\)(.*)\$$/, '^(?i:$1)$$')
   if (Array.isArray(value)) return value.map((item) => strictValue(item, ''))
   return typeof value === 'object' && value !== null ? strict(value as Schema) : value

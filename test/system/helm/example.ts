@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { ROOT } from './command.ts'
 import { type KubernetesObject, parse, type Rendering } from './render.ts'
 
-/** A manifest of examples/, as if Helm had rendered it. */
 export function readExample(file: string, kubernetesVersion: string): Rendering {
   const text = readFileSync(join(ROOT, 'examples', file), 'utf8')
   return { helm: 'none', kubernetesVersion, name: file, text, objects: parse(text) }
@@ -19,7 +18,7 @@ type Values = {
   }
 }
 
-/** Services and Secrets are made by the operator, of the cluster's name. */
+/** The operator creates Services and Secrets with the cluster's name. */
 export function findMissingNames(objects: readonly KubernetesObject[], { database }: Values): string[] {
   const [{ metadata, spec }] = objects as [KubernetesObject]
   const { initdb } = spec.bootstrap

@@ -1,8 +1,9 @@
 import type { KubernetesObject, Rendering } from './render.ts'
 
 /*
- * Requests judged by the rules of the Gateway API (HTTPRouteRule.matches), over the routes of two deployments behind one Gateway: the exact path,
- * then the longest, then the most headers. There is no controller here. A pattern has to match as a whole, as Envoy takes it, and as a part, as others do.
+ * Applies the Gateway API's matching rules (HTTPRouteRule.matches) to requests, over the routes of two deployments
+ * behind one Gateway. The order is: exact path, longest path, most headers. There is no controller here. A pattern
+ * must match as a whole, as Envoy reads it, and as a substring, as others do.
  */
 
 type Request = { readonly path: string; readonly headers?: Readonly<Record<string, string>> }
@@ -17,7 +18,7 @@ const [FIRST, SECOND, OTHER] = [
 const keyOf = (ledger: string) => ({ authorization: `Bearer tly_${ledger}0123456789abcdefABCDEF` })
 const OPERATOR = { authorization: `Bearer tlo_${'e'.repeat(40)}` }
 
-/** Deployment `a` is the one of new ledgers; `b` has the first two. The table of docs/operate/capacity.md#several-deployments-behind-one-address. */
+/** Deployment `a` takes new ledgers; `b` has the first two. This is the table of docs/operate/capacity.md#several-deployments-behind-one-address. */
 const REQUESTS: readonly (readonly [deployment: 'a' | 'b', request: Request])[] = [
   ...[
     '/v1/records',
@@ -54,7 +55,7 @@ const REQUESTS: readonly (readonly [deployment: 'a' | 'b', request: Request])[] 
   ),
 ]
 
-/** Requests that reach another deployment than that of their ledger. */
+/** Returns requests that reach another deployment than their ledger's. */
 export function findStrays(renderings: readonly Rendering[]): string[] {
   const faults: string[] = []
   for (const [, group] of Map.groupBy(
@@ -93,7 +94,7 @@ function route(routes: readonly Route[], request: Request): string {
   return isTie && best.deployment !== next.deployment ? 'two deployments' : best.deployment
 }
 
-/** Exact before prefix, the longer path, more headers. */
+/** Exact before prefix, then the longer path, then more headers. */
 function rankOf({ path, headers = [] }: Match): readonly number[] {
   return [path.type === 'Exact' ? 1 : 0, path.value.length, headers.length]
 }

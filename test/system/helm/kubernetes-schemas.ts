@@ -9,7 +9,7 @@ export function installValidator(): string {
   return installPythonTool('kubernetes-validate', join(import.meta.dirname, 'requirements.txt'))
 }
 
-/** Kubernetes' own schemas, which take no field that they do not know. Kinds that it does not know are for crds.ts. */
+/** Validates against Kubernetes' own schemas, which refuse unknown fields. crds.ts validates other kinds. */
 export async function findUnknownFields(
   validator: string,
   renderings: readonly Rendering[],
@@ -30,7 +30,10 @@ export async function findUnknownFields(
   }
 }
 
-/** Each object once, in the file of the first rendering that has it: most are the same in all, and each costs 20 ms. */
+/**
+ * Writes each object once, in the file of the first rendering with it. Most objects are the same in all renderings,
+ * and each costs 20 ms.
+ */
 function writeOnce(dir: string, renderings: readonly Rendering[]): string[] {
   const seen = new Set<string>()
   return renderings.flatMap(({ helm, name, objects }) => {

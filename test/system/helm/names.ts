@@ -18,7 +18,7 @@ const NAMES: readonly (readonly [values: string, pods: string])[] = [
   ],
 ]
 
-/** The alert on pods finds those of a release that is called otherwise, and no others. */
+/** Checks that the alert on pods finds those of a release with another name, and no other pods. */
 export async function findUnseenPods(
   helm: Helm,
   kubernetesVersion: string,
@@ -62,7 +62,7 @@ function tryPod(promtool: string, rules: Parameters<typeof realLifeTests>[2], po
   }
 }
 
-/** Selectors that the pages tell people to paste, which find something in every rendering, whatever its name. */
+/** Returns selectors of the pages that find nothing in this rendering. They must work for every release name. */
 export function findBlindSelectors(name: string, objects: readonly KubernetesObject[]): string[] {
   const labels = [
     ...objects.map(({ metadata }) => metadata.labels ?? {}),
@@ -88,7 +88,7 @@ function selectorsOfPages(): { page: string; selector: string }[] {
   )
 }
 
-/** Two releases whose names begin alike have no object in common. */
+/** Returns objects that two releases with a common name prefix share. */
 export async function findCollisions(helm: Helm, kubernetesVersion: string): Promise<string[]> {
   const of = async (letter: string) => {
     const args = [

@@ -4,7 +4,6 @@ import { type Helm, template } from './render.ts'
 
 const LEAST = join(CHART_DIR, 'ci', 'default-values.yaml')
 
-/** Values that are wrong on top of the least ones, and what has to be said about them. */
 export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] = [
   ['image.repository=', /image\.repository is not set: push the image/],
   ['publicUrl=', /publicUrl is not set: the https:\/\/ address/],
@@ -107,7 +106,7 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
   ['migrate.mode=Hook', /\/migrate\/mode': value must be one of 'hook', 'job', 'none'/],
 ]
 
-/** Values that are taken though they are wrong, or that are refused otherwise than with what has to be said. */
+/** Returns wrong values that are accepted, or refused without the expected message. */
 export async function findLenience(helm: Helm, kubernetesVersion: string): Promise<string[]> {
   const faults: string[] = []
   for (const [values, message] of REFUSALS) {

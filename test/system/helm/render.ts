@@ -5,7 +5,6 @@ import { CHART_DIR, execute } from './command.ts'
 
 export type Helm = { readonly name: string; readonly path: string }
 
-/** As far as the checks look into it. */
 export type KubernetesObject = {
   readonly apiVersion: string
   readonly kind: string
@@ -18,7 +17,6 @@ export type KubernetesObject = {
   readonly [field: string]: any
 }
 
-/** Output of Helm for one file of values. */
 export type Rendering = {
   readonly helm: string
   readonly kubernetesVersion: string
@@ -27,7 +25,7 @@ export type Rendering = {
   readonly objects: readonly KubernetesObject[]
 }
 
-/** Each optional feature of the chart has its case, as chart-testing would find it. */
+/** Lists the cases. Each optional feature of the chart has one, in chart-testing's folder. */
 export function listCases(): string[] {
   return globSync('ci/*-values.yaml', { cwd: CHART_DIR })
     .sort()
@@ -59,7 +57,7 @@ export function template(
   return execute(helm.path, [...command, '--kube-version', kubernetesVersion, ...args])
 }
 
-/** Throws where a document is no YAML, or has a key twice. */
+/** Throws if a document is invalid YAML, or has a key twice. */
 export function parse(text: string): KubernetesObject[] {
   return parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
     const [error] = document.errors

@@ -124,7 +124,6 @@ for (const [fault, breakIt] of BREAKS) {
   })
 }
 
-/** Another object with the same pods. */
 function pods(template: object): KubernetesObject[] {
   return [{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'x', labels }, spec: { template } }]
 }

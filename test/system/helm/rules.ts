@@ -23,7 +23,7 @@ type Pod = {
   readonly spec: any
 }
 
-/** Rules for every object of the chart, whichever values it is given. One line per fault. */
+/** Checks rules for every object of the chart, with any values. Returns one line per fault. */
 export function findFaults(objects: readonly KubernetesObject[]): string[] {
   const pods = objects.flatMap(podsOf)
   return [
@@ -38,7 +38,6 @@ export function findFaults(objects: readonly KubernetesObject[]): string[] {
   ]
 }
 
-/** The pods that an object makes. */
 export function podsOf(object: KubernetesObject): Pod[] {
   const template =
     object.kind === 'Pod' ? object : (object['spec']?.jobTemplate?.spec.template ?? object['spec']?.template)
@@ -53,9 +52,9 @@ const OWN_LABELS = ['name', 'instance', 'component', 'part-of', 'managed-by', 'v
 
 function labelFaults(object: KubernetesObject): string[] {
   const { labels = {}, name } = object.metadata
-  // Objects of somebody else: extraObjects.
+  // Objects from extraObjects.
   if (name.includes('as-a-') || object.apiVersion.startsWith('gateway.envoyproxy.io/')) return []
-  // The pod of `helm test` is no template of another object, and has a pod's labels.
+  // The pod of `helm test` belongs to no other object's template, and has a pod's labels.
   const wanted = object.kind === 'Pod' ? OWN_LABELS.slice(0, 3) : [...OWN_LABELS, 'helm.sh/chart']
   const long = Object.values(labels).filter((value) => value.length > 63)
   return [
@@ -65,7 +64,7 @@ function labelFaults(object: KubernetesObject): string[] {
   ]
 }
 
-/** The restricted level of the Pod Security Standards, and what we ask for besides. */
+/** The restricted level of the Pod Security Standards, and our own rules. */
 function podFaults({ object, spec }: Pod): string[] {
   const security = spec.securityContext ?? {}
   return faultsWhere(object, [
@@ -115,7 +114,7 @@ function containerFaults({ object, component, spec }: Pod) {
 
 const isSecret = (name: string) => /(_KEY|_SECRET|_PASSWORD|_HEADERS|_KEY_PREVIOUS)$/.test(name)
 
-/** Pods that see the owner's login, and the operator's key. */
+/** Checks which pods get the owner's login and the operator's key. */
 function privilegeFaults({ object, component, spec }: Pod): string[] {
   const names: string[] = spec.containers.flatMap(({ env = [] }: Container) => env.map(({ name }) => name))
   const secrets: string[] = (spec.volumes ?? []).flatMap(
@@ -139,7 +138,7 @@ function privilegeFaults({ object, component, spec }: Pod): string[] {
   ])
 }
 
-/** A value that an autoscaler sets nobody else may set: each upgrade would undo it. */
+/** A value that an autoscaler sets must not be set elsewhere, because each upgrade would reset it. */
 function scalingFaults(object: KubernetesObject, objects: readonly KubernetesObject[]): string[] {
   const target = object['spec']?.scaleTargetRef
   if (target === undefined) return []
@@ -151,7 +150,7 @@ function scalingFaults(object: KubernetesObject, objects: readonly KubernetesObj
   ])
 }
 
-/** Each selector finds pods of the release, and a Deployment's its own. */
+/** Each selector must match pods of the release, and a Deployment's selector its own pods. */
 function selectorFaults(object: KubernetesObject, pods: readonly Pod[]): string[] {
   const spec = object['spec'] ?? {}
   const selector =

@@ -1,9 +1,9 @@
 /*
  * npm run drill -- chart [--write]
  *
- * Everything about helm/tallystick that can be found out without a cluster, with Helm 3 and Helm 4. Nothing stops at the first fault, and
- * each line says what was looked at. Helm and its like are built of their sources, once (tools/go-tool.ts). `--write`
- * keeps what an upgrade from this version can't change.
+ * Checks everything about helm/tallystick that needs no cluster, with Helm 3 and Helm 4. A fault does not stop the
+ * other checks, and each line names what was checked. Helm and similar tools are built from source, once
+ * (tools/go-tool.ts). `--write` stores the fields that an upgrade from this version cannot change.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ import { findRunaways } from './scaling.ts'
 import { sweep } from './sweep.ts'
 import { findBreakingChanges, keepThisVersion } from './upgrade.ts'
 
-/** The oldest that the chart takes (Chart.yaml), and a new one. */
+/** The oldest version that the chart accepts (Chart.yaml), and a new one. */
 const KUBERNETES_VERSIONS = ['1.30.0', '1.36.0']
 const NEWEST = KUBERNETES_VERSIONS.at(-1)!
 

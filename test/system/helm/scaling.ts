@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubernetesObject, Rendering } from './render.ts'
 
-/** Backlogs, as multiples of the work of one worker: most below the maximum, which would hide a sum. */
+/** Backlogs, as multiples of one worker's work. Most are below the maximum, which would hide a wrong sum. */
 const BACKLOGS = [0.5, 1.01, 1.5, 2.5, 100]
 const METRIC = /tallystick_\w+/
 
@@ -20,9 +20,9 @@ type Rule = {
 }
 
 /**
- * The arithmetic of a HorizontalPodAutoscaler: Kubernetes adds up the series that the selector matches, and divides by the target.
- * Each worker says the same figure of all ledgers, so the wish must not depend on how many workers there are. promtool evaluates
- * what the chart renders.
+ * Simulates a HorizontalPodAutoscaler. Kubernetes adds up the series that the selector matches, and divides by the
+ * target. Each worker reports the same figure for all ledgers, so the result must not depend on the number of
+ * workers. promtool evaluates the rendered rules.
  */
 export function findRunaways(promtool: string, { name, objects }: Rendering): string[] {
   const autoscaler = objects.find(

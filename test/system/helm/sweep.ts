@@ -16,7 +16,7 @@ type Schema = {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-/** Wrong contents for a value, tried one after another, with everything else as in the base. */
+/** Wrong contents for a value, tried one after another. All other values are those of the base. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   null: [null],
   empty: ['', [], {}],
@@ -25,14 +25,14 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   odd: ['with space', 'a:b', '{{ .Values }}', 'https://user:pass@host:99999/'],
 }
 
-/** Definitions whose inside is Kubernetes' own, and refused by its schemas. */
+/** Definitions with contents that are Kubernetes' own, and that its schemas refuse. */
 const FOREIGN = new Set(['affinity', 'behavior', 'authenticationRef'])
 
 const TRIED_AT_ONCE = 2
 
 /**
- * Walks every value of values.yaml: each wrong one is refused with its name, or what is rendered holds to the rules, and the
- * processes take their configuration. Kubernetes' schemas look at the renderings that are handed back.
+ * Tries wrong contents for every value of values.yaml. Each is either refused with its name, or the rendering obeys
+ * the rules and the processes accept their configuration. Kubernetes' schemas check the returned renderings.
  */
 export async function sweep(
   helm: Helm,
@@ -47,7 +47,8 @@ export async function sweep(
   const cases = pathsOf(schema, schema).flatMap((path) =>
     Object.entries(WRONG).flatMap(([kind, all]) => all.map((value) => ({ path, kind, value }))),
   )
-  // The schema is Helm's own first step, and names the value: what it refuses needs no Helm (refusals.ts shows that Helm asks it).
+  // Helm checks the schema first, and names the value. So what the schema refuses is not rendered (refusals.ts shows
+  // that Helm applies it).
   const toRender = cases.filter(({ path, value }) => validate(lay(values, path, value)))
   const tryOne = async ({ path, kind, value }: (typeof cases)[number], index: number) => {
     const name = `${path.join('.')} ${kind} ${JSON.stringify(value)?.slice(0, 60)}`
@@ -66,7 +67,7 @@ export async function sweep(
     }
     try {
       const objects = parse(stdout)
-      // Without requests and limits a pod is the cluster's own business.
+      // A pod without requests and limits is allowed: the cluster decides.
       const found = path.includes('resources') ? [] : findFaults(objects)
       faults.push(...[...found, ...findRefusedConfigurations(objects)].map((fault) => `${name}: ${fault}`))
       rendered.push({
@@ -93,12 +94,12 @@ export async function sweep(
   return { faults: faults.sort(), rendered, tried: cases.length }
 }
 
-/** Values with as many features as go together; KEDA and HPA do not. */
+/** Values with as many features as can be combined. KEDA and HPA cannot. */
 function baseOf(path: readonly string[]): string {
   return join(CHART_DIR, 'ci', `${path.includes('keda') ? 'autoscaling-keda' : 'everything'}-values.yaml`)
 }
 
-/** By its whole path, or by its last two names: a message may be of the value's parent. */
+/** By its whole path, or by its last name: the message may be about the value's parent. */
 function isNamed(message: string, path: readonly string[]): boolean {
   return (
     [path.join('.'), `/${path.join('/')}`, path.at(-1)!].some((name) => message.includes(name)) &&
@@ -106,7 +107,6 @@ function isNamed(message: string, path: readonly string[]): boolean {
   )
 }
 
-/** Every value and every map of values. */
 function pathsOf(of: Schema, root: Schema, path: readonly string[] = []): string[][] {
   const definition = of.$ref === undefined ? of : root.$defs![of.$ref.split('/').at(-1)!]!
   return Object.entries(definition.properties ?? {})
@@ -117,7 +117,7 @@ function pathsOf(of: Schema, root: Schema, path: readonly string[] = []): string
     })
 }
 
-/** As Helm lays values over those of the chart: null takes away. */
+/** Sets a value as Helm does: null removes it. */
 function lay(values: Values, [name, ...rest]: readonly string[], value: unknown): Values {
   if (rest.length === 0) {
     if (value !== null || Object.keys(values).length === 0) return { ...values, [name!]: value }

@@ -4,14 +4,14 @@ import { CHART_DIR } from './command.ts'
 import { type Helm, type KubernetesObject, parse, template } from './render.ts'
 
 const KEPT_DIR = join(CHART_DIR, 'ci', 'upgrade')
-/** Fields that an upgrade from a version can't change, kept beside its values. */
+/** Fields that an upgrade from a version cannot change, stored beside its values. */
 const KEPT_FILE = 'immutable.json'
 
 type Immutable = Readonly<Record<string, unknown>>
 
 /**
- * Parts that Kubernetes refuses to change in an existing object, or that would make another object: names, selectors of
- * Deployments, claims but for their size.
+ * Returns the fields that Kubernetes refuses to change, or whose change makes another object: names, selectors of
+ * Deployments, and claims except their size.
  */
 export function immutableParts(objects: readonly KubernetesObject[]): Immutable {
   const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
@@ -29,7 +29,7 @@ function partsOf({ kind, spec }: KubernetesObject): unknown {
   return {}
 }
 
-/** With the values of each version before this one the chart still renders, and changes nothing that can't be changed. */
+/** Renders the chart with the values of each earlier version, and returns forbidden changes. */
 export async function findBreakingChanges(helm: Helm, kubernetesVersion: string): Promise<string[]> {
   const faults: string[] = []
   for (const file of globSync('*/values.yaml', { cwd: KEPT_DIR }).sort()) {
@@ -56,7 +56,7 @@ export function compare(before: Immutable, after: Immutable): string[] {
   })
 }
 
-/** Keeps this version's rendering of its values; that of an earlier version is never written again. */
+/** Stores this version's rendering of its values. An earlier version's is never written again. */
 export async function keepThisVersion(helm: Helm, kubernetesVersion: string, version: string): Promise<void> {
   const file = join(KEPT_DIR, version, KEPT_FILE)
   if (existsSync(file)) return

@@ -1,4 +1,7 @@
-/** Whether a builder gets a file of the project (a path relative to it): the last line that matches it, or a folder above it, decides. */
+/**
+ * Returns a function that decides whether a builder gets a file of the project, by its relative path. The last line
+ * that matches the file, or a folder above it, decides.
+ */
 export function makeContextFilter(dockerignore: string): (path: string) => boolean {
   const rules = dockerignore
     .split('\n')
@@ -11,7 +14,7 @@ export function makeContextFilter(dockerignore: string): (path: string) => boole
   }
 }
 
-/** `**` is any number of folders, also none; `*` anything within a name. */
+/** `**` is any number of folders, also none; `*` is anything within a name. */
 function compile(pattern: string): (path: string) => boolean {
   const source = pattern
     .split('**/')

@@ -16,7 +16,8 @@ import { type Pod, podOf, type Stored } from './pods.ts'
 const PROJECT = join(import.meta.dirname, '..', '..', '..')
 const KUBERNETES = '1.36.0'
 /**
- * Removes the roles that this Postgres has already; then makes the master user of RDS: no superuser, and able to grant rds_iam.
+ * Removes the roles that this Postgres has already. Then it creates the master user of RDS, which is no superuser and
+ * can grant rds_iam.
  */
 const MASTER = `
   drop database tallystick;
@@ -29,9 +30,9 @@ const blocks = markedBlocks('docs/operate/eks.md')
 const block = (language: string, part: string) => blockWith(blocks, language, part)
 
 /**
- * docs/operate/eks.md from its secrets to the verified record: its SQL on a Postgres whose master user can no more than Amazon's, its values by
- * Helm, and each pod that comes of them as a process, with the arguments, environment and files that the manifest gives it.
- * Other than there are addresses and ports: all pods share one loopback.
+ * Follows docs/operate/eks.md from its secrets to the verified record. Its SQL runs on a Postgres whose master user has only
+ * the rights of Amazon's. Helm renders its values, and each pod runs as a process with the manifest's arguments,
+ * environment and files. Only addresses and ports differ: all pods share one loopback.
  */
 export async function walkEks(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
@@ -44,7 +45,7 @@ export async function walkEks(helm: string, dir: string): Promise<string> {
     const [port, url] = await addressOf()
     const { hostname, port: databasePort } = new URL(postgres.superuserUrl)
     const objects = await render(helm, [
-      // The servers' own address is no name, which a route needs.
+      // The servers' address here is no host name, which a route needs.
       ...['--set', `publicUrl=${url},ingress.hosts[0]=ledger.example`],
       ...['--set', `database.host=${hostname},database.port=${databasePort}`],
     ])
@@ -65,7 +66,7 @@ export async function walkEks(helm: string, dir: string): Promise<string> {
   }
 }
 
-/** The same with tokens in place of passwords, as far as there is a Postgres for it: the migration. */
+/** Does the same with tokens in place of passwords, as far as this Postgres allows: the migration. */
 export async function migrateForIam(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
   const secrets = await makeSecrets(dir)
@@ -97,7 +98,6 @@ async function makeSecrets(dir: string): Promise<Secrets> {
   return Object.fromEntries(lines.split('\n').map((line) => line.split('=', 2))) as Secrets
 }
 
-/** By the names that the page gives them. */
 function storedOf(secrets: Secrets): Stored {
   return {
     'tallystick-master-key': { 'master-key': secrets.MASTER_KEY },
@@ -120,7 +120,7 @@ async function makeOwner(superuserUrl: string, { OWNER_PASSWORD }: Secrets, ...s
   await queries(master, statements)
 }
 
-/** One by one, as psql sends them: a database can't be made within a transaction. */
+/** Sends the statements one by one, as psql does: a database cannot be created within a transaction. */
 async function queries(connectionString: string, statements: string): Promise<void> {
   const client = new pg.Client({ connectionString })
   await client.connect()
@@ -152,7 +152,6 @@ async function startPod(pod: Pod, env: Record<string, string> = {}): Promise<Pro
   return launch(pod, { TALLYSTICK_METRICS_PORT: await freePort(), ...env })
 }
 
-/** To its end; what it has said. */
 async function runPod(pod: Pod, env: Record<string, string> = {}, codes = [0]): Promise<string> {
   const started = launch(pod, env)
   const code = await started.ended
@@ -169,13 +168,12 @@ function launch({ args, env }: Pod, more: Record<string, string>): ProductProces
   })
 }
 
-/** Step 7 of the page, pasted. */
 async function verifyFirstRecord(url: string, { OPERATOR_KEY }: Secrets, dir: string): Promise<string> {
   const pasted = ['first-ledger.json', 'kept.note', 'ledger.ndjson'].map((part) =>
     block('sh', `> ${part}`.replace('> ledger', '-o ledger')),
   )
   const text = pasted.join('\n').replaceAll('https://ledger.example', url)
-  // The reader is in a checkout with its packages, and this shell in a folder of its own.
+  // The reader is in a checkout with its packages. This shell is in a folder of its own.
   const npx = `npx() { shift; node ${join(PROJECT, 'cli', 'tallystick.ts')} "$@"; }`
   const output = await bash(`${npx}\n${text}`, { cwd: dir, env: { OPERATOR_KEY, XDG_CONFIG_HOME: dir } })
   const verdicts = output.split('\n').filter((line) => /^(INTEGRITY|PROOF)_/.test(line))

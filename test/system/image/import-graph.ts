@@ -1,15 +1,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** Code behind a file, with all that it loads later: dynamic imports, worker threads, files beside it. */
+/** Everything that a file loads, also later: dynamic imports, worker threads, files beside it. */
 export type ImportGraph = {
-  /** Files of the project, relative to it; folders that are read end with a slash. */
+  /** Files of the project, as relative paths. Folders that are read end with a slash. */
   readonly files: ReadonlySet<string>
-  /** npm packages. */
   readonly packages: ReadonlySet<string>
 }
 
-/** `onlyAtOnce`: without what is loaded later. */
 export function importGraph(project: string, entry: string, { onlyAtOnce = false } = {}): ImportGraph {
   const files = new Set<string>()
   const packages = new Set<string>()
@@ -32,7 +30,6 @@ export function importGraph(project: string, entry: string, { onlyAtOnce = false
   return { files, packages }
 }
 
-/** Types are stripped with their imports. */
 function importsOf(text: string): string[] {
   const found = text.matchAll(
     /^(?:import|export) (?!type\b)(?:[\w$]+,? )?(?:\* (?:as \w+ )?)?(?:\{[^}]*\} )?from '([^']+)'|^import '([^']+)'/gm,

@@ -3,17 +3,15 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubernetesObject } from '../helm/render.ts'
 
-/** Secrets and ConfigMaps by name, with what is in them. */
 export type Stored = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export type Pod = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
 
-/** Variables that the image sets. */
 const IMAGE_ENV = { TALLYSTICK_DATA: '/data' }
 
 /**
- * Pod that a node would start of a rendered workload, as a process of this machine: arguments and environment as the manifest says, with
- * the folder of each volume in place of where it is mounted.
+ * Returns the pod that a node would start for a rendered workload, as a process of this machine. Arguments and
+ * environment come from the manifest; mount paths are replaced by the folder of each volume.
  */
 export function podOf(
   objects: readonly KubernetesObject[],
@@ -67,7 +65,7 @@ type Volume = {
 }
 type Items = readonly { readonly key: string; readonly path: string }[]
 
-/** A volume that is neither Secret nor ConfigMap is an empty folder of the pod's user. */
+/** A volume that is neither Secret nor ConfigMap is an empty folder that the pod's user can write. */
 function folderOf({ name, secret, configMap }: Volume, stored: Stored, dir: string): string {
   const folder = join(dir, `${name}-${randomUUID()}`)
   mkdirSync(folder)

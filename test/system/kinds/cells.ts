@@ -1,9 +1,9 @@
 /*
  * node tools/run.mjs test/system/kinds/cells.ts [--kind KIND] [--column COLUMN]
  *
- * Changes each cell of the table of kinds (src/proof/statement/kinds) once, in memory, and demands that somebody notices: a vector whose verdict
- * differs, the second verifier's table, or for columns that no verifier reads the list of test/proof/statement/kinds.test.ts. Prints counts, and each
- * cell that nobody noticed; then it fails.
+ * Changes each cell of the table of kinds (src/proof/statement/kinds) once, in memory. Each change must be noticed by
+ * a vector whose verdict differs, or by the second verifier's table. Columns that no verifier reads must be in the
+ * list of test/proof/statement/kinds.test.ts. Prints counts and each unnoticed cell. Fails if there is one.
  */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
@@ -41,7 +41,7 @@ const WITHOUT_EFFECT: readonly {
 
 const AGENT = 'agt_01jegv5gyme00r000000000001'
 
-/** Something with a verdict. `kinds`: those of its entries. */
+/** Test data with a verdict. `kinds`: of its entries. */
 type Corpus = { readonly kinds: ReadonlySet<string>; readonly verdict: () => string | Promise<string> }
 
 type Cell = {
@@ -103,7 +103,10 @@ async function changesVerdict(kind: string): Promise<boolean> {
   return false
 }
 
-/** A machine without each of its steps in turn. A record's first steps, which only the database reads, are kinds.test.ts's. */
+/**
+ * Removes each step of a state machine in turn. kinds.test.ts covers a record's first steps, which only the database
+ * reads.
+ */
 async function loseWays(name: string, ways: Way[]): Promise<void> {
   if (values.kind || values.column) return
   for (const [i, way] of [...ways.entries()]) {
@@ -132,7 +135,7 @@ function* cellsOfAll(): Generator<Cell> {
     for (const [column, change, value] of changesOf(rule)) {
       const { [column]: _, ...others } = rule
       const row = (value === undefined ? others : { ...rule, [column]: value }) as KindRule
-      // Another column takes its place: the actor of an offered step.
+      // Another column has the same effect: the actor of an offered step.
       if (isDeepStrictEqual(rowOf(kind, row), ENTRY_KINDS[kind as EntryKind])) continue
       yield { kind: kind as EntryKind, column, change, row }
     }
@@ -165,7 +168,7 @@ function* changesOf(rule: KindRule): Generator<Change> {
   for (const [i] of (rule.gives ?? []).entries())
     yield ['gives', `not ${rule.gives![i]!.at}`, rule.gives!.toSpliced(i, 1)]
   if (rule.ends) yield ['ends', 'none', undefined]
-  // A refusal is of a record, so it is none of an entry without one.
+  // A refusal is about a record, so no entry without a record has one.
   for (const receivedBy of ['entry-received', 'offer-refused', 'peer-key-rotated', undefined])
     if (
       receivedBy !== rule.receivedBy &&
@@ -178,7 +181,7 @@ function* changesOf(rule: KindRule): Generator<Change> {
   if (rule.step) yield ['step', 'nothing', () => {}]
 }
 
-/** null: no subject of the kind is the name of a document. */
+/** null: no subject of this kind names a document. */
 function documentOf({ subjects }: KindRule): readonly string[] | null {
   if (subjects.includes('rec')) return ['payload']
   return subjects.includes('cmp') ? ['evidence'] : null
@@ -250,7 +253,7 @@ function kindsIn(lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => /"kind":"([a-z-]+)"/.exec(line)?.[1] ?? []))
 }
 
-/** Code of a refusal; a crash is noticed too. */
+/** Returns the code of a refusal. A crash counts as noticed too. */
 function codeOf(work: () => unknown): string {
   try {
     return `${work() ?? 'taken'}`.slice(0, 80)

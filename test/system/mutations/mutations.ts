@@ -1,4 +1,7 @@
-/** One line that matters, broken. `from` occurs once in the file. `breaks`: the promise that no longer holds. */
+/**
+ * A change that breaks one important line. `from` occurs once in the file. `breaks`: the promise that no longer
+ * holds.
+ */
 export type Mutation = {
   readonly file: string
   readonly from: string
@@ -6,7 +9,7 @@ export type Mutation = {
   readonly breaks: string
 }
 
-/** Fifty lines of the server, of what it proves and of its SQL. `npm run drill -- mutations` breaks each alone. */
+/** Fifty lines of the server, of its proofs and of its SQL. `npm run drill -- mutations` breaks each alone. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     file: 'src/proof/tree/merkle.ts',

@@ -1,9 +1,14 @@
 /*
  * npm run drill -- mutations [--only TEXT] [--whole]
  *
- * Breaks one line after the other in a copy of the project, and runs the tests that are nearest to it by imports. If these pass, all of `npm
- * test` is run. Prints which test noticed each. Exits with 1 if a mutation survived. --only: those whose file or promise has the text.
- * --whole: all of `npm test` at once. The tests of the unbroken tree must pass: a failure counts as noticed.
+ * Breaks one line after the other in a copy of the project, and runs the tests that are nearest to it by imports. If
+ * these pass, all of `npm test` runs. Prints the test that noticed each mutation. Exits with 1 if a mutation
+ * survived.
+ *
+ * - --only: mutations whose file or promise contains the text.
+ * - --whole: runs all of `npm test` at once.
+ *
+ * The tests of the unbroken tree must pass, because a failure counts as noticed.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +21,6 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { MUTATIONS, type Mutation } from './mutations.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..', '..')
-/** Tests that are run first, the nearest ones. */
 const NEAREST_MAX = 24
 const RUN_MS_MAX = 20 * 60_000
 
@@ -49,7 +53,6 @@ function copyProject(): string {
   return dir
 }
 
-/** The first test that failed, or null. */
 async function tryMutation({ file, from, to }: Mutation): Promise<string | null> {
   const path = join(copy, file)
   const text = readFileSync(path, 'utf8')
@@ -66,7 +69,7 @@ async function tryMutation({ file, from, to }: Mutation): Promise<string | null>
   }
 }
 
-/** SQL is imported by nobody: the tests of the database are nearest to it. */
+/** No file imports SQL: the tests of the database are nearest to it. */
 function nearTo(file: string): string[] {
   if (file.endsWith('.sql')) return ['test/db']
   const tests = nearestTests(
@@ -78,7 +81,7 @@ function nearTo(file: string): string[] {
   return [...tests.filter(isOfRoom), ...tests.filter((test) => !isOfRoom(test))].slice(0, NEAREST_MAX)
 }
 
-/** Runs the files, or all of `npm test`, until the first failure; then ends the run. */
+/** Runs the files, or all of `npm test`, until the first failure. Then ends the run. */
 async function firstFailure(files: readonly string[]): Promise<string | null> {
   const run = spawn(process.execPath, ['test/run.ts', ...files], {
     cwd: copy,

@@ -1,9 +1,8 @@
 import { type AlertCase, once, page, ticket } from './alert-case.ts'
 import { flat, growing, MINUTES, SERVER, WORKER } from './healthy-series.ts'
 
-/** Cases of deliveries, of peers, and of pods. */
 export const OUTSIDE_CASES: readonly AlertCase[] = [
-  // One endpoint that is to be sent something, while two others refused their last event days ago and have come to all entries.
+  // One endpoint waits for events. Two others refused their last event days ago and are at the end of their ledgers.
   {
     ...page,
     alert: 'TallystickWebhooksNotDelivered',
@@ -16,7 +15,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     ripens: 10,
     description: '1 endpoints wait for events, and none gets any.',
   },
-  // Left alone, it seems, but for longer than any is.
+  // It seems to be left alone, but for longer than any endpoint is.
   {
     ...page,
     alert: 'TallystickWebhooksNotDelivered',
@@ -73,7 +72,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     labels: { state: 'disabled' },
     description: '1 endpoints became disabled within an hour.',
   },
-  // As many as before, because another one was resumed.
+  // The count is as before, because another endpoint was resumed.
   {
     ...ticket,
     alert: 'TallystickWebhookEndpointStopped',
@@ -144,7 +143,8 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     series: { [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: once },
     description: '1 entries of peers contradict an entry that is held in their place.',
   },
-  // Each pod that waits may have a reason of its own. The Secret of a password is mounted: where it is not there, the container is not made.
+  // Each waiting pod may have its own reason. The Secret of a password is mounted: without it the container is not
+  // created.
   ...(
     [
       ['CreateContainerConfigError', { CreateContainerConfigError: flat(1) }],
@@ -168,7 +168,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
   })),
 ]
 
-/** As kube-state-metrics has what waits for some minutes, and then is gone for some. */
+/** A series that kube-state-metrics shows for `waits` minutes, and then not for `gone` minutes. */
 function comesAndGoes(waits: number, gone: number): string {
   return Array.from(
     { length: Math.ceil(MINUTES / (waits + gone)) },

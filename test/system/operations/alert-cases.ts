@@ -4,7 +4,6 @@ import { flat, growing, MINUTES, SERVER, SINGLE, WORKER } from './healthy-series
 
 const startsEach10Minutes = Array.from({ length: 40 }, (_, i) => `${(40 + i * 10) * 60}+0x9`).join(' ')
 
-/** Alerts that must fire, and what they then say. */
 export const CASES: readonly AlertCase[] = [
   {
     ...page,
@@ -140,7 +139,7 @@ export const CASES: readonly AlertCase[] = [
     description:
       'Neither servers nor workers are seen (2 processes were, within a day). Either they are down, or Prometheus does not read them and no other alert can fire.',
   },
-  // Five hours later nobody has found out yet, and it is not over.
+  // Five hours later the fault still lasts, and nobody has noticed it.
   {
     ...page,
     alert: 'TallystickAbsent',

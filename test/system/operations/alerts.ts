@@ -1,7 +1,9 @@
 /*
- * npm run drill -- alerts: Prometheus' own tool reads the rules and each expression of the dashboard, and every alert fires in its case,
- * with what it says then, and not in a healthy installation. Each case is tried again with series that come and go
- * (real-life.ts), and a table shows what became of it. promtool is built once (tools/go-tool.ts).
+ * npm run drill -- alerts
+ *
+ * Checks the rules and each expression of the dashboard with promtool. Every alert must fire in its case, with its
+ * text, and not in a healthy installation. Each case is repeated with series that come and go (real-life.ts), and a
+ * table shows the results. promtool is built once (tools/go-tool.ts).
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

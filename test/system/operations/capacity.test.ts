@@ -99,7 +99,6 @@ test('what it calculates of latency follows from what was measured', () => {
   }
 })
 
-/** The numbers of a row, without its first cell. */
 function rowOf(name: string): number[] {
   const rows = PAGE.split('\n').filter((line) => line.startsWith(`| ${name} |`))
   assert.equal(rows.length, 1, name)

@@ -1,4 +1,4 @@
-/** Series in promtool's notation: `0+60x30` begins at 0 and grows by 60 a minute, for 30 minutes. */
+/** Series in promtool's notation: `0+60x30` starts at 0 and grows by 60 a minute, for 30 minutes. */
 export type Series = Readonly<Record<string, string>>
 
 export const SERVER =
@@ -9,14 +9,13 @@ export const SINGLE = 'method="POST", route="/v1/records", status="201"'
 export const MINUTES = 500
 export const flat = (value: number) => `${value}+0x${MINUTES}`
 export const growing = (perMinute: number) => `0+${perMinute}x${MINUTES}`
-/** A timestamp that follows the clock, which begins at 0. */
+/** A timestamp that follows the clock, which starts at 0. */
 const follows = `0+60x${MINUTES}`
-/** A counter that grows by one an hour. */
 const eachHour = Array.from({ length: MINUTES / 50 }, (_, i) => `${i}+0x59`).join(' ')
-/** One that follows it every 50 minutes. */
+/** A timestamp that is updated every 50 minutes. */
 const each50Minutes = Array.from({ length: MINUTES / 50 }, (_, i) => `${i * 3_000}+0x49`).join(' ')
 
-/** A server and a worker that have enough to do: no alert may fire. */
+/** A busy, healthy server and worker: no alert may fire. */
 export const HEALTHY: Series = {
   [`tallystick_build_info{version="0.1.0", ${SERVER}}`]: flat(1),
   [`tallystick_build_info{version="0.1.0", ${WORKER}}`]: flat(1),
@@ -114,7 +113,7 @@ export const HEALTHY: Series = {
     flat(1),
 }
 
-/** Healthy too, otherwise than that: nothing may fire either. */
+/** Other healthy situations: no alert may fire either. */
 export const QUIET: Readonly<Record<string, Series>> = {
   'rounds of what leaves for the archive, and rests after them, that take long': Object.fromEntries(
     ['archive', 'release'].flatMap((follower) => [

@@ -12,8 +12,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Labels that do not match are found only when there is something to match: so every metric of docs/operate/observe.md, with all of its
- * labels, and each expression must find one sample at least. `rulesFile`: one is needed.
+ * Tests that each expression finds at least one sample, with every metric of docs/operate/observe.md and all of its labels.
+ * Labels that do not match show only if there are samples. `rulesFile`: needed by some expressions.
  */
 export function panelTests(rulesFile: string): unknown {
   const series = ['server', 'worker'].flatMap((process) =>
@@ -34,7 +34,7 @@ export function panelTests(rulesFile: string): unknown {
   }
 }
 
-/** One for each value of each label, with the first ones of the others. */
+/** Returns one series for each value of each label, with the first values of the other labels. */
 function seriesOf({ name, type, labels }: Documented, target: string): string[] {
   const valuesOf = new Map([...labels].map(([label, values]) => [label, values ?? VALUES[label] ?? ['any']]))
   const first = [...valuesOf].map(([label, [value]]) => [label, value] as const)

@@ -4,9 +4,8 @@ import { ERROR_CODES } from '../../../src/errors.ts'
 import { type Documented, readReferencePage } from '../../observe/metrics/reference-page.ts'
 import { PROJECT_DIR } from '../deployment/installation.ts'
 
-/** Labels that Prometheus adds when it reads a process. */
+/** Labels that Prometheus adds when it scrapes a process. */
 const TARGET_LABELS = ['cluster', 'namespace', 'pod', 'container', 'job', 'instance']
-/** Metrics of kube-state-metrics that we use. */
 const KUBERNETES = new Map([
   ['kube_pod_container_status_waiting_reason', ['reason']],
   ['kube_pod_container_status_running', []],
@@ -16,8 +15,8 @@ const METRICS = new Map(readReferencePage().map((metric) => [metric.name, metric
 const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/reference/access.md'), 'utf8')
 
 /**
- * Parts of an expression that no process has: metrics, labels, values of labels. Held to docs/operate/observe.md, which
- * test/observe/metrics/reference.test.ts holds to what processes answer. `made`: labels that label_replace makes.
+ * Returns metrics, labels and label values of an expression that no process has. It compares with docs/operate/observe.md,
+ * which test/observe/metrics/reference.test.ts compares with the processes. `made`: labels from label_replace.
  */
 export function findStrangers(expr: string, made: readonly string[] = []): string[] {
   const selectors = [
@@ -36,10 +35,9 @@ export function findStrangers(expr: string, made: readonly string[] = []): strin
   ]
 }
 
-/** Adds the metric's labels to those that may be grouped by. */
 function checkSelector(name: string, matchers: string, known: Set<string>): string[] {
   if (name.startsWith('tallystick:')) {
-    // Recorded: its labels are those that its own rule groups by, which is looked at by itself.
+    // A recorded metric: its labels are those that its own rule groups by, which is checked separately.
     for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) known.add(label!)
     return []
   }

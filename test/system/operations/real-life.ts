@@ -3,25 +3,28 @@ import type { Rule } from './alerts-file.ts'
 import { HEALTHY, type Series } from './healthy-series.ts'
 
 /**
- * Each case of an alert again, with series as exporters really make them. A minute is a scrape. `null`: the scrape failed, or
- * there is nothing to read, and Prometheus ends the series with a staleness marker.
+ * Repeats each case of an alert with series as exporters really make them. One scrape a minute. `null`: the scrape
+ * failed or found nothing, and Prometheus ends the series with a staleness marker.
  */
 type Samples = readonly (number | null)[]
 
-/** A way in which series come and go, around a fault that begins at minute `onset`. */
+/** A pattern of series that come and go, around a fault that starts at minute `onset`. */
 export type Situation = {
   readonly name: string
   readonly onset: number
-  /** Minute from which Prometheus is there; 0 unless said. */
+  /** Minute in which Prometheus starts; default: 0. */
   readonly since?: number
-  /** Minutes in which a process starts anew, besides minute 0; as a container of the same pod, or as another pod. */
+  /**
+   * Minutes in which a process restarts, besides minute 0. `replaced`: as another pod, else as a container of the
+   * same pod.
+   */
   readonly starts: (onset: number) => readonly number[]
   readonly replaced?: boolean
-  /** Value of the counters of the first processes at minute 0. */
+  /** Value of the first processes' counters at minute 0. */
   readonly counted?: number
-  /** Whether the scrape of this minute brings nothing; `held` is the `for` of the alert, in minutes. */
+  /** Whether the scrape of this minute fails. `held` is the alert's `for` in minutes. */
   readonly isMissed: (minute: number, onset: number, held: number) => boolean
-  /** Minutes that the gap takes from the alert's time. */
+  /** Minutes by which the gap shortens the alert's time. */
   readonly gap?: number
 }
 
@@ -50,29 +53,32 @@ export const SITUATIONS: readonly Situation[] = [
     isMissed: (minute, onset, held) =>
       minute > gapBegins(onset, held) && minute < gapBegins(onset, held) + GAP_MINUTES,
   },
-  // The counter had counted one before, and has counted one when it is scraped for the first time.
+  // The counter had the value 1 before, and has the value 1 at its first scrape.
   { name: 'restarted as it begins', onset: 100, starts: (onset) => [onset], counted: 1, isMissed: never },
   { name: 'pods new as it begins', onset: 100, starts: (onset) => [onset], replaced: true, isMissed: never },
   { name: 'pods replaced', onset: 100, starts: (onset) => [onset + 2], replaced: true, isMissed: never },
 ]
 
-/** How long an alert that should fire may take beyond its `for`. */
+/** How much later than its `for` an alert may fire. */
 const GRACE_MINUTES = 5
 const RESOLVE_MINUTES_MAX = 90
 
 type Test = { readonly name: string; readonly lastMinute: number; readonly test: unknown }
 
-/** Name of the test of a case in a situation: the table is made of the results by it. */
+/** Name of the test of a case in a situation. The table finds the results by it. */
 export function nameOf(one: AlertCase, index: number, column: string): string {
   return `${one.alert} ${one.severity} ${index} | ${column}`
 }
 
 export const QUIET_COLUMNS = ['too short', 'over'] as const
 
-/** Tests of one case: it fires in time in each situation, and neither before, nor when the fault ends early, nor long after it. */
+/**
+ * Tests of one case: it fires in time in each situation, but not before the fault, not if the fault ends early, and
+ * not long after it.
+ */
 export function realLifeTests(one: AlertCase, index: number, rules: readonly Rule[]): Test[] {
   const metrics = metricsOf(rules)
-  // The last, because rules of the same name that have more labels come later.
+  // The last one, because rules of the same name with more labels come later.
   const held = minutesOf(
     rules.findLast(({ alert, labels }) => alert === one.alert && isOf(one, labels))?.for ?? '0m',
   )
@@ -129,7 +135,7 @@ export function realLifeTests(one: AlertCase, index: number, rules: readonly Rul
   return tests
 }
 
-/** Nothing fires while all is well, however series come and go. */
+/** Tests that no alert fires in a healthy installation, however series come and go. */
 export function quietTest(situation: Situation, series: Series, held: number): Test {
   const lastMinute = situation.onset + 130
   const one = { series: {}, alert: 'nothing', severity: 'page', atMinute: 0, description: '' } as const
@@ -157,7 +163,7 @@ function isOf({ severity, labels = {} }: AlertCase, own: Rule['labels'] = {}): b
   return Object.entries(own).every(([name, value]) => all[name] === value)
 }
 
-/** Without the labels of a process: another one takes its place. */
+/** Without the labels of a process, because another process replaces it. */
 function selectorOf({ alert, severity, labels = {} }: AlertCase): string {
   const { pod, instance, ...others } = labels
   const all = {
@@ -172,7 +178,7 @@ function selectorOf({ alert, severity, labels = {} }: AlertCase): string {
     .join(', ')
 }
 
-/** Rules that an alert needs: its own, and those that record what they ask for. */
+/** Returns the rules that an alert needs: its own, and those that record its metrics. */
 export function rulesOf(alert: string, all: readonly Rule[]): Rule[] {
   const wanted = new Set<Rule>(all.filter((rule) => rule.alert === alert))
   for (const rule of wanted)
@@ -193,7 +199,7 @@ const isCounter = (name: string) => /_(total|count|sum|bucket)(\{|$)/.test(name)
 const isTimestamp = (name: string) => /_timestamp_seconds(\{|$)/.test(name)
 const metricOf = (name: string) => name.replace(/\{.*/, '')
 
-/** The fault lasts until minute `end`. `metrics`: no others are needed; null: all are. */
+/** Builds the series of a fault that lasts until minute `end`. `metrics`: the needed ones; null: all. */
 function seriesOf(
   one: AlertCase,
   situation: Situation,
@@ -240,7 +246,7 @@ function seriesOf(
         if (minute < from || minute > to) return null
         let value = isCounter(name) ? increaseAt(minute) : valueAt(minute)
         if (isCounter(name) && value !== null) value = counted += value
-        // A process that has just begun has had no good round yet.
+        // A process that has just started has had no successful round yet.
         if (!first && minute === from && name.includes('_last_success_timestamp_')) return null
         if (metricOf(name) === 'process_start_time_seconds' && !isChanged && ownProcess.test(name))
           value = first && situation.counted !== undefined ? -DAY_SECONDS : from * 60
@@ -261,7 +267,7 @@ function merge(one: Samples, other: Samples): Samples {
 
 type Life = { readonly series: string; readonly from: number; readonly to: number; readonly first: boolean }
 
-/** The lives of the process that a series is of; of another exporter's there is one. */
+/** Returns the lives of a series' process. A series of another exporter has one life. */
 function livesOf(name: string, { onset, starts, replaced }: Situation, lastMinute: number): Life[] {
   const bounds = ownProcess.test(name) ? [0, ...starts(onset)] : [0]
   return bounds.map((from, i) => ({
@@ -276,7 +282,7 @@ function livesOf(name: string, { onset, starts, replaced }: Situation, lastMinut
 const ownProcess = /pod="tallystick-(api|worker)-0"/
 const DAY_SECONDS = 86_400
 
-/** Index from which the fault shows in the series of a case: in those that are there without it, if it shows in any. */
+/** Index at which the fault shows in a case's series. Series that exist without the fault count first. */
 function firstMinute(
   { series }: AlertCase,
   arrays: ReadonlyMap<string, { readonly well: Samples; readonly ill: Samples }>,
@@ -293,7 +299,6 @@ function firstMinute(
   )
 }
 
-/** Index from which the fault shows in a series. */
 function firstChange(name: string, well: Samples, ill: Samples): number {
   const step = (of: Samples, i: number) => (at(of, i) ?? 0) - (at(of, i - 1) ?? at(of, i) ?? 0)
   const index = ill.findIndex((value, i) =>
@@ -306,7 +311,7 @@ function firstChange(name: string, well: Samples, ill: Samples): number {
 
 const at = (samples: Samples, index: number) => samples[index] ?? null
 
-/** promtool's notation, of its forms those that cases use. */
+/** Parses the forms of promtool's notation that the cases use. */
 export function expand(text: string): Samples {
   return text
     .split(' ')

@@ -4,16 +4,17 @@ import type { Alert, Rule } from './alerts-file.ts'
 import { HEALTHY, QUIET, type Series } from './healthy-series.ts'
 import { quietTest, realLifeTests, rulesOf, SITUATIONS } from './real-life.ts'
 
-/** Input of `promtool test rules`: rules, and tests of them. */
 export type TestFile = {
   readonly name: string
-  /** Time between two evaluations. */
   readonly interval: string
   readonly rules: readonly Rule[]
   readonly tests: readonly unknown[]
 }
 
-/** A file for each alert, with the rules and series that it needs alone, and one in which all rules see nothing wrong. */
+/**
+ * Returns a file for each alert, with only the rules and series that it needs. A last file checks that no rule fires
+ * in a healthy installation.
+ */
 export function ruleTests(rules: readonly Rule[]): TestFile[] {
   const names = [...new Set(rules.flatMap(({ alert }) => alert ?? []))]
   const files = names.map((alert) => {
@@ -23,7 +24,7 @@ export function ruleTests(rules: readonly Rule[]): TestFile[] {
       said(one, own),
       ...realLifeTests(one, i, own).map(({ test }) => test),
     ])
-    // Days of each minute would take long.
+    // Days at one-minute intervals would take long.
     return { name: alert, interval: cases.some(({ isAlone }) => isAlone) ? '5m' : '1m', rules: own, tests }
   })
   const quiet = [
@@ -33,7 +34,6 @@ export function ruleTests(rules: readonly Rule[]): TestFile[] {
   return [...files, { name: 'nothing', interval: '1m', rules, tests: quiet.map(({ test }) => test) }]
 }
 
-/** Test that the alert fires in its case with the expected labels and texts. */
 function said(one: AlertCase, rules: readonly Rule[]): unknown {
   return {
     name: `${one.alert} ${JSON.stringify(one.labels ?? {})}`,
@@ -59,7 +59,7 @@ function inputSeries(series: Series): unknown[] {
 
 function expected({ alert, severity, labels, description }: AlertCase, rules: readonly Rule[]): unknown {
   const expectedLabels: Readonly<Record<string, string>> = { namespace: 'ledger', severity, ...labels }
-  // The last, because rules of the same name that have more labels come later.
+  // The last one, because rules of the same name with more labels come later.
   const { annotations } = rules.findLast(
     (one): one is Alert =>
       one.alert === alert &&

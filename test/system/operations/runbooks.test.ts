@@ -55,7 +55,7 @@ test('what the operator is given to paste into psql shows who writes most, who h
   assert.equal([...queries.values()].flat().length, 6)
 })
 
-/** All ledgers, and not one of them alone; but for one whose content is nowhere else. */
+/** Asserts that the query concerns all ledgers, except one with content that is only in the archive. */
 async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')
   await withClient(app.database.ownerUrl, (owner) => owner.query(query))
@@ -67,7 +67,7 @@ async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   assert.equal((await app.sql('select ledger_id from tallystick.archives')).length, 1)
 }
 
-/** One that is invited has no cursor yet, so only the one that was accepted can fail. */
+/** An invited peer has no cursor yet, so only the accepted one can fail. */
 async function assertFailingPeer(app: TestApp, query: string): Promise<void> {
   const { id } = (await app.send('POST', '/v1/peers', { body: { name: 'Harbour' } })).json()
   assert.deepEqual(await app.sql(query), [])
@@ -89,7 +89,7 @@ async function assertFailingPeer(app: TestApp, query: string): Promise<void> {
   )
 }
 
-/** While one transaction holds a lock, another one waits for it. */
+/** Asserts that the query shows a transaction that waits for another one's lock. */
 async function assertWaiting({ database, sql }: TestApp, query: string): Promise<void> {
   const lock = 'select pg_advisory_xact_lock(4711)'
   await withClient(database.ownerUrl, async (holder) => {

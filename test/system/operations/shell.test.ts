@@ -8,7 +8,7 @@ import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { RUNBOOKS_DIR } from './alerts-file.ts'
 
-/** A cluster whose Jobs take a moment to end; before that a log is refused, as `kubectl logs` refuses it. */
+/** A fake kubectl whose Jobs take a moment to end. Until then it refuses the log, as `kubectl logs` does. */
 const KUBECTL = `#!/bin/bash
 echo "$*" >> "$DIR/asked"
 case "$*" in

@@ -1,5 +1,7 @@
-// Reads a ledger as a tiled log with Go's own client of checksum databases and with Tessera's, of which neither knows
-// Tallystick: oracles URL VKEY [Authorization [Witness]]. With the verifier key of a witness its cosignature must be on the checkpoint.
+// Reads a ledger as a tiled log, with two clients that are independent of Tallystick: Go's client of checksum databases
+// and Tessera's. Usage: oracles URL VKEY [Authorization [Witness]]. With the verifier key of a witness, the checkpoint must
+// have its cosignature.
+//
 // Or checks one statement with its receipt: oracles statement FILE VKEY ISSUER-KEY.
 package main
 
@@ -46,7 +48,7 @@ func main() {
 	fmt.Println("tessera fsck: every tile and bundle is that of the checkpoint")
 }
 
-// checkCosignature verifies the checkpoint by the key of the log and by that of a witness.
+// checkCosignature verifies the checkpoint with the keys of the log and of a witness.
 func checkCosignature(l *log, verifier note.Verifier, vkey string) error {
 	witness, err := fnote.NewVerifierForCosignatureV1(vkey)
 	if err != nil {
@@ -66,7 +68,7 @@ func checkCosignature(l *log, verifier note.Verifier, vkey string) error {
 	return nil
 }
 
-// checkWithTlog verifies the checkpoint, every tile, and for every entry its hash and its proof of inclusion.
+// checkWithTlog verifies the checkpoint, every tile, and the hash and inclusion proof of every entry.
 func checkWithTlog(l *log, verifier note.Verifier) (int64, error) {
 	checkpoint, err := l.get("checkpoint")
 	if err != nil {
@@ -113,7 +115,8 @@ func checkWithTlog(l *log, verifier note.Verifier) (int64, error) {
 	return tree.N, nil
 }
 
-// checkWithTessera derives every tile from the entries, compares it with the one that is served, and the root with the checkpoint's.
+// checkWithTessera derives every tile from the entries and compares it with the served one. It also compares the root with
+// the checkpoint's.
 func checkWithTessera(address, authorization string, verifier note.Verifier) error {
 	root, err := url.Parse(address + "/")
 	if err != nil {
@@ -155,7 +158,7 @@ func parseTree(text, origin string) (tlog.Tree, error) {
 	return tlog.Tree{N: size, Hash: tlog.Hash(root)}, nil
 }
 
-// log is a tlog.TileReader over HTTP. It asks for each file once, as files never change.
+// log is a tlog.TileReader over HTTP. It reads each file once, because files never change.
 type log struct {
 	address, authorization string
 	read                   map[string][]byte
@@ -168,7 +171,7 @@ func (l *log) SaveTiles([]tlog.Tile, [][]byte) {}
 func (l *log) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	data := make([][]byte, len(tiles))
 	for i, tile := range tiles {
-		// A checksum database has the height in the path: tile/8/0/x001/234.
+		// The path of a checksum database contains the height: tile/8/0/x001/234.
 		bytes, err := l.get("tile/" + strings.TrimPrefix(tile.Path(), "tile/8/"))
 		if err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ const VERSION = '2026.8.31'
 const PACKAGES = ['server-everything', 'server-filesystem', 'server-memory'].map(
   (name) => `@modelcontextprotocol/${name}`,
 )
-/** One call of each fails. */
+/** One call to each server fails. */
 const SERVERS: Readonly<Record<string, Server>> = {
   everything: {
     package: '@modelcontextprotocol/server-everything',
@@ -65,8 +65,8 @@ const SERVERS: Readonly<Record<string, Server>> = {
 }
 
 /**
- * The official client calls official servers, with the proxy between them and without. The proxy hands on each byte, server and client see
- * what they see without it, and the ledger has each call with its outcome.
+ * Compares official servers with and without the proxy, called by the official client. The proxy must forward each
+ * byte, both sides must see no difference, and the ledger must have each call with its outcome.
  */
 export async function mcpServerChecks(
   client: Tallystick,
@@ -115,7 +115,7 @@ type Session = {
   readonly proxy: readonly string[]
 }
 
-/** Answers of the calls. A folder that is the same each time, so that the calls are. */
+/** Returns the answers of the calls. The folder is the same each time, so that the calls are too. */
 async function use(server: Server, program: string, files: string, { label, env, proxy }: Session) {
   const shared = join(files, 'shared')
   mkdirSync(shared, { recursive: true })
@@ -140,7 +140,6 @@ async function use(server: Server, program: string, files: string, { label, env,
   }
 }
 
-/** The bytes before the proxy are those behind it. */
 function sameBytes(files: string, before: string, behind: string): void {
   for (const direction of ['in', 'out'])
     if (!read(files, `proxied-${before}.${direction}`).equals(read(files, `proxied-${behind}.${direction}`)))

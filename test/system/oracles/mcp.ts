@@ -10,8 +10,8 @@ import { installPackages } from './npm-packages.ts'
 const HERE = import.meta.dirname
 const CONFORMANCE = { '@modelcontextprotocol/conformance': '0.1.16' }
 /**
- * Scenarios that ask nothing of a server but the protocol. The others call tools, prompts and resources that only the suite's own
- * example has, or what has no use here: logging, subscriptions, sampling, elicitation.
+ * Scenarios that need nothing but the protocol. The others call tools, prompts and resources of the suite's own
+ * example, or features without a use here: logging, subscriptions, sampling, elicitation.
  */
 const SCENARIOS = [
   'server-initialize',
@@ -25,7 +25,7 @@ const run = promisify(execFile)
 
 export type Check = readonly [what: string, run: () => Promise<{ readonly stdout: string }>]
 
-/** Clients of others that use the ledger over MCP, and the suite that holds servers to the protocol. */
+/** Returns checks with third-party clients that use the ledger over MCP, and with the protocol's conformance suite. */
 export async function mcpChecks(url: string, key: string): Promise<Check[]> {
   const python = join(dirname(installPythonTool('mcp', join(HERE, 'mcp-requirements.txt'))), 'python')
   const script = join(HERE, 'mcp_client.py')
@@ -36,7 +36,7 @@ export async function mcpChecks(url: string, key: string): Promise<Check[]> {
     [`PyPI's mcp over HTTP, ${era}`, () => run(python, [script, era, 'http', `${url}/mcp`, key])],
     [
       `PyPI's mcp over stdio, ${era}`,
-      // The client hands on next to nothing of its environment.
+      // The client passes on almost none of its environment.
       () =>
         run(python, [script, era, 'stdio', process.execPath, CLI, 'mcp', '--server', url, '--api-key', key], {
           env,
@@ -80,7 +80,7 @@ async function conform(suite: string, url: string, scenario: string): Promise<{ 
   return { stdout: said[0] }
 }
 
-/** The suite sends no key: a proxy adds it, and changes nothing else. */
+/** Runs `use` with a proxy that adds the key, which the suite does not send. It changes nothing else. */
 async function withKey<T>(url: string, key: string, use: (keyed: string) => Promise<T>): Promise<T> {
   const { hostname, port } = new URL(url)
   const proxy = createServer((asked: IncomingMessage, answered: ServerResponse) => {

@@ -1,4 +1,4 @@
-"""Uses a ledger by the client of PyPI's mcp, in one era of the protocol: mcp_client.py ERA http URL KEY | ERA stdio COMMAND ARG…"""
+"""Uses a ledger with the client of PyPI's mcp, in one era of the protocol: mcp_client.py ERA http URL KEY | ERA stdio COMMAND ARG…"""
 
 import asyncio
 import json

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { ROOT } from '../../../tools/bundle.ts'
 import { npm } from '../../../tools/pack.ts'
 
-/** Packages from npm, where they are not yet, in a folder of their own: they bring others by the hundred that nothing else here needs. Answers `node_modules`. */
+/**
+ * Installs npm packages into a folder of their own, unless they are there: they have hundreds of dependencies that
+ * nothing else needs. Returns its `node_modules`.
+ */
 export async function installPackages(
   name: string,
   dependencies: Readonly<Record<string, string>>,

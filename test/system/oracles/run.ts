@@ -1,11 +1,18 @@
 /*
  * npm run drill -- oracles
  *
- * Has programs that know nothing of Tallystick read a ledger: Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's
- * client and fsck its tiles and checkpoint, and those of its archive, pycose its receipts, securesystemslib and in-toto's library a statement in DSSE, and a witness
- * cosigns its checkpoints. A Tessera log is witnessed by `tallystick witness`; a statement that pycose has signed is registered, and checked
- * by go-cose with its receipt. OpenTelemetry's exporters of Go and Python send spans and logs. PyPI's mcp and the conformance suite of MCP use
- * it over stdio and HTTP, and the official client calls three official servers through `tallystick mcp-proxy`. Each is also given what it must refuse, but for exporters.
+ * Lets independent programs read a ledger:
+ *
+ * - Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's client and fsck read its tiles and
+ *   checkpoint, and those of its archive.
+ * - pycose verifies its receipts; securesystemslib and in-toto's library verify a statement in DSSE.
+ * - A witness cosigns its checkpoints. `tallystick witness` witnesses a Tessera log.
+ * - A statement that pycose signed is registered, and go-cose checks it with its receipt.
+ * - OpenTelemetry's exporters of Go and Python send spans and logs.
+ * - PyPI's mcp and the conformance suite of MCP use it over stdio and HTTP. The official client calls three official
+ *   servers through `tallystick mcp-proxy`.
+ *
+ * Each, except the exporters, must also refuse a faulty input.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -29,7 +36,7 @@ import { mcpChecks } from './mcp.ts'
 import { mcpServerChecks } from './mcp-servers.ts'
 
 const HERE = import.meta.dirname
-/** Two full tiles, one begun, and so a tile of the level above. */
+/** Two full tiles and an incomplete one, and so a tile of the level above. */
 const ENTRIES = 600
 const BATCH_RECORDS = 70
 
@@ -173,7 +180,7 @@ try {
   for (const compression of ['none', 'gzip']) {
     const name = `python-${compression}`
     const told = [join(HERE, 'otlp.py'), baseUrl, made.key.key, compression, name]
-    // Sent twice, by two processes that make spans of their own each.
+    // Sent twice, by two processes that each make their own spans.
     for (const time of ['once', 'again'])
       await takes(`OpenTelemetry of Python, ${compression}, ${time}`, python, told)
     await holds(`its spans and logs, ${compression}`, async () => {
@@ -230,7 +237,7 @@ function save(name: string, bytes: Uint8Array): string {
   return file
 }
 
-/** A program that runs until it is ended; answers what it says first. */
+/** Starts a program that runs until it is killed. Returns the match of its first output. */
 async function start(file: string, args: readonly string[], says: RegExp): Promise<RegExpExecArray> {
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   children.push(child)
@@ -269,7 +276,6 @@ async function untilArchived(folder: string, size: number): Promise<void> {
   while (sizeOf() < size) await sleep(100)
 }
 
-/** A web server of files, until this process ends. Returns its address. */
 async function serveFolder(folder: string): Promise<string> {
   const server = createServer((request, answer) => {
     try {

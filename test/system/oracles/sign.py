@@ -1,4 +1,4 @@
-"""Signs a statement as RFC 9943 wants it, with other people's CBOR and COSE: sign.py ALG KID PAYLOAD FILE; prints the key, DER in base64."""
+"""Signs a statement as in RFC 9943, with third-party CBOR and COSE: sign.py ALG KID PAYLOAD FILE; prints the key, DER in base64."""
 
 import base64
 import sys
@@ -24,7 +24,7 @@ def main(alg: str, kid: str, payload: str, file: str) -> None:
         numbers = private.private_numbers()
         point = numbers.public_numbers
         key = EC2Key(crv=P256, d=numbers.private_value.to_bytes(32), x=point.x.to_bytes(32), y=point.y.to_bytes(32))
-    # In an order that is not the deterministic one: COSE does not ask for that.
+    # The order is not the deterministic one, because COSE does not demand it.
     header = {
         CWT_CLAIMS: {2: "pkg:generic/copper@1", 1: "https://build.example"},
         KID: kid.encode(),

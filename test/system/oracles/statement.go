@@ -23,8 +23,8 @@ const (
 	claimSubject   = int64(2)
 )
 
-// checkStatement verifies a Transparent Statement (RFC 9943): the issuer's signature by its key (DER, base64), and the receipt by the
-// ledger's verifier key.
+// checkStatement verifies a Transparent Statement (RFC 9943): the issuer's signature with its key (DER, base64), and the
+// receipt with the ledger's verifier key.
 func checkStatement(file, vkey, issuerKey string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -41,7 +41,7 @@ func checkStatement(file, vkey, issuerKey string) error {
 	if err := verify(&statement, issuerKey); err != nil {
 		return fmt.Errorf("issuer: %v", err)
 	}
-	// RFC 9943 registers the statement without what others have added.
+	// RFC 9943 registers the statement without additions of others.
 	statement.Headers.Unprotected, statement.Headers.RawUnprotected = cose.UnprotectedHeader{}, nil
 	registered, err := statement.MarshalCBOR()
 	if err != nil {
@@ -75,7 +75,7 @@ func checkReceipt(data, registered []byte, vkey string) error {
 		return err
 	}
 	name := strings.SplitN(vkey, "+", 3)
-	// Ledgers of one server have one key: the claim says which it is of.
+	// All ledgers of a server share a key: the claim names the ledger.
 	claims, ok := receipt.Headers.Protected[cose.HeaderLabelCWTClaims].(map[any]any)
 	if !ok || claims[claimSubject] != name[0] {
 		return fmt.Errorf("a receipt of %v", claims[claimSubject])
@@ -96,7 +96,7 @@ func checkReceipt(data, registered []byte, vkey string) error {
 	return nil
 }
 
-// rootOf reads RFC 9162, section 2.1.3.1, backwards: the last hash of the path belongs to the highest split.
+// rootOf is RFC 9162, section 2.1.3.1, in reverse: the last hash of the path belongs to the highest split.
 func rootOf(leaf tlog.Hash, index, size int64, path tlog.RecordProof) tlog.Hash {
 	if size <= 1 || len(path) == 0 {
 		return leaf

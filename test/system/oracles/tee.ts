@@ -1,5 +1,6 @@
 /*
- * Runs a command, hands on its standard input and output, and writes what passed into PREFIX.in and PREFIX.out: tee.ts PREFIX COMMAND…
+ * Runs a command, forwards its standard input and output, and copies them to PREFIX.in and PREFIX.out: tee.ts PREFIX
+ * COMMAND…
  */
 import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'

@@ -48,7 +48,7 @@ test("each of the SDK's entries is there, and so are all that its modules and it
   const missing = modulesIn(stageOf('sdk')).flatMap((file) =>
     specifiersOf(file)
       .filter((specifier) => specifier.startsWith('.'))
-      // Types lie beside the module that is named.
+      // Types are beside the imported module.
       .map((specifier) =>
         join(dirname(file), file.endsWith('.d.ts') ? specifier.replace(/\.js$/, '.d.ts') : specifier),
       )
@@ -81,7 +81,7 @@ test('importing the SDK does nothing else: bundlers may leave out what is not us
     const before = state()
     for (const entry of ${JSON.stringify(entries)}) await import(entry)
     if (state() !== before) throw new Error(state())`
-  // It ends by itself: no timer or socket is left.
+  // The program ends by itself: no timer or socket is left.
   const { stderr } = await run(process.execPath, ['--input-type=module', '--eval', program], {
     timeout: ENDS_MS_MAX,
   })
@@ -121,7 +121,7 @@ test('packs what was built, what is to be read, and the licences of all code in 
     const [packed] = JSON.parse(await npm(['pack', '--dry-run', '--json'], stageOf(name)))
     const paths = packed.files.map((file: { path: string }) => file.path) as string[]
     const others = paths.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path)).sort()
-    // An agent waits for each start of the hook, which is one file.
+    // The hook is one file, because an agent waits for each of its starts.
     const hook = name === 'cli' ? ['dist/hook.cjs'] : []
     assert.deepEqual(others, ['LICENSE', 'README.md', 'dist/LICENSES.md', ...hook, 'package.json'], name)
     assert.match(readFileSync(join(stageOf(name), 'dist', 'LICENSES.md'), 'utf8'), /^# cborg 6\.\d+\.\d+$/m)
@@ -214,7 +214,6 @@ function specifiersOf(file: string): string[] {
   return [...found].map((match) => (match[1] ?? match[2] ?? match[3])!)
 }
 
-/** Packages that a module imports, itself or through others. */
 function packagesFrom(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return []
   seen.add(file)

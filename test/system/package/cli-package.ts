@@ -5,7 +5,10 @@ import type { PackageServer } from './deployment.ts'
 import { type Ended, type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
 
-/** Writes down, serves, exports and verifies with the installed command: by the link that npm made, under the runtime's Node. */
+/**
+ * Notarizes, serves, exports and verifies with the installed command, through the link that npm made, under the
+ * runtime's Node.
+ */
 export async function useCommandOn(
   runtime: Runtime,
   { dir }: Project,
@@ -43,7 +46,7 @@ export async function useCommandOn(
   return verified.stdout.trim()
 }
 
-/** In the last entry's envelope: one that still is base64. */
+/** Changes the last entry's envelope, which stays valid base64. */
 function changeOneByte(file: string): void {
   const text = readFileSync(file, 'utf8')
   const at = text.lastIndexOf('"envelope":"') + 200

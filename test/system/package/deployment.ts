@@ -4,7 +4,7 @@ import { startHere } from '../deployment/deployment.ts'
 
 export type PackageServer = {
   readonly url: string
-  /** A ledger of its own, as the environment of a program that uses it. */
+  /** Creates a ledger and returns the environment of a program that uses it. */
   newLedger(): Promise<Record<string, string>>
   close(): Promise<void>
 }

@@ -4,10 +4,9 @@ import { glob, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { npm } from '../../../tools/pack.ts'
 
-/** An empty project that a package was installed in. */
 export type Project = {
   readonly dir: string
-  /** All that npm put there, by name, the package itself among it. */
+  /** Names of all installed packages, including the package itself. */
   readonly packages: readonly string[]
 }
 
@@ -26,7 +25,6 @@ export async function installIn(
   return { dir, packages: packages.sort() }
 }
 
-/** Bytes of everything below the folder. */
 export async function bytesIn(dir: string): Promise<number> {
   let bytes = 0
   for await (const entry of glob('**/*', { cwd: dir, withFileTypes: true }))
@@ -41,11 +39,10 @@ const PROGRAM_MS_MAX = 60_000
 type Surroundings = {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
-  /** Standard input. */
   readonly input?: string
 }
 
-/** Runs a program to its end. Only PATH of the caller's environment reaches it. */
+/** Runs a program to its end. It gets only PATH of the caller's environment. */
 export function runProgram(
   file: string,
   args: readonly string[],

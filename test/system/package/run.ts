@@ -1,8 +1,8 @@
 /*
  * npm run drill -- package
  *
- * Packs the SDK and the command line, installs them in empty projects, as a stranger would, and uses them on every runtime that
- * they are for, against a server and a worker of this repository.
+ * Packs the SDK and the command line, installs them in empty projects, as a user would, and uses them on every
+ * supported runtime, against a server and a worker of this repository.
  */
 import { join } from 'node:path'
 import { packAll } from '../../../tools/pack.ts'
@@ -49,7 +49,7 @@ try {
 }
 if (failures > 0) process.exitCode = 1
 
-/** Says how it went; the next one is tried in any case. */
+/** Prints the result of a step. A failed step does not stop the next one. */
 async function step(name: string, run: () => Promise<string>): Promise<void> {
   const startedAt = Date.now()
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`

@@ -7,9 +7,8 @@ import { npm } from '../../../tools/pack.ts'
 export type Runtime = {
   readonly name: string
   readonly file: string
-  /** Before the program's own arguments. */
   readonly args: readonly string[]
-  /** Whether the command line is for it too, not only the library. */
+  /** Whether it also runs the command line, and not only the library. */
   readonly runsCli: boolean
 }
 
@@ -23,12 +22,12 @@ const node = (version: string): Wanted => ({
   runsCli: true,
 })
 
-/** The lowest, and the newest of each line that is maintained. The Node of this repository is added below. */
+/** The lowest supported version, and the newest of each maintained line. The Node of this repository is added below. */
 const WANTED: readonly Wanted[] = [
   node(`${LOWEST_NODE}.0`),
   node('22.23.5'),
   node('26.12.1'),
-  // The build, of two, that needs no AVX2.
+  // The build that needs no AVX2.
   {
     name: 'Bun 1.4.5',
     package: '@oven/bun-linux-x64-baseline@1.4.5',
@@ -48,8 +47,8 @@ const WANTED: readonly Wanted[] = [
 const DIR = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'runtimes')
 
 /**
- * The Node that runs this, and the others, from npm, installed where they are not yet. They are there for glibc on x86-64, which
- * CI is; elsewhere the one at hand is all.
+ * Returns the Node that runs this process, and the others, which are installed from npm if needed. The others exist
+ * for glibc on x86-64, as in CI; elsewhere only the first is returned.
  */
 export async function installRuntimes(): Promise<Runtime[]> {
   const own: Runtime = {
@@ -71,7 +70,7 @@ export async function installRuntimes(): Promise<Runtime[]> {
 }
 
 async function install(manifest: string): Promise<void> {
-  /** Written last, so that an installation that was interrupted is made anew. */
+  /** Written last, so that an interrupted installation is repeated. */
   const installed = join(DIR, 'installed.json')
   if (existsSync(installed) && readFileSync(installed, 'utf8') === manifest) return
   await rm(DIR, { recursive: true, force: true })

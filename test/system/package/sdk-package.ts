@@ -7,10 +7,9 @@ import { type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
 
 const PROGRAM = 'smoke'
-/** The SDK promises them, and that there is nothing else to be trusted. */
+/** The SDK promises to have only these dependencies. */
 const DEPENDENCIES = ['@noble/ed25519', '@noble/hashes']
 
-/** Throws where it brought more than it says. */
 export function checkDependencies({ packages }: Project): string {
   const expected = [...DEPENDENCIES, '@tallystick/sdk'].sort()
   if (packages.join() !== expected.join()) throw new Error(`installed ${packages}, not ${expected}`)
@@ -28,13 +27,13 @@ const STRICT = {
   types: [],
 }
 
-/** How TypeScript finds packages: as Node does, and as bundlers do. The first also makes the program that is run. */
+/** TypeScript's module resolutions: Node's and that of bundlers. The first one also compiles the program that runs. */
 const RESOLUTIONS = {
   nodenext: { module: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler', noEmit: true },
 }
 
-/** Compiles the program as a strict project would that has no types of Node. */
+/** Compiles the program in a strict project without Node's types. */
 export async function checkTypes({ dir }: Project): Promise<string> {
   copyFileSync(join(import.meta.dirname, 'consumer', `${PROGRAM}.ts`), join(dir, `${PROGRAM}.ts`))
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
@@ -48,7 +47,6 @@ export async function checkTypes({ dir }: Project): Promise<string> {
   return `TypeScript ${version}, ${Object.keys(RESOLUTIONS).join(' and ')}`
 }
 
-/** Runs the program against a ledger of its own. */
 export async function useOn(runtime: Runtime, { dir }: Project, deployment: PackageServer): Promise<string> {
   const env = { ...(await deployment.newLedger()), SPOOL: join(dir, `spool ${runtime.name}`) }
   const args = [...runtime.args, `${PROGRAM}.js`]
@@ -58,8 +56,9 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Pack
 }
 
 /**
- * Growth of an application's own bundle, and the most that it may be. The client was 27,600 bytes when it got the table of record
- * members (about 26,700 before), and `verify` 65,200 when it got the tables of kinds, machines and keys (63,500 before).
+ * Bundles of applications, with their maximum sizes. The client had 27,600 bytes after it got the table of record
+ * members (about 26,700 before). `verify` had 65,200 after it got the tables of kinds, machines and keys (63,500
+ * before).
  */
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {

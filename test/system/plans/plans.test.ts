@@ -22,12 +22,12 @@ import {
 import { makeAutoVerdict, makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * A session keeps the plans that it made while the tables were empty (up to 92 ms a row later). Plain
- * index probes cost 25 to 60 µs a row here; a sequential scan of what is loaded below costs 5 ms and more.
+ * A session keeps plans from when the tables were empty. Later they may cost up to 92 ms a row. Plain index probes
+ * cost 25 to 60 µs a row here; a sequential scan of the data below costs 5 ms and more.
  */
 const ROW_MS_MAX = 1
 const CALL_MS_MAX = 50
-/** A probe is 3 or 4 blocks, a row that is inserted 2 an index. An index that is read from end to end has hundreds. */
+/** A probe reads 3 or 4 blocks, an inserted row 2 per index. A full scan of an index reads hundreds. */
 const ROW_BLOCKS_MAX = 80
 const CALL_BLOCKS_MAX = 250
 const CALLS_BEFORE = 10
@@ -44,20 +44,20 @@ const TABLES = [
 ]
 
 type Sessions = { readonly api: pg.Client; readonly worker: pg.Client; readonly reads: pg.Pool }
-/** `rows`: how many items a call has at most, or rows a read. */
+/** `rows`: most items of a call, or rows of a read. */
 type Case = { readonly rows: number; readonly run: (sessions: Sessions) => Promise<void> }
 
 test('sessions whose plans were made on empty tables stay fast after 100,000 records', async (t) => {
   const { owner, openSessions, ledger } = await open(t)
   const early = await openSessions()
   const cases = makeCases(ledger)
-  // More than five calls each: from then on Postgres may keep one plan for good.
+  // More than five calls each: after that Postgres may keep one plan for good.
   for (let i = 0; i < CALLS_BEFORE; i++) {
     for (const { run } of Object.values(cases)) await run(early)
   }
   await load((await openSessions()).api, ledger)
 
-  // A session that comes later plans with what the tables look like now.
+  // A later session plans for the current size of the tables.
   for (const sessions of [early, await openSessions()]) {
     const before = await countReads(owner, sessions)
     for (const [name, { rows, run }] of Object.entries(cases)) {
@@ -77,7 +77,7 @@ test('sessions whose plans were made on empty tables stay fast after 100,000 rec
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.ownerUrl)
-  // Nobody tells the planner that the tables have grown: the worst case, and a repeatable one.
+  // The planner gets no statistics of the growth: the worst case, and a repeatable one.
   for (const table of TABLES) {
     await owner.query(`alter table tallystick.${table} set (autovacuum_enabled = off)`)
   }
@@ -93,7 +93,7 @@ async function open(t: TestContext) {
   return { owner, openSessions, ledger: await createTestLedger(await connect(t, database.apiUrl)) }
 }
 
-/** Every way through append_entries, and what reads where a gated record stands. */
+/** Every branch of append_entries, and the reads of a gated record's state. */
 function makeCases(ledger: TestLedger): Record<string, Case> {
   let key = 0
   const keyed = () => makeEntry(ledger, { idempotency: makeIdempotency(`key ${key++}`, 'request') })
@@ -124,7 +124,7 @@ function append(rows: number, make: (i: number) => EntryRow): Case {
   }
 }
 
-/** Each step takes records further that the one before it has left. */
+/** Each step continues the records of the step before it. */
 function makeGatedCases(ledger: TestLedger): Record<string, Case> {
   const [created, activated, submitted, judged]: TestEntry[][] = [[], [], [], []]
   const begin = async ({ api }: Sessions) => {
@@ -205,7 +205,7 @@ async function load(client: pg.Client, ledger: TestLedger): Promise<void> {
 
 const MEASURED_CALLS = 3
 
-/** The best of a few calls: the machine is shared. */
+/** Returns the best of a few calls, because the machine is shared. */
 async function measure(owner: pg.Client, sessions: Sessions, run: Case['run']) {
   let bestMs = Number.POSITIVE_INFINITY
   let blocks = Number.POSITIVE_INFINITY
@@ -219,7 +219,7 @@ async function measure(owner: pg.Client, sessions: Sessions, run: Case['run']) {
   return { bestMs, blocks }
 }
 
-/** How often each table was read from end to end, and how many blocks of tables and indexes were looked at. */
+/** Counts sequential scans of each table, and block reads of tables and indexes. */
 async function countReads(owner: pg.Client, { api, worker, reads }: Sessions) {
   for (const session of [api, worker, reads]) await session.query('select pg_stat_force_next_flush()')
   const { rows } = await owner.query<{ relname: string; seq_scan: string; blocks: string }>(

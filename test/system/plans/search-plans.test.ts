@@ -23,24 +23,23 @@ import {
 import { makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * Blocks of 8 KiB that a search reads if the planner has every reason to be wrong: it was told what the ledger
- * looked like when all of its records had the old values, and nobody told it of the 44,000 since that have none of them. A
- * walk along the chain that looks for such a value reads 5,000 blocks and more; one record at its own index, 20.
+ * Limit of 8 KiB blocks per search, with misleading statistics: they are from when all records had the old values.
+ * Since then 44,000 records without these values were added. A walk along the chain for such a value reads 5,000
+ * blocks and more; a record at its own index costs 20.
  */
 const BLOCKS_OF_A_PAGE = 2_000
-/** And the first 200 candidates of each: 6 blocks each where every record has an entry of its own. */
+/** Adds the first 200 candidates of each: 6 blocks each if every record has its own entry. */
 const BLOCKS_OF_TWO = 4_400
 const BLOCKS_OF_NOTHING = 120
-/** Records of batches, one or two chunks of them; of two filters, with what 200 keys of each need. */
+/** Records of batches, in one or two chunks; for two filters, with 200 keys of each. */
 const BLOCKS_OF_CHUNKS = 100
 const BLOCKS_OF_TWO_KEYS = 500
 const CANDIDATES_MAX = 100
-/** With the probes, which look at 200 of each. All candidates together are 2,500 blocks. */
+/** Includes the probes, which read 200 of each. All candidates together are 2,500 blocks. */
 const BLOCKS_OF_A_BUDGET = 1_000
 const BATCH = 1_000
 const OLD_BATCHES = 10
 const NEW_BATCHES = 40
-/** Gated records, one entry each. */
 const CREATED_EACH_CALL = 500
 const OLD_CALLS = 4
 const NEW_CALLS = 8
@@ -58,7 +57,6 @@ const OLD = {
   trace: 'aa'.repeat(16),
   type: 'old/1',
 }
-/** Values that records of batches have, and no others. */
 const BATCHED = {
   actor: randomId(),
   agent: randomId(),
@@ -78,7 +76,6 @@ const NEW = {
 
 test('a search reads no more than its page needs, whatever the planner believes', async (t) => {
   const { owner, api, pool, ledger } = await open(t)
-  // Statements that are prepared while the tables are empty.
   const old = oldFilters()
   const batched = batchedFilters()
   for (const filters of [{}, ...Object.values({ ...old, ...batched })]) await search(pool, ledger, filters)
@@ -118,9 +115,9 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
   for (const values of [OLD, NEW]) await create(api, ledger, values, OLD_DAY_MS)
   await reportBlocks(owner, api)
   for (const filters of [
-    // Both are common, and never met in one record.
+    // Both are common, but never in the same record.
     { type: OLD.type, actor: NEW.actor },
-    // Open records stand in one stretch of an index, whatever their state.
+    // Open records are one range of an index, whatever their state.
     { state: 'ACTIVE' },
   ]) {
     const { blocks, found, next } = await measure(owner, pool, ledger, filters, CANDIDATES_MAX)
@@ -130,7 +127,6 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
   }
 })
 
-/** Each finds the records of before, and none of those since. */
 function oldFilters(): Record<string, RecordFilters> {
   return {
     type: { type: OLD.type },
@@ -146,7 +142,7 @@ function oldFilters(): Record<string, RecordFilters> {
   }
 }
 
-/** Each finds records of batches, which are the oldest ones. */
+/** Each filter matches records of batches, which are the oldest ones. */
 function batchedFilters(): Record<string, RecordFilters> {
   return {
     'type in batches': { type: BATCHED.type },
@@ -185,14 +181,15 @@ function unknownFilters(): Record<string, RecordFilters> {
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.superuserUrl)
-  // A vacuum of any table reads blocks, too.
+  // A vacuum of any table reads blocks too.
   await owner.query(`do $$ declare relation regclass; begin
     for relation in select oid from pg_class where relnamespace = 'tallystick'::regnamespace and relkind = 'r' loop
       execute format('alter table %s set (autovacuum_enabled = off)', relation);
     end loop; end $$`)
   const api = await connect(t, database.apiUrl)
   const pool = openSearchPool(testDatabase(database.apiUrl), { warn: () => {} })
-  // One connection for all of the test: another one would plan its statements on the tables as they are by then, and read blocks for that.
+  // One connection for the whole test. A new connection would plan its statements on the current tables, and read
+  // blocks for that.
   Object.assign(pool.options, { max: 1, idleTimeoutMillis: 0 })
   t.after(() => pool.end())
   return { owner, api, pool, ledger: await createTestLedger(api) }
@@ -220,7 +217,6 @@ async function load(
   }
 }
 
-/** Gated records with the same properties. */
 async function create(
   api: pg.ClientBase,
   ledger: TestLedger,
@@ -269,7 +265,7 @@ function search(pool: pg.Pool, ledger: TestLedger, filters: RecordFilters, candi
   })
 }
 
-/** Blocks that the search read, wherever from. The second time: the first one reads the catalogue. */
+/** Returns the blocks that the second search read, cached or not: the first one reads the catalogue. */
 async function measure(
   owner: pg.ClientBase,
   pool: pg.Pool,
@@ -284,8 +280,8 @@ async function measure(
 }
 
 /**
- * Makes sessions say which blocks they have read. Postgres says so ten seconds after a session's last statement otherwise: those that have
- * loaded the ledger read 190,000 blocks, and on a busy machine a search was blamed for them.
+ * Makes sessions report their block reads now. Otherwise Postgres reports them ten seconds after a session's last
+ * statement. The loading sessions read 190,000 blocks, which on a busy machine were counted for a search.
  */
 async function reportBlocks(...sessions: readonly (pg.ClientBase | pg.Pool)[]): Promise<void> {
   await Promise.all(sessions.map((session) => session.query('select pg_stat_force_next_flush()')))

@@ -3,8 +3,10 @@ import type { BundleRequest } from '../../../sdk/resources/bundle-lines.ts'
 import { fill } from './make-files.ts'
 
 /*
- * bundles.ts fill: writes a little of everything into the ledger of TALLYSTICK_API_KEY, and tells where it lies. bundles.ts: makes the bundle of
- * each selection on standard input, a line of JSON each, and answers its text, for the Python package to compare with its own.
+ * bundles.ts fill: writes a little of everything into the ledger of TALLYSTICK_API_KEY, and prints where it is.
+ *
+ * bundles.ts: reads selections, one JSON line each, and prints the text of each bundle. The Python package compares
+ * it with its own.
  */
 type Asked = {
   readonly url: string

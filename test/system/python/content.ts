@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import { attributesOf, contentOf, referencesOf, short } from '../../../sdk/actions/content.ts'
 
-/* Members of records that the SDK makes of the values on standard input, for the Python package to compare with its own. */
+/*
+ * Prints the record members that the SDK makes of the values on standard input. The Python package compares them with
+ * its own.
+ */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''
 for await (const piece of process.stdin) text += piece

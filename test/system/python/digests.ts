@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { contentOf } from '../../../sdk/actions/content.ts'
 import { untag } from '../../helpers/untag.ts'
 
-/* Digests of the values whose forms are on standard input, for the Python package to compare with its own. */
+/* Prints digests of the tagged values on standard input. The Python package compares them with its own. */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''
 for await (const piece of process.stdin) text += piece

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { readMessage } from '../../../cli/calls/message.ts'
 import { recordOf } from '../../../cli/hook/events.ts'
 
-/* Records that `tallystick hook` makes of the events on standard input, for the Python package to compare with its own. */
+/*
+ * Prints the records that `tallystick hook` makes of the events on standard input. The Python package compares them
+ * with its own.
+ */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''
 for await (const piece of process.stdin) text += piece

@@ -7,13 +7,16 @@ import { agentSigner, makePrivateKey } from '../../../sdk/signing/index.ts'
 import { makeIssuer, signStatement } from '../../helpers/signed-statements.ts'
 import { startHere } from '../deployment/deployment.ts'
 
-/** A file, and how each of the two verifiers is asked about it; FILE stands for its path. */
+/** A file, and the arguments for each of the two verifiers. FILE stands for its path. */
 type Made = { readonly file: string; readonly theirs: readonly string[]; readonly ours: readonly string[] }
 
 const TRIES_MAX = 60
 const ERASURE = { code: 'retention', reason: 'its time is over' }
 
-/** Fills a ledger with a little of everything, through a server and its worker, and writes what they answer, with an index, to `dir`. */
+/**
+ * Fills a ledger with a little of everything, through a server and its worker. Writes their answers and an index to
+ * `dir`.
+ */
 export async function makeFiles(dir: string): Promise<void> {
   mkdirSync(dir, { recursive: true })
   const deployment = await startHere()
@@ -32,7 +35,7 @@ export async function makeFiles(dir: string): Promise<void> {
   }
 }
 
-/** `agentKey` is of an agent that signs for itself, `statement` the seq of a registered statement. */
+/** `agentKey`: of an agent that signs for itself. `statement`: seq of a registered statement. */
 export type Filled = {
   readonly records: readonly string[]
   readonly run: string
@@ -40,7 +43,6 @@ export type Filled = {
   readonly statement: number
 }
 
-/** Writes a little of everything into a ledger. */
 export async function fill(client: Tallystick, baseUrl: string): Promise<Filled> {
   const worker = await client.keys.create({ name: 'worker', scopes: ['records:write', 'records:read'] })
   const performer = new Tallystick({ baseUrl, apiKey: worker.key })
@@ -153,7 +155,7 @@ async function save(dir: string, client: Tallystick, filled: Filled): Promise<Ma
   add('range.bundle', await text(client.bundles.range(3, size - 2)), ...BUNDLE)
   const ofType = { from: 3, to: size - 2, type: 'generic/1' }
   add('selection.bundle', await text(client.bundles.filter(ofType, { tool: 'a test' })), ...BUNDLE)
-  // Its registration policy stands before it, and comes along.
+  // Its registration policy is before it and is included.
   const judged = await text(client.bundles.range(statement, size - 2))
   add(
     'judged.bundle',
@@ -178,7 +180,7 @@ async function text(pieces: AsyncIterable<string>): Promise<string> {
   return whole
 }
 
-/** The size of the newest checkpoint, as soon as it covers the ledger. */
+/** Returns the size of the newest checkpoint once it covers the ledger. */
 async function covered(client: Tallystick): Promise<number> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const { size } = await client.ledger.get()

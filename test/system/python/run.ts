@@ -1,13 +1,18 @@
 /*
  * npm run python [options of pytest]
+ *
  * npm run python -- generate
  *
- * Holds the package for Python (python/) to its linter and its types; the notarizers, the agents' signatures and the adapters to a server, and to
- * what the SDK writes and signs; the client to /openapi.json, to a server of its own and to a hostile one, to
- * its page (README.md, from `npm start` on) and to empty environments of every Python that is here; the verifier to the vectors, and to the
- * verifier in TypeScript over files of a real deployment. `npm run drill -- fuzz --differential` compares the two over hostile inputs.
+ * Checks the Python package (python/):
  *
- * `generate` only makes the files that are made of others.
+ * - its linter and its types;
+ * - the notarizers, the agents' signatures and the adapters, against a server and the SDK's output;
+ * - the client, against /openapi.json, its own server and a hostile one;
+ * - its page (README.md, from `npm start` on), and empty environments of every Python on this machine;
+ * - the verifier, against the vectors, and against the TypeScript verifier over files of a real deployment.
+ *
+ * `npm run drill -- fuzz --differential` compares the two verifiers over hostile inputs. `generate` only writes the
+ * generated files.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { readOpenApi } from '../../../tools/generate-docs.ts'
 import { answerSchemas, valueSchemas } from '../../../tools/python-sources.ts'
 
-/** Writes the schemas that python/tools/generate.py makes models of. */
+/** Writes the schemas from which python/tools/generate.py makes models. */
 export async function writeSchemas(file: string): Promise<void> {
   const openApi = await readOpenApi()
   writeFileSync(file, JSON.stringify({ answers: answerSchemas(openApi), values: valueSchemas(openApi) }))

@@ -1,7 +1,7 @@
 import { TallystickOperator } from '../../../sdk/operator.ts'
 import { startHere } from '../deployment/deployment.ts'
 
-/** A server with a worker and an empty ledger, as the environment of a client: `env` names them. */
+/** Starts a server with a worker and an empty ledger. `env`: environment of a client. */
 export async function serve() {
   const deployment = await startHere()
   const { url, operatorKey } = deployment
@@ -15,7 +15,7 @@ export async function serve() {
   return { env, close: () => deployment.stop() }
 }
 
-// For work on the tests: prints what to export, and serves until its input ends.
+// For work on the tests: prints variables to export, and serves until its input ends.
 if (process.argv[1] === import.meta.filename) {
   const { env, close } = await serve()
   for (const [name, value] of Object.entries(env)) console.log(`export ${name}=${value}`)

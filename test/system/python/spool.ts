@@ -3,8 +3,10 @@ import { openSpool } from '../../../sdk/node/spool.ts'
 import { makeItem } from '../../../sdk/notarizer/items.ts'
 
 /*
- * spool.ts write DIR COUNT: leaves a spool with a batch of so many records, as a process that was killed leaves it, and one record below the
- * first. spool.ts send DIR: sends what a spool holds, to TALLYSTICK_URL, and tells the tags of what was recorded.
+ * spool.ts write DIR COUNT: writes a spool with a batch of COUNT records, as a killed process leaves it, and one
+ * record below the first.
+ *
+ * spool.ts send DIR: sends a spool's records to TALLYSTICK_URL and prints the tags of the recorded ones.
  */
 const [what, directory, count] = process.argv.slice(2)
 const spool = await openSpool(directory!)

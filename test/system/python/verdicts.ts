@@ -10,8 +10,8 @@ class Gathered extends Writable {
   }
 }
 
-// Runs `tallystick` for each line of standard input, a list of arguments in JSON, and answers a line of JSON for each. One process for
-// thousands of files: to start one takes longer than to verify a small ledger.
+// Runs `tallystick` for each line of standard input, a JSON list of arguments, and prints a JSON line for each. One
+// process handles thousands of files, because starting one takes longer than verifying a small ledger.
 for await (const line of createInterface({ input: process.stdin })) {
   const stdout = new Gathered()
   const exit = await main(JSON.parse(line), {

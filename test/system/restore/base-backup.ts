@@ -5,11 +5,11 @@ import { withClient } from '../../../src/db/connect/client.ts'
 import { resolveRunAs } from '../../../src/run/postgres/run-as.ts'
 
 /*
- * Base backup, as pg_basebackup makes it, by Postgres' low-level API (pg_backup_start, copy, pg_backup_stop): the embedded
- * Postgres comes without the tool, and another version's does not speak to it.
+ * Makes a base backup as pg_basebackup does, with Postgres' low-level API (pg_backup_start, copy, pg_backup_stop).
+ * The embedded Postgres lacks the tool, and another version's tool is incompatible.
  */
 
-/** A folder that the server may write to, and settings by which it archives its log there. */
+/** Creates a folder that the server may write, and returns settings that archive its WAL there. */
 export function makeArchive(dir: string): Record<string, string> {
   mkdirSync(dir, { mode: 0o700 })
   giveToServer(dir)
@@ -20,19 +20,22 @@ export function makeArchive(dir: string): Record<string, string> {
   }
 }
 
-/** Settings by which a server that is started on a base backup recovers from an archive: to its end, or to a time. */
+/**
+ * Returns settings with which a server that starts on a base backup recovers from an archive: to its end, or to a
+ * time.
+ */
 export function recoverySettings(archive: string, until: Date | null): Record<string, string> {
   return {
     restore_command: `cp ${archive}/%f %p`,
     recovery_target_action: 'promote',
     ...(until && {
-      // This setting takes no T and no Z.
+      // This setting accepts no T and no Z.
       recovery_target_time: `${until.toISOString().replace('T', ' ').replace('Z', '')}+00`,
     }),
   }
 }
 
-/** Copies the cluster of a running server into `to`, a folder from which it can be started and will recover. */
+/** Copies the cluster of a running server into `to`, from which a server can start and recover. */
 export async function takeBaseBackup(superuserUrl: string, cluster: string, to: string): Promise<void> {
   await withClient(superuserUrl, async (client) => {
     await client.query("select pg_backup_start('restore drill', fast => true)")
@@ -50,7 +53,7 @@ export async function takeBaseBackup(superuserUrl: string, cluster: string, to: 
   })
 }
 
-/** Files of a running server that a backup leaves out: its log comes from the archive, the rest is of this run. */
+/** Files of a running server that a backup leaves out. Its WAL comes from the archive; the rest belongs to this run. */
 const OWN_FOLDERS = new Set([
   'pg_wal',
   'pg_replslot',
@@ -82,7 +85,7 @@ function makeEmpty(dir: string): void {
   giveToServer(dir)
 }
 
-/** A file may go while the server runs: then its log says so. */
+/** A file may vanish while the server runs. The WAL then contains its removal. */
 function copyFile(source: string, target: string): void {
   try {
     writeFileSync(target, readFileSync(source), { mode: lstatSync(source).mode & 0o777 })
@@ -93,14 +96,14 @@ function copyFile(source: string, target: string): void {
   giveToServer(target)
 }
 
-/** As root: Postgres runs as another user, and takes only what that user owns. */
+/** As root, Postgres runs as another user, and accepts only that user's files. */
 function giveToServer(path: string): void {
   user ??= { runAs: resolveRunAs('/nonexistent', () => {}) }
   if (user.runAs) chownSync(path, user.runAs.uid, user.runAs.gid)
 }
 let user: { readonly runAs: ReturnType<typeof resolveRunAs> } | undefined
 
-/** Puts a base backup where a new server starts from it. The one that it was made of may still be restored again. */
+/** Copies a base backup to where a new server starts. The original can be restored again. */
 export function restoreBaseBackup(backup: string, passwords: string, dataDir: string): void {
   mkdirSync(dataDir, { mode: 0o711, recursive: true })
   cpSync(passwords, join(dataDir, 'passwords.json'))
@@ -109,7 +112,7 @@ export function restoreBaseBackup(backup: string, passwords: string, dataDir: st
 
 const ARCHIVED_MS_MAX = 30_000
 
-/** Closes the segment of the log that is being written, and returns when it is in the archive. */
+/** Closes the current WAL file, and returns when it is in the archive. */
 export async function archiveEverything(superuserUrl: string): Promise<void> {
   await withClient(superuserUrl, async (client) => {
     const { rows } = await client.query<{ segment: string }>(

@@ -1,7 +1,9 @@
 /*
- * npm run drill -- restore: a deployment under load is backed up, lost, and restored to another server, twice: to the end of its
- * archived log, and to a time before it. The statements of docs/operate/backup-and-archive.md about both must hold. Ends with
- * exit code 1 if they do not.
+ * npm run drill -- restore
+ *
+ * Backs up a deployment under load, loses it, and restores it to another server, twice: to the end of its archived
+ * WAL, and to a time before that. Checks the statements of docs/operate/backup-and-archive.md about both. Exits with 1 if one
+ * is false.
  */
 import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
@@ -26,20 +28,18 @@ const LEDGERS = 3
 const CLIENTS = 12
 const LOAD_MS = 2_000
 
-/** Remains when the machine of the database is gone: each lies somewhere else. */
+/** What is left when the database's machine is gone. Each item is on another machine. */
 type Left = {
   readonly dir: string
   readonly ledgers: readonly Ledger[]
   readonly backup: string
   readonly passwords: string
   readonly archive: string
-  /** The worker's folder of checkpoints. */
   readonly kept: string
-  /** Files of `tallystick checkpoints watch`, by ledger: somebody else's. */
+  /** Files of `tallystick checkpoints watch`, by ledger. They belong to an outsider. */
   readonly outside: ReadonlyMap<string, string>
-  /** A moment after the backup and before the last records. */
+  /** A time after the backup and before the last records. */
   readonly earlier: Date
-  /** Entries of each ledger when it was lost. */
   readonly sizes: ReadonlyMap<string, number>
 }
 
@@ -84,7 +84,7 @@ async function loseDeployment(dir: string): Promise<Left> {
   }
 }
 
-/** Nothing is lost: every acknowledged record is there, every checkpoint holds, and work goes on. */
+/** Nothing is lost: every acknowledged record is there, every checkpoint holds, and work continues. */
 async function restoreToTheEnd(left: Left): Promise<void> {
   const deployment = await startRestored(left, 'to-the-end', null)
   try {
@@ -111,7 +111,7 @@ async function restoreToTheEnd(left: Left): Promise<void> {
   }
 }
 
-/** Everybody sees the loss, and nothing is built upon it before the operator has said so. */
+/** The loss is visible to everybody, and nothing is appended before the operator has acknowledged it. */
 async function restoreToEarlier(left: Left): Promise<void> {
   const deployment = await startRestored(left, 'earlier', left.earlier)
   try {
@@ -145,7 +145,7 @@ async function restoreToEarlier(left: Left): Promise<void> {
   }
 }
 
-/** On a new server, with the checkpoints that were kept apart from it; nothing but Postgres is started. */
+/** Starts only Postgres, on a new server, with the checkpoints that were stored elsewhere. */
 async function startRestored(left: Left, name: string, until: Date | null): Promise<Deployment> {
   const dir = join(left.dir, name)
   const beganAt = performance.now()

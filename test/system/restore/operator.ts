@@ -6,11 +6,11 @@ import { runAlone } from '../../helpers/run-command.ts'
 import { runCommand } from '../../helpers/run-script.ts'
 import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
 
-/* Work of an operator, an agent and an auditor around a restore, by the commands and routes that they have. */
+/* Actions of an operator, an agent and an auditor around a restore, with their own commands and routes. */
 
 const KEPT_MS_MAX = 20_000
 
-/** Returns when the worker has kept a checkpoint of everything in each ledger. */
+/** Returns when the worker has stored a checkpoint of all entries in each ledger. */
 export async function untilKept(dir: string, sizes: ReadonlyMap<string, number>): Promise<void> {
   const giveUpAt = Date.now() + KEPT_MS_MAX
   for (;;) {
@@ -23,7 +23,7 @@ export async function untilKept(dir: string, sizes: ReadonlyMap<string, number>)
   }
 }
 
-/** As somebody who is not the operator does; the file of each ledger. */
+/** Stores checkpoints as an outsider does. Returns the file of each ledger. */
 export async function keepOutside(
   url: string,
   ledgers: readonly Ledger[],
@@ -42,7 +42,7 @@ export async function keepOutside(
   return files
 }
 
-/** The last line of `tallystick verify` against what was kept outside. */
+/** Returns the last line of `tallystick verify` with the outsider's checkpoint. */
 export async function verifyAgainst(
   ownerUrl: string,
   ledger: string,
@@ -53,7 +53,7 @@ export async function verifyAgainst(
   return stdout
 }
 
-/** `kept`: null where the operator forgets to say. */
+/** `kept`: null if the operator forgets the option. */
 export async function restoreCheck(
   ownerUrl: string,
   kept: string | null,
@@ -66,7 +66,6 @@ export async function restoreCheck(
   return { code, output: stdout + stderr }
 }
 
-/** One record, by an agent of the ledger. */
 export async function append(
   url: string,
   { bearer }: Ledger,
@@ -78,7 +77,6 @@ export async function append(
   return { status, code: (body['code'] as string | undefined) ?? null }
 }
 
-/** Looks at what is lost, and says that it is. */
 export async function acknowledge(url: string, ledger: string, size: number): Promise<void> {
   const route = `${url}/v1/ledgers/${ledger}/restore`
   const { body } = await send(route, 'GET', OPERATOR_KEY)

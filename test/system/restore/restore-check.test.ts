@@ -35,7 +35,7 @@ test('restore-check fails where a ledger is shorter than its checkpoint, where o
   const nothing = await check(app, temporaryDirInMemory())
   assert.equal(nothing.code, 1)
   assert.match(nothing.output, /RESTORE_FAILED .*unkept=1 .*holds no checkpoint of any of these ledgers/)
-  // A ledger's note under another's name: of a ledger that this database never had.
+  // A ledger's note under the name of a ledger that this database never had.
   cpSync(join(kept, `${app.ledger.ledger.id}.note`), join(kept, `${gone}.note`))
   assert.match(
     (await check(app, kept)).output,
@@ -76,7 +76,7 @@ function check(app: TestApp, kept: string) {
   return restoreCheck(app.database.ownerUrl, kept, TEST_MASTER_KEY)
 }
 
-/** `records` more, and a checkpoint of everything in a new folder, as a worker keeps it. */
+/** Appends `records` records, and publishes a checkpoint of everything into a new folder, as a worker does. */
 async function publishAll(app: TestApp, records = 0): Promise<string> {
   for (let i = 0; i < records; i++) await app.notarize()
   const dir = temporaryDirInMemory()

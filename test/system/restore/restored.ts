@@ -8,7 +8,7 @@ import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
 
 export type RestoreWorker = Publisher & { readonly restored: RestoredLedgers; readonly notesDir: string }
 
-/** Dependencies of the worker's followers; its data is in a folder of its own. */
+/** Returns the dependencies of the worker's followers. Its data is in its own folder. */
 export async function makeRestoreWorker(t: Test, app: TestApp, dir = temporaryDir()): Promise<RestoreWorker> {
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())
@@ -22,7 +22,7 @@ export async function makeRestoreWorker(t: Test, app: TestApp, dir = temporaryDi
   }
 }
 
-/** As if a checkpoint of `size` entries that the database does not have had been published before it was restored. */
+/** Stores a checkpoint of `size` entries that the database lacks, as if it had been published before the restore. */
 export async function keepUnknown(
   worker: RestoreWorker,
   { ledger: { id, origin } }: NewLedger,

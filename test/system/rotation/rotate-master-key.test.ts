@@ -34,7 +34,7 @@ test('the master key is replaced under a running server and worker, and no reque
   await startWorkerOn(t, app.database, { env: BOTH })
   const load = startLoad(both, app.ledger.key.key)
 
-  // Those that have not heard of the new key yet open what the others seal.
+  // Servers that do not know the new key yet can open what the others seal.
   const before = await both.makeKey(app.ledger.key.key)
   assert.equal(await statusOf(app, before), 201)
   await makeWebhook(app, {}, app.ledger.key.key)
@@ -52,7 +52,7 @@ test('the master key is replaced under a running server and worker, and no reque
     first.stdout,
     /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0, keys of archived documents 1, cursors \d+\.$/m,
   )
-  // Sealed by a server that has not looked since, unless the command took that long to end.
+  // Sealed by a server that has not read the keys since, unless the command took that long to end.
   const late = await both.makeKey(app.ledger.key.key)
   await sleep(MASTER_KEY_AGE_MS_MAX * 1.5)
   const after = await both.makeKey(before)
@@ -170,7 +170,6 @@ test('the operator’s key is replaced one server after the other, and both are 
 
 type Server = Awaited<ReturnType<typeof serverOn>>
 
-/** Another server of the same deployment. */
 async function serverOn(t: Test, { database }: TestApp, environment: Record<string, string>) {
   const deps = await openDeps(testConfig(database.apiUrl, environment))
   const app = buildApp(deps)
@@ -201,7 +200,7 @@ async function statusOf(app: TestApp, key: string): Promise<number> {
   return (await app.send('POST', '/v1/records', { key, body })).statusCode
 }
 
-/** One request after another, with a key from before; the statuses of all. */
+/** Sends one request after another with an existing key. `stop` returns their statuses. */
 function startLoad(server: Server, key: string): { stop(): Promise<number[]> } {
   const stop = new AbortController()
   const running = (async () => {
@@ -220,7 +219,7 @@ function startLoad(server: Server, key: string): { stop(): Promise<number[]> } {
   }
 }
 
-/** As a worker with this key does; throws where it can't. */
+/** Opens the secrets as a worker with this key does. Throws if it cannot. */
 async function openWebhooks(app: TestApp, key: Uint8Array): Promise<void> {
   const rows = await app.sql<{ webhook_id: Uuid; secret_id: Uuid; sealed: Buffer }>(
     'select webhook_id, secret_id, sealed from tallystick.webhook_secrets',

@@ -5,13 +5,12 @@ import { startHere } from '../deployment/deployment.ts'
 export type Fuzzed = {
   readonly url: string
   readonly ledgerKey: string
-  /** Key of another ledger. */
   readonly otherLedgerKey: string
   readonly operatorKey: string
   close(): Promise<void>
 }
 
-/** A server and a worker on a Postgres of their own, and two ledgers with a little of everything. */
+/** Starts a server and a worker on a Postgres of their own, with two ledgers that contain a little of everything. */
 export async function startFuzzed(): Promise<Fuzzed> {
   const deployment = await startHere()
   const { url, operatorKey } = deployment
@@ -24,7 +23,6 @@ export async function startFuzzed(): Promise<Fuzzed> {
   }
 }
 
-/** Returns a key of the ledger with all scopes. */
 async function fillLedger(url: string, operatorKey: string): Promise<string> {
   const { key } = await post<NewLedger>(`${url}/v1/ledgers`, operatorKey, { name: 'fuzzed' })
   const record = { type: 'generic/1', payload: { tool: 'search' } }

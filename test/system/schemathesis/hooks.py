@@ -1,9 +1,9 @@
-"""The bodies that /openapi.json calls bytes, and says no more of."""
+"""Generates the bodies that /openapi.json describes only as bytes."""
 
 import schemathesis
 from hypothesis import strategies
 
-TAG_18 = b"\xd2\x84"  # COSE_Sign1, and the array of four that it is (RFC 9052, section 4.2)
+TAG_18 = b"\xd2\x84"  # COSE_Sign1, and the start of its array of four (RFC 9052, section 4.2)
 
 schemathesis.openapi.media_type(
     "application/cose",

@@ -1,9 +1,9 @@
 /*
  * npm run drill -- schemathesis [options of `schemathesis run`]
  *
- * Sends a running server what /openapi.json says that it takes, and what it says that it does not, and holds every answer to the
- * document, with a ledger's key and with the operator's. Schemathesis is Python: it is installed once, into a
- * folder that git does not see, from the versions that requirements.txt pins.
+ * Sends valid and invalid requests, by /openapi.json, to a running server, and checks every answer against the
+ * document. It uses a ledger's key and the operator's. Schemathesis is Python: it is installed once, into an ignored
+ * folder, in the versions that requirements.txt pins.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -19,16 +19,15 @@ type OpenApi = {
   >
 }
 
-/** Examples of one operation and phase; with all its phases a run takes about two minutes on two cores. */
+/** Examples per operation and phase. With all phases a run takes about two minutes on two cores. */
 const EXAMPLES_MAX = 25
-/** A read that waits for a checkpoint answers after ten seconds at the latest. */
+/** A read that waits for a checkpoint answers after ten seconds at most. */
 const ANSWER_SECONDS_MAX = RECEIPT_WAIT_SECONDS_MAX + 10
 
-/** The part of its output that says which operation answered what. */
 const FAULTS = /^=+ (?:ERRORS|FAILURES) =+$[\s\S]*?(?=^=+ (?:WARNINGS|SUMMARY) =+$)/m
 const TOLD_LINES_MAX = 60
 
-/** They can take the key itself away, and whatever came after would only be told 401. */
+/** These can invalidate the key itself, so that all later requests would get 401. */
 const ENDING = ['postAgentsByIdDisable', 'postKeysByIdRevoke', 'postKeysByIdRotate', 'putKeysByIdRateLimit']
 
 const schemathesis = installPythonTool('schemathesis', join(import.meta.dirname, 'requirements.txt'))
@@ -45,7 +44,7 @@ try {
     await run(fuzzed.otherLedgerKey, ending),
     await run(fuzzed.operatorKey, operator),
   ]
-  // A reader of CI's output may see its end alone, and there a later run has passed.
+  // The end of CI's output may be all that is seen, and by then a later run has passed.
   const told = runs.map(({ output }) => FAULTS.exec(output)?.[0] ?? '').join('')
   if (told !== '') console.log(told.split('\n').slice(0, TOLD_LINES_MAX).join('\n'))
   process.exitCode = Math.max(...runs.map(({ code }) => code))
@@ -53,7 +52,7 @@ try {
   await fuzzed.close()
 }
 
-/** Their names, by the key that they need; those that need none go with the ledger's. */
+/** Lists operations by the key that they need. Those without a key run with the ledger's. */
 async function listOperations(): Promise<{ operator: string[]; ledger: string[] }> {
   const { paths } = (await (await fetch(`${fuzzed.url}/openapi.json`)).json()) as OpenApi
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))

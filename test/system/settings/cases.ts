@@ -1,14 +1,16 @@
-/** A setting somebody has for reasons of their own, and the way in which it reaches sessions. */
+/** A setting that a user may have, and how it reaches sessions. */
 export type Case = {
   readonly name: string
-  /** `database`, `role` (of servers): SQL's `set`. `file`: of the whole server. `environment`: of our process. `encoding`: of the database. */
+  /**
+   * `database`, `role` (of servers): by SQL's `set`. `file`: for the whole server. `environment`: for our process.
+   * `encoding`: of the database.
+   */
   readonly by: 'database' | 'role' | 'file' | 'environment' | 'encoding'
   readonly settings: Readonly<Record<string, string>>
-  /** Text that a refusal must have; null: it must work. */
+  /** Text that a refusal must contain; null: it must work. */
   readonly refused: RegExp | null
-  /** Major version of Postgres that has the setting. */
+  /** Major version of Postgres that introduced the setting. */
   readonly since?: number
-  /** One of those that CI runs. */
   readonly isQuick?: boolean
 }
 
@@ -23,7 +25,7 @@ const refused = (by: Case['by'], name: string, value: string, more: Partial<Case
   works(by, name, value, { refused: new RegExp(`${name} = ${value}: `), ...more })
 
 export const CASES: readonly Case[] = [
-  // Durability, and what the chain rests on.
+  // Durability and the basis of the chain.
   works('database', 'synchronous_commit', 'off', { isQuick: true }),
   works('database', 'synchronous_commit', 'local'),
   works('database', 'synchronous_commit', 'remote_write'),
@@ -43,7 +45,7 @@ export const CASES: readonly Case[] = [
   refused('encoding', 'server_encoding', 'SQL_ASCII'),
   works('database', 'default_transaction_read_only', 'on', { refused: /read-only|503/, isQuick: true }),
   works('role', 'default_transaction_read_only', 'on', { refused: /read-only|503/ }),
-  // Time-outs.
+  // Timeouts.
   works('database', 'statement_timeout', '2ms', { isQuick: true }),
   works('database', 'lock_timeout', '1ms'),
   works('database', 'idle_in_transaction_session_timeout', '2ms'),

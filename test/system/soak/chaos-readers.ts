@@ -9,19 +9,16 @@ import { Abandoned, persist } from '../faults/persist.ts'
 
 export type ReaderPlan = {
   readonly urls: readonly string[]
-  /** Ledger of their own records; nobody else writes there. */
+  /** Ledger of the readers' own records. It has no other writers. */
   readonly own: Ledger
-  /** Ledgers that others write to, in which they list, search and follow. */
+  /** Ledgers with other writers, in which the readers list, search and follow. */
   readonly others: readonly Ledger[]
   readonly readers: number
-  /** Longest pause between two requests. */
   readonly pauseMsMax: number
 }
 
 export type RunningReaders = Loops & {
-  /** Requests that were answered as they must be, by what they asked for. */
   readonly done: Readonly<Record<string, number>>
-  /** Records whose payload was erased. */
   readonly erased: ReadonlySet<string>
 }
 
@@ -35,7 +32,7 @@ type State = {
   abandoned: boolean
 }
 
-/** Bounds of a wait for what never comes. Processes that are killed take half a minute to come back on a machine with much else to do. */
+/** Limits for waits, so that a hang fails. Killed processes take half a minute to come back on a busy machine. */
 const ANSWER_MS_MAX = 300_000
 const CHECKPOINT_MS_MAX = 600_000
 const PAGE = 20
@@ -43,8 +40,9 @@ const ERASED_EVERY = 3
 const EXPORTED_EVERY = 25
 
 /**
- * Clients that write a record, get it, find it in a list and in a search, verify its proof and its receipt, and erase every third;
- * now and then they export their ledger, and read the records and events of others. Each answer must be what it should be.
+ * Starts clients that write a record, get it, find it in a list and a search, verify its proof and its receipt, and
+ * erase every third one. From time to time they export their ledger, and read the records and events of others. Each
+ * answer is checked.
  */
 export async function startReaders(plan: ReaderPlan): Promise<RunningReaders> {
   const known = { plan, noteKey: '', done: {}, erased: new Set<string>(), requests: 0 }
@@ -102,7 +100,7 @@ async function erase(state: State, id: string): Promise<void> {
   assert.equal(payload, null, `${id} was erased, and is shown`)
 }
 
-/** An export that is cut off is asked for again; one that ends well is whole. */
+/** Repeats an export that is cut off. One that ends well is complete. */
 async function exportAll(state: State): Promise<void> {
   const lines = (await ask(state, state.plan.own, 'export', '/v1/export')).text().trimEnd().split('\n')
   for (const line of lines) JSON.parse(line)
@@ -112,7 +110,7 @@ async function exportAll(state: State): Promise<void> {
 type Asked = {
   readonly method?: 'POST' | 'DELETE'
   readonly body?: object
-  /** Code of a 409 that goes by. */
+  /** Code of a temporary 409. */
   readonly until?: string
 }
 

@@ -19,17 +19,18 @@ import { reconcileAll } from './federation-lifecycle.ts'
 import type { Memory } from './memory-watch.ts'
 
 /**
- * Growth in the calm part of the run, if that was so long; a process is held to its live memory, because V8 lets garbage lie while there is room.
- * Known statements take 32 MiB when their cache is full, and in an hour at these rates some processes are still filling it: 10 MiB in 15
- * minutes were seen. A leak of 90 bytes a record is more than is allowed; the one that was found grew by 14 MiB a minute.
+ * Limit of a process's growth in the calm phase, if that was long enough. It is about live memory, because V8
+ * collects garbage late while there is room. Known statements take 32 MiB when their cache is full. At these rates
+ * some processes still fill it after an hour: 10 MiB in 15 minutes were seen. A leak of 90 bytes a record exceeds the
+ * limit; the leak that was found grew by 14 MiB a minute.
  */
 const LIVE_GROWTH_MIB_MAX = 24
-/** A Postgres: what its backends have for themselves. */
+/** For a Postgres: the private memory of its backends. */
 const RESIDENT_GROWTH_PERCENT_MAX = 10
 const GROWTH_JUDGED_FROM_MINUTES = 10
 /** In any run: the container for whose heap `HEAP_MIB_MAX` is (docs/operate/image.md). */
 const RESIDENT_MIB_MAX = 1_024
-/** Payloads that are there after so long a time in which none was erased stay. */
+/** If no payload was erased for this long, the remaining ones stay. */
 const ERASED_QUIET_MS_MAX = 60_000
 const ERASED_LOOK_EVERY_MS = 500
 
@@ -37,11 +38,10 @@ export type ChaosEvidence = {
   readonly dir: string
   readonly home: Deployment
   readonly guest: Deployment
-  /** Ledgers with a journal of what was acknowledged; their clients' own, and that of the readers. */
+  /** Ledgers with a journal of acknowledged records: those of the clients, and that of the readers. */
   readonly journaled: readonly Ledger[]
   readonly gated: readonly Ledger[]
   readonly read: Ledger
-  /** Ledgers of the peering. */
   readonly federated: { readonly home: string; readonly guest: string }
   readonly erased: ReadonlySet<string>
   readonly listeners: readonly Listener[]
@@ -54,18 +54,17 @@ export type ChaosReckoning = {
   readonly gated: Verified & { readonly stuck: number }
   readonly webhooks: WebhookReckoning
   readonly federation: FederationReckoning
-  /** Output of `tallystick reconcile`. */
   readonly reconciled: readonly string[]
-  /** Erased records whose payload is still there. */
   readonly unerased: number
-  /** Entries of all ledgers, each verified. */
   readonly entries: number
   readonly memory: Memory
-  /** Controls that should have found something, and did not. */
+  /** Controls that should have found something, but did not. */
   readonly blind: readonly string[]
 }
 
-/** Waits until all that is under way has come to its end; then holds what clients were promised to what the ledgers hold. */
+/**
+ * Waits until all work in progress has ended. Then compares the promises to clients with the contents of the ledgers.
+ */
 export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoning> {
   const { dir, home, guest, journaled, gated, read, federated, listeners, peerings, memory } = evidence
   const federation = await settle(peerings)
@@ -76,7 +75,7 @@ export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoni
   for (const { ledger } of [...gated, read, { ledger: federated.home }])
     entries += await checkLedger(home.ownerUrl, ledger)
   entries += await checkLedger(guest.ownerUrl, federated.guest)
-  // Each record's steps lead from its creation to where it stands, as the table of transitions allows.
+  // Each record's steps must lead from its creation to its state, by the table of transitions.
   await withPatientClient(home.superuserUrl, async (client) => {
     for (const { ledger } of gated) await checkRows(client, parseId('led', ledger))
   })
@@ -93,7 +92,7 @@ export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoni
   }
 }
 
-/** Neither verified nor expired, though nobody works at it any more. */
+/** Counts records that are neither verified nor expired, although nothing is in progress. */
 async function countStuck(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ stuck: number }>(
@@ -125,7 +124,9 @@ async function countUnerased({ home, read, erased }: ChaosEvidence): Promise<num
   return left
 }
 
-/** The same checks, of evidence with one thing wrong. The last control takes a record from the database, for good. */
+/**
+ * Runs the same checks on evidence with one error. The last control deletes a record from the database, permanently.
+ */
 async function findBlind(
   { home, journaled, listeners }: ChaosEvidence,
   journal: Parameters<typeof reckon>[0],
@@ -164,7 +165,6 @@ async function isTakenFound({ superuserUrl, ownerUrl }: Deployment, { ledger }: 
   )
 }
 
-/** Names of what is not as it must be. */
 export function findFaults(reckoning: ChaosReckoning): string[] {
   const { records, gated, webhooks, federation, reconciled, unerased, memory, blind } = reckoning
   const { shared, offers, records: sharedRecords, findings, ...unequal } = federation

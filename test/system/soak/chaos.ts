@@ -24,28 +24,33 @@ import { slowFsync } from './slow-fsync.ts'
 
 export type ChaosPlan = { readonly durationMs: number; readonly seed: number }
 
-/** Rates that leave two cores time for faults: a third of what they can do. Longest pauses are between two requests of a client. */
+/**
+ * Rates that leave two cores time for faults: a third of their capacity. The longest pauses are between two requests
+ * of a client.
+ */
 const RECORD_CLIENTS = { clients: 16, pauseMsMax: 1_000 }
 const GATED_CLIENTS = { clients: 8, persistMs: 300_000, withOtherEnds: true }
 const READERS = { readers: 4, pauseMsMax: 2_000 }
 const FEDERATION_CLIENTS = 1
 const PEER_FAULTS = { share: 0.1, msMax: 1_000 }
-/** Senders wait up to five minutes after failures, and where a machine has much else to do one fault follows the other. */
+/** Senders wait up to five minutes after failures, and on a busy machine one fault follows the other. */
 const HURRY_EVERY_MS = 15_000
 const PAUSE_MS = { min: 500, max: 4_000 }
-/** MiB: the heap that Node takes in a container of 1 GiB (docs/operate/image.md). On a larger machine it would let gigabytes of garbage lie. */
+/**
+ * MiB: Node's heap in a container of 1 GiB (docs/operate/image.md). On a larger machine Node would keep gigabytes of garbage.
+ */
 const HEAP_MIB_MAX = 560
 const NODE_OPTIONS = `--max-old-space-size=${HEAP_MIB_MAX} ${INSPECTABLE}`
 /**
- * The last part has no kills: whose memory grows is seen only in a process that lives. The first of it warms them up: at these rates known
- * statements (src/signing/known-statements.ts) take 18 minutes to fill their 8 MiB.
+ * The last phase has no kills: growing memory shows only in a process that lives on. It starts with a warm-up. At
+ * these rates known statements (src/signing/known-statements.ts) take 18 minutes to fill their 8 MiB.
  */
 const CALM_SHARE = 1 / 2
 const WARM_UP_SHARE = 1 / 4
 
 /**
- * All workloads at once, on two API processes, two workers and one Postgres, with a second deployment as their peer, while everything
- * that can fail does. Prints what it found; the faults that it answers are none of the plan's.
+ * Runs all workloads at once, on two API processes, two workers and one Postgres, with a second deployment as their
+ * peer. All kinds of faults occur meanwhile. Prints its findings, and returns the faults that the plan did not cause.
  */
 export async function runChaos(plan: ChaosPlan): Promise<readonly string[]> {
   console.log(`chaos: ${plan.durationMs / 1_000} s, seed ${plan.seed}`)
@@ -98,7 +103,7 @@ async function run(t: Ends, { durationMs, seed }: ChaosPlan): Promise<readonly s
     random: randomFrom(seed),
     burstAttempts: {},
   }
-  // A client that has failed ends the run at once.
+  // A failed client ends the run immediately.
   const failure = Promise.all(workloads.map((workload) => workload.ended()))
   failure.catch(() => {}) // reported below
   const calmAt = performance.now() + durationMs * (1 - CALM_SHARE)
@@ -135,9 +140,9 @@ async function run(t: Ends, { durationMs, seed }: ChaosPlan): Promise<readonly s
   return [...findFaults(reckoning), ...strangeAnswers(attempts), ...untried(scene)]
 }
 
-/** The work's result, or the failure of another that comes first. */
+/** Returns the work's result, or rejects if `failure` rejects first. */
 export async function unless<T>(failure: Promise<unknown>, work: Promise<T>): Promise<T> {
-  work.catch(() => {}) // it fails too when all is stopped
+  work.catch(() => {}) // it fails too when everything is stopped
   await Promise.race([work, failure])
   return work
 }
@@ -181,7 +186,7 @@ async function startDeployments(t: Ends, seed: number) {
   return { dir, home, guest, proxy: proxy!, peerProxies, hasSlowDisk: postgresEnv !== null }
 }
 
-/** Gentle faults only; what each process's memory does meanwhile. */
+/** Causes gentle faults only, and measures each process's memory meanwhile. */
 async function liveOn(scene: ChaosScene, durationMs: number) {
   const { home, guest } = scene
   const processes = {
@@ -227,7 +232,7 @@ function strangeAnswers(attempts: Readonly<Record<string, number>>): string[] {
   return strange.map((label) => `${attempts[label]} requests ended with ${label}`)
 }
 
-/** A queue that never was full has shown nothing. */
+/** A queue that was never full shows nothing. */
 function untried({ burstAttempts }: ChaosScene): string[] {
   return burstAttempts[OVERLOADED]
     ? []

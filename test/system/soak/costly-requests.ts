@@ -1,4 +1,3 @@
-/** Request of a ledger that holds others up. */
 export type CostlyRequest = { readonly path: string; readonly body: object }
 
 type Documents = { readonly list: { list: number[] }; readonly text: { text: string } }
@@ -11,7 +10,6 @@ function makeDocuments(bytes: number): Documents {
 export const SMALL = makeDocuments(1_000)
 export const LARGE = makeDocuments(60_000)
 
-/** Types that make validation as costly as can be. */
 export const COSTLY_TYPES = [
   {
     name: 'ways',
@@ -36,7 +34,7 @@ export const COSTLY_TYPES = [
   },
 ]
 
-/** As large as compiling can be made; another one each time. */
+/** A definition that is as costly to compile as possible, another one each time. */
 function costlyDefinition(n: number) {
   const patterns = Array.from({ length: 60 }, (_, i) => [
     `[\\p{L}\\P{Lu}]{${i}}(?:[^a-z]?){${(n % 300) + 100}}`,
@@ -45,12 +43,12 @@ function costlyDefinition(n: number) {
   return { name: 'new', version: 1, payloadSchema: { patternProperties: Object.fromEntries(patterns) } }
 }
 
-/** Documents of 60 KB, which anybody may send. */
+/** Returns documents of 60 KB, which any client may send. */
 export function plainRequest(n: number): CostlyRequest {
   return { path: '/v1/records', body: { type: 'generic/1', payload: n % 2 ? LARGE.list : LARGE.text } }
 }
 
-/** Notarizes under such types, and has new ones compiled all the time. */
+/** Returns requests that notarize with such types, and have new ones compiled all the time. */
 export function hostileRequest({ list, text }: Documents): (n: number) => CostlyRequest {
   return (n) => {
     if (n % 3 === 0) return { path: '/v1/types/preview', body: costlyDefinition(n) }

@@ -12,25 +12,21 @@ export type LifecyclePlan = {
   readonly organisations: 2 | 3
   /** Clients of each side that works for another. */
   readonly clients: number
-  /** Records of all of them. */
   readonly records: number
 }
 
 export type LifecycleOutcome = {
   readonly reckoning: FederationReckoning
-  /** Entries of all ledgers, verified. */
   readonly entries: number
-  /** Records that clients took to their end, by how. */
   readonly ends: Readonly<Record<string, number>>
   /** Output of `tallystick reconcile` on the exports of each pair of ledgers. */
   readonly reconciled: readonly string[]
-  /** Time of the records alone. */
   readonly livedMs: number
 }
 
 /**
- * Organisations that are all peers of each other live through shared records, of all kinds of ends; then each pair is reconciled
- * offline, by exports and the kids of public keys alone.
+ * Runs organisations that all peer and share records with all kinds of ends. Then each pair is reconciled offline, by
+ * exports and the kids of public keys alone.
  */
 export async function liveFederation(dir: string, plan: LifecyclePlan): Promise<LifecycleOutcome> {
   const cleanups: (() => Promise<void>)[] = []
@@ -61,7 +57,7 @@ async function live(t: Ends, dir: string, plan: LifecyclePlan): Promise<Lifecycl
   return { reckoning, entries, ends: clients.ends, reconciled: await reconcileAll(dir, peerings), livedMs }
 }
 
-/** All servers could be gone by now. */
+/** Reconciles each pair. The exports are enough: the servers could be gone by then. */
 export async function reconcileAll(dir: string, peerings: readonly Peering[]): Promise<string[]> {
   const files = new Map<Member, string>()
   for (const side of new Set(peerings.flatMap(({ sides }) => sides))) {
@@ -82,7 +78,7 @@ export async function reconcileAll(dir: string, peerings: readonly Peering[]): P
   return said
 }
 
-/** Kid of the other side, as the handshake has it. */
+/** Kid of the other side, from the handshake. */
 async function firstKid(side: Member, peer: string): Promise<string> {
   return (await side.ask('GET', `/v1/peers/${peer}`)).remote.envelopeKey.kid
 }
@@ -94,7 +90,7 @@ export function formatLifecycle({ entries, ends, reconciled, livedMs }: Lifecycl
   )
 }
 
-/** Throws unless every record is in both chains, once and the same. */
+/** Throws unless every record is in both chains exactly once, with equal contents. */
 export function requireReconciled(
   { reckoning, ends, reconciled }: LifecycleOutcome,
   { records }: LifecyclePlan,

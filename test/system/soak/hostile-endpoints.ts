@@ -2,7 +2,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** Behaviour at a request, at the path of its name. */
 const BEHAVIOURS: Readonly<Record<string, (socket: Socket) => void>> = {
   hang: () => {},
   'drip-headers': (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nx-drip: ', 'x'),
@@ -22,12 +21,11 @@ const POUR_BYTES = 64 * 1024
 
 export type HostileEndpoints = {
   readonly port: number
-  /** How many requests each has had. */
   counts(): Promise<Record<string, number>>
   stop(): void
 }
 
-/** In a process of their own, because what they do costs them too. */
+/** Starts them in a separate process, because their behaviour costs CPU too. */
 export async function startHostileEndpoints(): Promise<HostileEndpoints> {
   const child = fork(new URL(import.meta.url), ['hostile-endpoints'], { execArgv: [] })
   const [port] = (await once(child, 'message')) as [number]
@@ -42,7 +40,7 @@ export async function startHostileEndpoints(): Promise<HostileEndpoints> {
   }
 }
 
-/** One byte after another, for as long as somebody listens. */
+/** Sends one byte after another until the connection closes. */
 function drip(socket: Socket, head: string, byte: string): void {
   socket.write(head)
   const timer = setInterval(() => socket.write(byte), DRIP_EVERY_MS)
@@ -67,7 +65,7 @@ if (process.argv[2] === 'hostile-endpoints' && process.send) {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
     socket.on('data', (chunk) => {
-      // The rest of a request may come apart from its head.
+      // The rest of a request may come in another chunk than its head.
       const path = /^POST \/(\S+) /.exec(chunk.toString('latin1'))?.[1]
       if (path === undefined) return
       counts[path] = (counts[path] ?? 0) + 1

@@ -17,25 +17,23 @@ import {
 import { formatLatency, measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 
 const PROBES_PER_SECOND = 100
-/** Beside each of the others, a ledger's p99 stays within so many times its p99 alone. */
+/** Beside each neighbour, the ledger's p99 must stay below this multiple of its p99 alone. */
 const RATIO_MAX = 2
 const LEAD_MS = 1_000
 const BATCH_ITEMS = 2_000
 
 export type IsolationPlan = {
-  /** Records of the ledger that is exported and searched. */
   readonly records: number
   readonly probeMs: number
-  /** Names of those that are measured; null: all. */
   readonly only: readonly string[] | null
 }
 
-/** Does its work until it is told to stop, and says what that was. */
+/** Works until the signal aborts. Returns a description of its work. */
 type Neighbour = (until: AbortSignal) => Promise<string>
 
 /**
- * One server. A probe notarizes in a quiet ledger at a low constant rate, its latency counted from when each record was due: first alone,
- * then beside another ledger that does one thing as fast as it goes.
+ * Runs one server. A probe notarizes in a quiet ledger at a low constant rate, with latencies counted from when each
+ * record was due. It runs first alone, then beside another ledger that does one thing as fast as possible.
  */
 export async function isolation({ records, probeMs, only }: IsolationPlan): Promise<void> {
   console.log(`isolation: the machine is ${await measureBusyPercent()} % busy before it begins`)
@@ -83,7 +81,7 @@ function neighboursOf(url: string, ledger: Ledger, durationMs: number): Readonly
   }
 }
 
-/** A closed loop in a process of its own, of single records or of batches, that ends by itself. */
+/** Runs a closed loop of single records or batches in a separate process, until it ends by itself. */
 async function load(
   url: string,
   ledger: Ledger,
@@ -96,7 +94,7 @@ async function load(
   return `${Math.round(result.itemsPerSecond)} records/s, ${formatLatency(result.latency)}`
 }
 
-/** Clients that do one thing after another each; answers how often each status came. */
+/** Runs clients that work one request after another. Returns the count of each status. */
 async function clients(
   count: number,
   until: AbortSignal,
@@ -113,7 +111,7 @@ async function clients(
   return JSON.stringify(statuses)
 }
 
-/** The generator has the same cores as the server: what is sent again and again is written once. */
+/** The generator shares the server's cores, so repeated bodies are serialized once. */
 const texts = new WeakMap<object, string>()
 
 function send(url: string, ledger: Ledger, { path, body }: CostlyRequest): Promise<number> {
@@ -124,7 +122,7 @@ function send(url: string, ledger: Ledger, { path, body }: CostlyRequest): Promi
 
 const agent = new Agent({ keepAlive: true })
 
-/** Answers the status when all of the answer has come, or nobody waits for it any more. */
+/** Resolves with the status when the whole answer has arrived, or the signal aborts. */
 function ask(url: string, { bearer }: Ledger, body: string | null, until?: AbortSignal): Promise<number> {
   const headers = { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) }
   return new Promise((resolve, reject) => {

@@ -12,7 +12,7 @@ type LoadShape = {
   readonly seed: number
 }
 
-/** Single records, about 400 bytes of payload each, in a process of their own. */
+/** Plans single records of about 400 bytes, sent from a separate process. */
 export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], shape: LoadShape): LoadPlan {
   return {
     targets: urls.map((url) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })),
@@ -33,14 +33,12 @@ export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], sh
   }
 }
 
-/** Milliseconds. */
 export function formatLatency(latency: LatencySummary): string {
   const ms = (nanoseconds: number) => (nanoseconds / 1e6).toFixed(1)
   const { count, p50, p90, p99, p999, max } = latency
   return `n=${count} p50=${ms(p50)} p90=${ms(p90)} p99=${ms(p99)} p99.9=${ms(p999)} max=${ms(max)} ms`
 }
 
-/** Throws unless every request was answered with a 201. */
 export function requireClean(name: string, load: LoadResult): void {
   const statuses = Object.keys(load.statuses)
   if (statuses.some((status) => status !== '201') || load.unanswered > 0 || load.dropped > 0) {
@@ -49,7 +47,7 @@ export function requireClean(name: string, load: LoadResult): void {
   }
 }
 
-/** How busy all cores are before a run has begun, in percent: what is measured on a busy machine is its business too. */
+/** Returns the load of all cores before a run, in percent: a busy machine affects the measurement. */
 export async function measureBusyPercent(): Promise<number> {
   const before = readCpuTimes()
   await sleep(1_000)

@@ -6,22 +6,21 @@ import type { Inspector } from '../deployment/inspector.ts'
 import { childrenOf } from '../deployment/processes.ts'
 
 const SAMPLE_EVERY_MS = 1_000
-/** Looks at what is live, at each end; the least counts, for requests are under way meanwhile. */
+/** Live memory is measured this often at each end. The minimum counts, because requests are in progress meanwhile. */
 const LIVE_LOOKS = 5
 const LIVE_LOOK_EVERY_MS = 3_000
 
 export type ProcessMemory = {
-  /** How long it was looked at, between its ends. */
+  /** Time between the two measurements. */
   readonly minutes: number
-  /** As the kernel counts it; with it garbage that V8 has not collected yet. MiB, and minutes. */
+  /** Resident memory by the kernel, uncollected garbage included. MiB over minutes. */
   readonly resident: Growth
-  /** At both ends, when V8 has collected everything else. MiB. null: a Postgres, with all its backends. */
+  /** MiB at both ends, after a garbage collection. null: a Postgres, with all its backends. */
   readonly live: { readonly first: number; readonly last: number } | null
 }
-/** By name. */
 export type Memory = Readonly<Record<string, ProcessMemory>>
 
-/** Watches memory while `work` is done. The processes MUST live until it is. */
+/** Watches memory while `work` runs. The processes MUST live until it ends. */
 export async function watchMemory(
   processes: Readonly<Record<string, Inspector>>,
   postmasters: Readonly<Record<string, number>>,
@@ -72,7 +71,10 @@ function watchResident(
   return { points, stop: () => clearInterval(timer) }
 }
 
-/** Postgres' backends share their buffers, and each counts those that it has touched. 0: it has ended. */
+/**
+ * Returns private memory only: Postgres' backends share their buffers, and each counts those that it has touched. 0:
+ * the process has ended.
+ */
 function anonymousMiB(pid: number): number {
   try {
     return Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024

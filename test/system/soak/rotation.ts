@@ -14,12 +14,12 @@ const LEDGERS = 8
 const CLIENTS = 32
 const ROTATIONS = 2
 const NEW_LEDGER_EVERY_MS = 1_000
-/** The database retires a key 90 s after the next one was made, and the worker comes by every second. */
+/** The database retires a key 90 s after its successor was made, and the worker checks every second. */
 const ROTATION_MS_MAX = 120_000
 
 /**
- * The envelope key is rotated twice while two API processes and a worker are under load, on ledgers that exist and on ones
- * that are made meanwhile: no request may fail, and each ledger verifies from its own first key alone.
+ * Rotates the envelope key twice while two API processes and a worker are under load, on existing and on new ledgers.
+ * No request may fail, and each ledger must verify from its own first key alone.
  */
 export async function rotation(): Promise<Reckoning> {
   const dir = temporaryDir()
@@ -51,7 +51,6 @@ export async function rotation(): Promise<Reckoning> {
   }
 }
 
-/** Returns when the old key is retired. */
 async function rotateOnce(deployment: Deployment): Promise<void> {
   await sleep(2_000)
   const startedAt = performance.now()

@@ -8,14 +8,16 @@ import { formatLatency, measureBusyPercent, planLoad, requireClean } from './loa
 import { SLOW_FSYNC_US, slowFsync } from './slow-fsync.ts'
 
 type Plan = {
-  /** As the lines that it prints begin. */
   readonly name: string
-  /** To so many ledgers in turn: where there are many, each request is for another one. */
+  /** Numbers of ledgers, one run each. The ledgers are written to round-robin. */
   readonly ledgers: readonly number[]
   readonly durationMs: number
 }
 
-/** Rate and latency on this disk, and where each flush takes 2 ms more, as on network storage. Closed loop, single records. */
+/**
+ * Measures rate and latency on this disk, and with 2 ms added to each flush, as on network storage. Closed loop,
+ * single records.
+ */
 export async function compareDisks(plan: Plan): Promise<void> {
   console.log(`${plan.name}: the machine is ${await measureBusyPercent()} % busy before it begins`)
   const dir = temporaryDir()

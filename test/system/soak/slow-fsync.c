@@ -1,6 +1,8 @@
 /*
- * Preloaded into Postgres, makes this machine's disk as slow as network storage: fsync and fdatasync take at least as many
- * microseconds more as the file SLOW_FSYNC_FILE says then. cc -shared -fPIC -o slow-fsync.so slow-fsync.c -ldl
+ * Preloaded into Postgres, makes this machine's disk as slow as network storage. Each fsync and fdatasync takes longer by
+ * at least the microseconds in the file SLOW_FSYNC_FILE at that moment.
+ *
+ * cc -shared -fPIC -o slow-fsync.so slow-fsync.c -ldl
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 
 export const SLOW_FSYNC_US = 2_000
 
-/** The environment of a Postgres each of whose flushes takes so much longer, as on network storage; null: no C compiler. */
+/**
+ * Returns the environment of a Postgres whose flushes take this much longer, as on network storage; null: no C
+ * compiler.
+ */
 export function slowFsync(dir: string, micros = SLOW_FSYNC_US): Record<string, string> | null {
   if (spawnSync('cc', ['--version']).error) return null
   const library = join(dir, 'slow-fsync.so')
@@ -14,7 +17,7 @@ export function slowFsync(dir: string, micros = SLOW_FSYNC_US): Record<string, s
   return { LD_PRELOAD: library, SLOW_FSYNC_FILE: fileIn(dir) }
 }
 
-/** From its next flush on, a Postgres that was started so. */
+/** Changes the delay of a running Postgres, from its next flush on. */
 export function setSlowFsync(dir: string, micros: number): void {
   const written = `${fileIn(dir)}.new`
   writeFileSync(written, String(micros), { mode: 0o644 })

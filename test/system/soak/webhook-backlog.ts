@@ -37,17 +37,18 @@ export type BacklogOutcome = {
 
 const SLOW_ANSWER_MS = 200
 const REAL_RECORDS = 500
-/** Deliveries that the slow endpoint can get within a run, with room. */
+/** Most deliveries that the slow endpoint can get within a run, with a margin. */
 const COPIES_MAX = 200_000
 const ROWS_PER_INSERT = 500_000
 const SETTLE_MS = 2_000
 
 /**
- * One ledger. Fast endpoints hear of what is recorded at a constant rate: alone; then while one that takes 200 ms for each
- * answer stands before millions of entries of the same ledger. The cost of the backlog must not grow with its size.
+ * Measures fast endpoints of a ledger with a constant rate of records: first alone, then beside an endpoint that
+ * takes 200 ms for each answer and has millions of entries of the same ledger before it. The cost of the backlog must
+ * not grow with its size.
  *
- * All of the backlog is of the kind that the endpoint wants. Its first COPIES_MAX entries are copies, under their own seqs, of
- * real ones, so that they verify one by one; those beyond are not reached, and hold nothing that is signed.
+ * All entries of the backlog have the kind that the endpoint wants. The first COPIES_MAX are copies of real entries
+ * with their own seqs, so that each verifies by itself. Those beyond are not reached and contain nothing signed.
  */
 export async function webhookBacklog(plan: Backlog): Promise<BacklogOutcome> {
   console.log(`webhook-backlog: the machine is ${await measureBusyPercent()} % busy before it begins`)
@@ -89,7 +90,6 @@ async function recordAll({ urls }: Deployment, { bearer }: Ledger, count: number
     await post(urls[0]!, bearer, '/v1/records', { type: 'generic/1', payload: { i, text: 'x'.repeat(300) } })
 }
 
-/** Answers the seq of the first entry of the backlog. */
 async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: number): Promise<number> {
   const pool = new pg.Pool({ connectionString: deployment.superuserUrl, max: 2 })
   const ledgerId = parseId('led', ledger)
@@ -108,7 +108,7 @@ async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: 
        from tallystick.entries e where h.ledger_id = $1 and e.ledger_id = $1 and e.seq = $2::bigint - 1`,
       [ledgerId, from + entries],
     )
-    // The follower that verifies entries goes on behind it.
+    // The follower that verifies entries continues after the backlog.
     await putFollowerAtEnd(client, ledgerId)
     await client.query('set session_replication_role = origin')
     await client.query('vacuum analyze tallystick.entries')
@@ -151,7 +151,7 @@ async function insertEntries(
   )
 }
 
-/** As an endpoint stands that has heard nothing for long. */
+/** Moves an endpoint back, as if it had received nothing for long. */
 async function putBack(
   { superuserUrl }: Deployment,
   { ledger }: Ledger,

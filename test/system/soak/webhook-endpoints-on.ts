@@ -5,12 +5,11 @@ import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import type { Deployment, Ledger } from '../deployment/deployment.ts'
 
-/** Events that the receivers of the soaks count: one for each record. */
+/** Events that the receivers count: one for each record. */
 const EVENTS = ['record.recorded']
-/** Ends a wait for requests that a worker still has to send. */
+/** Limit of a wait for requests that a worker still has to send. */
 export const SETTLE_MS_MAX = 60_000
 
-/** An endpoint at `url` for the records of a ledger; its id and secret. */
 export async function addEndpoint(
   { urls }: Deployment,
   { bearer }: Ledger,
@@ -19,7 +18,7 @@ export async function addEndpoint(
   return post(urls[0]!, bearer, '/v1/webhooks', { url, events: EVENTS })
 }
 
-/** The same at a receiver that counts; `number`: which of its endpoints. */
+/** Creates an endpoint at a counting receiver. `number`: of the receiver's endpoint. */
 export async function addCounted(
   deployment: Deployment,
   ledger: Ledger,
@@ -32,7 +31,7 @@ export async function addCounted(
   return id
 }
 
-/** Number of events that have arrived: all that are due, unless they take too long. */
+/** Waits for all events due, within a limit. Returns the number that arrived. */
 export async function settle(receiver: WebhookReceiver, due: number): Promise<number> {
   const giveUpAt = performance.now() + SETTLE_MS_MAX
   for (;;) {
@@ -51,7 +50,7 @@ export async function post(url: string, bearer: string, path: string, body: obje
   return JSON.parse(text)
 }
 
-/** From `recordedAt` to the arrival. */
+/** Formats the lag from `recordedAt` to the arrival. */
 export function formatLag({ count, p50, p90, p99, p999, max }: LatencySummary): string {
   const ms = (nanoseconds: number) => Math.round(nanoseconds / 1e6)
   return `n=${count} p50=${ms(p50)} p90=${ms(p90)} p99=${ms(p99)} p99.9=${ms(p999)} max=${ms(max)} ms`
@@ -65,7 +64,6 @@ export function residentMiB(pid: number): number {
 
 export type WebhookRows = { readonly deliveries: number; readonly open: number; readonly jobs: number }
 
-/** Rows of the deliveries of all endpoints. */
 export function countRows(ownerUrl: string): Promise<WebhookRows> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<WebhookRows>(

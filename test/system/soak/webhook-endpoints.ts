@@ -19,12 +19,12 @@ import {
 export type ManyEndpoints = {
   readonly ledgers: number
   readonly endpointsPerLedger: number
-  /** In all, in the ledgers in turn; each goes to all endpoints of its ledger. */
+  /** Total rate, over the ledgers round-robin. Each record goes to all endpoints of its ledger. */
   readonly recordsPerSecond: number
   readonly durationMs: number
 }
 
-/** Many endpoints, each of which hears little: what each of them costs, whether or not there is something to hear. */
+/** Measures many endpoints with few events each: the cost of an endpoint with and without events. */
 export async function webhookEndpoints(plan: ManyEndpoints): Promise<{ due: number; received: number }> {
   console.log(`webhook-endpoints: the machine is ${await measureBusyPercent()} % busy before it begins`)
   const deployment = await Deployment.start({ dir: temporaryDir(), apis: 1, worker: true })
@@ -54,7 +54,7 @@ export async function webhookEndpoints(plan: ManyEndpoints): Promise<{ due: numb
   }
 }
 
-/** At a constant rate, in the ledgers in turn; answers how many. */
+/** Notarizes at a constant rate, over the ledgers round-robin. Returns the number of records. */
 async function record(
   url: string,
   ledgers: readonly Ledger[],
@@ -73,7 +73,6 @@ async function record(
   return count
 }
 
-/** Reports on the worker and Postgres meanwhile. */
 async function report(
   deployment: Deployment,
   receiver: WebhookReceiver,

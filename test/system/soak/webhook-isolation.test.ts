@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { HOSTILE } from './hostile-endpoints.ts'
 import { webhookIsolation } from './webhook-isolation.ts'
 
-/** So far the machine's other work may move it in a run this short; the long form says how far hostile endpoints do. */
+/**
+ * A generous limit, because the machine's other work affects so short a run. The long form measures the effect of
+ * hostile endpoints.
+ */
 const P99_MS_MAX = 3_000
 
 test('an endpoint hears of all and soon, beside endpoints that hang, drip, pour, refuse and cut', async () => {

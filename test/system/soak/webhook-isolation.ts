@@ -17,22 +17,20 @@ import {
   settle,
 } from './webhook-endpoints-on.ts'
 
-/** Rate of each of two ledgers. */
 const RECORDS_PER_SECOND = 50
 
 export type Isolation = {
   readonly alone: LatencySummary
   readonly beside: LatencySummary
-  /** Events that the healthy endpoint received, and how many of them more than once. */
+  /** Events that the healthy endpoint received, each counted once, and those due. */
   readonly received: number
   readonly due: number
-  /** Requests that the hostile ones have had. */
   readonly hostile: Readonly<Record<string, number>>
 }
 
 /**
- * One worker. A healthy endpoint hears of a ledger's records at a constant rate: alone; then beside hostile ones of its own
- * ledger and of another one, two of each kind. Both ledgers are written to all the time.
+ * Runs one worker. A healthy endpoint receives a ledger's records at a constant rate: first alone, then beside
+ * hostile endpoints of its own ledger and of another one, two of each kind. Both ledgers are written to all the time.
  */
 export async function webhookIsolation(durationMs: number): Promise<Isolation> {
   console.log(`webhook-isolation: the machine is ${await measureBusyPercent()} % busy before it begins`)
@@ -61,7 +59,7 @@ export async function webhookIsolation(durationMs: number): Promise<Isolation> {
   }
 }
 
-/** How many requests the hostile ones have had, once each has had one, unless that takes too long. */
+/** Waits until each hostile endpoint has had a request, within a limit. Returns the counts. */
 async function settleHostile(hostile: HostileEndpoints): Promise<Record<string, number>> {
   const giveUpAt = performance.now() + SETTLE_MS_MAX
   for (;;) {
@@ -71,7 +69,7 @@ async function settleHostile(hostile: HostileEndpoints): Promise<Record<string, 
   }
 }
 
-/** Both ledgers are written to; the lag of the first one's endpoint. */
+/** Writes to both ledgers and measures the lag of the first one's endpoint. */
 async function measure(
   deployment: Deployment,
   ledgers: readonly Ledger[],

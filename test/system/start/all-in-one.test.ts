@@ -78,7 +78,7 @@ test('npm start ends with 0 although nobody reads what it says, on standard outp
       TALLYSTICK_DATA: dataDir,
       TALLYSTICK_PORT: port,
       TALLYSTICK_LOG_LEVEL: 'info',
-      // Nobody listens there, and nothing must go there.
+      // No server listens there, and no request may go there.
       NODE_USE_ENV_PROXY: '1',
       HTTP_PROXY: 'http://127.0.0.1:9',
     },

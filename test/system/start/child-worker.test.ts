@@ -21,9 +21,9 @@ import {
   workersOf,
 } from '../deployment/installation.ts'
 
-/* The worker of `npm start`, a process of its own: docs/ARCHITECTURE.md. /proc says what becomes of it. */
+/* The worker of `npm start` is a process of its own (docs/ARCHITECTURE.md). The tests observe it through /proc. */
 
-/** Modules are loaded anew, on a busy machine. */
+/** Modules are loaded again, on a busy machine. */
 const PATIENCE_MS = 30_000
 const skip = process.platform !== 'linux'
 
@@ -101,7 +101,7 @@ test('the server stops first, then the worker, then Postgres, also where all get
   slow.write(body.slice(0, 5))
   await sleep(200)
   const ended = started.stop('SIGTERM')
-  // As systemd does, and a Ctrl-C in a terminal.
+  // As systemd does, and as Ctrl-C in a terminal.
   process.kill(worker, 'SIGTERM')
   process.kill(worker, 'SIGINT')
   await until(
@@ -118,7 +118,7 @@ test('the server stops first, then the worker, then Postgres, also where all get
   assert.equal((await answered)[0].statusCode, 201)
   assert.equal(await ended, 0)
   assert.deepEqual([runs(worker), runs(postgres)], [false, false])
-  // Postgres was there for as long as the worker was.
+  // Postgres ran as long as the worker.
   assert.doesNotMatch(started.said(), /"level":50/)
   assert.doesNotMatch(
     readFileSync(join(dataDir, 'postgres', 'postgres.log'), 'utf8'),
@@ -126,7 +126,7 @@ test('the server stops first, then the worker, then Postgres, also where all get
   )
 })
 
-/** Not until its output has ended: a worker that remains would have that open. */
+/** Returns when its output has ended: a worker that remained would keep the output open. */
 async function kill(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL')
   await once(child, 'exit')

@@ -18,7 +18,7 @@ import { ProductProcess } from '../deployment/product-process.ts'
 
 const SCRIPTS = ['server', 'worker'] as const
 const PATIENCE_MS = 30_000
-/** Stands in payloads, headers, addresses and answers of others. */
+/** Occurs in payloads, headers, URLs and answers of others. */
 const PRIVATE = 'hunter2-of-a-client'
 const MASTER_KEY_HEX = Buffer.from(TEST_MASTER_KEY).toString('hex')
 
@@ -50,7 +50,8 @@ test('a server and a worker that log all they can log no secret, also of what go
     [422, 401, 401, 422],
   )
   const superuser = await connect(t, database.superuserUrl)
-  // The server's connections break while it works, and then the database fails for a reason that has the row in its detail.
+  // Breaks the server's connections while it works. Then the database fails with an error whose detail contains the
+  // row.
   await superuser.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
     'tallystick_api',
   ])
@@ -109,7 +110,7 @@ function assertNoSecret(text: string, more: readonly string[]): void {
     ...Object.values(TEST_PASSWORDS),
   ]
   for (const secret of secrets) {
-    // As Postgres writes bytes.
+    // Postgres' notation of bytes.
     assert.ok(!text.includes(Buffer.from(secret).toString('hex')), `${secret} was said, as hex`)
     const at = text.indexOf(secret)
     assert.equal(at, -1, `${secret} was said: ${text.slice(Math.max(0, at - 300), at + 50)}`)

@@ -16,7 +16,7 @@ import { PROJECT_DIR } from '../deployment/product-process.ts'
 
 const RECORDER = join(PROJECT_DIR, 'test', 'observe', 'tracing', 'record-modules.mjs')
 
-/** A process as an operator runs it, with `environment` beyond what each needs. */
+/** Starts a process as an operator does, with `environment` added to the minimum. */
 async function start(name: PartName, database: TestDatabase, environment: Record<string, string> = {}) {
   const dataDir = temporaryDir()
   const modules = join(dataDir, 'modules')
@@ -33,7 +33,7 @@ async function start(name: PartName, database: TestDatabase, environment: Record
   return {
     url: part.url!,
     output: () => part.process!.said(),
-    /** The packages that are loaded; not the API, which what counts metrics loads for itself. */
+    /** Returns the loaded OpenTelemetry packages, without the API, which the metrics code loads itself. */
     openTelemetry: () =>
       new Set(readFileSync(modules, 'utf8').match(/(?<=@opentelemetry\/)(?!api\/)[^/]+/g) ?? []),
     async stop() {
@@ -101,7 +101,7 @@ test('processes that are traced, and others', async (t) => {
       assert.equal(response.status, 201)
       return performance.now() - startedAt
     }
-    // Three spans each, which is more than one export takes: the first one hangs for 10 s.
+    // Three spans each, more than one export takes. The first export hangs for 10 s.
     const latencies: number[] = []
     for (let i = 0; i < 20; i++)
       latencies.push(...(await Promise.all(Array.from({ length: 20 }, () => notarize()))))
@@ -124,7 +124,7 @@ test('processes that are traced, and others', async (t) => {
     const [answer] = await once(tail, 'response')
     assert.equal(answer.statusCode, 200)
     await sleep(50)
-    // Without a reset it may still read (RFC 9112 §9.6).
+    // Without a reset the peer may still read (RFC 9112 §9.6).
     answer.socket.resetAndDestroy()
     const [span] = await collector.ofTrace(caller.traceId, 1)
     assert.equal(span!.attributes['error.type'], 'aborted')

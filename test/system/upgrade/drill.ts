@@ -1,7 +1,9 @@
 /*
- * npm run drill -- upgrade: the version before this one under load is migrated, joined and replaced by this one, and gone back to, as
- * docs/operate/operations.md#upgrading says. No request may fail. Where the schema serves no older code the one before is stopped first, and may not
- * start again. Ends with exit code 1 where something is otherwise.
+ * npm run drill -- upgrade
+ *
+ * Upgrades the previous version under load, as docs/operate/operations.md#upgrading says: its database is migrated, this version joins
+ * and replaces it, and the upgrade is rolled back. No request may fail. If the new schema does not serve older code,
+ * the previous version is stopped first and must not start again. Exits with 1 on any fault.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -19,7 +21,7 @@ import { Load } from './load.ts'
 import { findReleaseBefore, mayRestartOnNewer, unpackRelease } from './release.ts'
 
 const LOAD_MS = 1_000
-/** A worker publishes once a second, and on a machine that has much else to do far less often. */
+/** A worker publishes once a second, but far less often on a busy machine. */
 const CHECKPOINT_MS_MAX = 60_000
 
 const before = findReleaseBefore()
@@ -36,7 +38,7 @@ async function drill(commit: string, isServed: boolean): Promise<void> {
   const start = (name: string) =>
     Deployment.start({
       dir: join(dir, name),
-      // The second one is a restart while the first is still at work.
+      // The second one is for a restart while the first still runs.
       apis: 2,
       database: postgres,
       env: { TALLYSTICK_DATA: join(dir, 'files'), TALLYSTICK_DRAIN_SECONDS: '0' },
@@ -81,7 +83,10 @@ type Way = {
   readonly ownerUrl: string
 }
 
-/** Both at work, and back to the one before. Returns whether that could be started with the newer schema. */
+/**
+ * Runs both versions, and rolls back to the previous one. Returns whether the previous one could be started on the
+ * newer schema.
+ */
 async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way): Promise<string> {
   console.log(`  migrated under load: ${await migrateBy(newer)}`)
   await untilCheckpoint(ownerUrl)
@@ -92,7 +97,7 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   await newer.startApi()
   load.start(newer.url)
   await sleep(LOAD_MS)
-  // Gone back: this version leaves first.
+  // Rolled back: this version leaves first.
   await load.leave(newer.url)
   await newer.terminate()
   await untilCheckpoint(ownerUrl)
@@ -101,7 +106,7 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   return refusal !== null ? 'could not be started again (it is from before the rule)' : 'was started again'
 }
 
-/** The one before is stopped, and refuses the schema from then on; this one goes on with what it has left. */
+/** Stops the previous version, which refuses the schema from then on. This version continues with its data. */
 async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<string> {
   await load.leave(older.url)
   await older.terminate()
@@ -120,7 +125,7 @@ async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<st
   return 'was stopped before, and refuses the schema'
 }
 
-/** Log of a second server that ends instead of starting; null where it starts. */
+/** Returns the log of a second server that ends instead of starting; null: it starts. */
 function refusalOfRestart(older: Deployment): Promise<string | null> {
   return older.startApi(1).then(
     () => null,
@@ -128,7 +133,6 @@ function refusalOfRestart(older: Deployment): Promise<string | null> {
   )
 }
 
-/** The command `migrate` of that version; its output. */
 async function migrateBy(deployment: Deployment, root = PROJECT_DIR): Promise<string> {
   const { code, stdout, stderr } = await runCommand('migrate', [], {
     env: deployment.ownerEnv,
@@ -138,7 +142,6 @@ async function migrateBy(deployment: Deployment, root = PROJECT_DIR): Promise<st
   return stdout.trim()
 }
 
-/** Whichever worker is at work publishes one that is newer than those there are now. */
 async function untilCheckpoint(ownerUrl: string): Promise<void> {
   const giveUpAt = Date.now() + CHECKPOINT_MS_MAX
   const begun = await newestCheckpoint(ownerUrl)

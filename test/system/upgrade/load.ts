@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const PAUSE_MS = 5
 
-/** Load of agents of both versions while there is a server, on each in turn; counts answers by method, route and status. */
+/** Loads all servers of both versions as agents do, one after the other. Counts answers by method, route and status. */
 export class Load {
   readonly answers: Record<string, number> = {}
   readonly #servers: string[] = []
@@ -20,7 +20,7 @@ export class Load {
     this.#running ??= this.#run()
   }
 
-  /** Before the server stops: a load balancer takes it out first. Returns when nothing is on its way there. */
+  /** Takes a server out before it stops, as a load balancer does. Returns when no request is on its way there. */
   async leave(url: string): Promise<void> {
     this.#servers.splice(this.#servers.indexOf(url), 1)
     await this.#round

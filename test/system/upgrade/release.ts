@@ -4,20 +4,21 @@ import { join } from 'node:path'
 import { listMigrations } from '../../../src/db/schema/migrate.ts'
 import { PROJECT_DIR } from '../deployment/product-process.ts'
 
-/** Whether code in this folder goes by what newer schemas say of themselves. */
+/** Whether the code in this folder reads which older versions a newer schema serves. */
 export function mayRestartOnNewer(root: string): boolean {
   return readFileSync(join(root, 'src', 'db', 'schema', 'migrate.ts'), 'utf8').includes('schema_serves')
 }
 
 /**
- * The newest release in the history; before the first one, this commit itself, so that a rolling restart is tried at least.
- * `isServed`: every migration since then serves it. null, and why, if there is no history to take it from.
+ * Returns the newest release in the history. Before the first release it is this commit itself, so that at least a
+ * rolling restart is tried. `isServed`: every later migration serves it. null, with the reason, if there is no
+ * history.
  */
 export function findReleaseBefore():
   | { commit: string; isRelease: boolean; isServed: boolean }
   | { commit: null; why: string } {
   try {
-    // By version, and v1.0.0-rc.1 before v1.0.0.
+    // By version, with v1.0.0-rc.1 before v1.0.0.
     const byVersion = ['-c', 'versionsort.suffix=-', 'tag', '--sort=-version:refname']
     const release = git(...byVersion, '--list', 'v*', '--merged', 'HEAD').split('\n')[0]
     const commit = git('rev-parse', '--verify', `${release || 'HEAD'}^{commit}`).trim()
@@ -34,7 +35,7 @@ export function findReleaseBefore():
   }
 }
 
-/** Its sources in a folder of their own, with the dependencies of this version. */
+/** Unpacks its sources into a folder, with this version's dependencies. */
 export function unpackRelease(commit: string, dir: string): string {
   mkdirSync(dir)
   const tar = execFileSync('git', ['archive', commit, 'src', 'worker', 'sdk', 'migrations', 'package.json'], {

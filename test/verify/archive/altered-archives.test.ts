@@ -20,7 +20,10 @@ import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { archiveOf } from '../../helpers/test-archive.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
-/** Verdict: a code, or that the documents cannot be opened, which says nothing of the ledger. Throws where the verifier breaks. */
+/**
+ * Returns 'ok', a code, or that the documents cannot be opened, which proves nothing about the ledger. Throws if the
+ * verifier crashes.
+ */
 async function verdictOf(reader: ArchiveReader, keys: ArchiveKeys | null): Promise<string> {
   try {
     const { failure } = await verifyLedger(archiveLedger(reader, keys), { threads: 0 })
@@ -31,7 +34,7 @@ async function verdictOf(reader: ArchiveReader, keys: ArchiveKeys | null): Promi
   }
 }
 
-/** A type, records with and without references, a batch, and an erasure; in two seals. */
+/** Makes an archive of two seals with a type, records with and without references, a batch and an erasure. */
 function smallArchive() {
   const chain = makeChain()
   const type = { name: 'order', version: 1 }
@@ -122,7 +125,7 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 const at = (value: object, path: Path): unknown =>
   path.reduce<unknown>((inner, step) => (inner as Record<string, unknown>)[step], value)
 
-/** undefined: without it. */
+/** Sets a member; undefined removes it. */
 function put<T extends object>(value: T, path: Path, member: unknown): T {
   const parent = at(value, path.slice(0, -1)) as Record<string, unknown>
   if (member === undefined && !Array.isArray(parent)) delete parent[path.at(-1)!]
@@ -143,7 +146,7 @@ async function bucket(t: TestContext, served: { readonly files: ArchiveFiles }):
   return stores.of('led')
 }
 
-/** Starts a server that serves the objects below `path`, and returns its address. */
+/** Starts a server of the objects below `path` and returns its address. */
 async function serve(
   t: TestContext,
   served: { readonly files: ArchiveFiles },

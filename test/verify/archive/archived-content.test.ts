@@ -24,7 +24,7 @@ const LEDGER = '01935b6e-0000-7000-8000-000000000000' as Uuid
 const OTHER = '01935b6e-0000-7000-8000-000000000001' as Uuid
 const FIRST = '01935b6e-0000-7000-8000-000000000000' as Uuid
 
-/** A piece without documents, which has a batch at its first entry. */
+/** Makes a piece without documents whose first entry is a batch. */
 function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; readonly chunk: ChunkInArchive } {
   const zeros = '00'.repeat(32)
   const line = {
@@ -51,7 +51,7 @@ function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; reado
   }
 }
 
-/** A store of these pieces, whose answers wait for `go`, or for that of one of them, and a reader of it. */
+/** Opens a reader of a store with these pieces. The store's answers wait for `go`, for all or for one of them. */
 function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   const outcomes: ArchiveReadOutcome[] = []
   const asked: string[] = []
@@ -62,7 +62,6 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   const stage = {
     isAway: false,
     isEmpty: false,
-    /** Names of objects that it does not give. */
     forbidden: new Set<string>(),
     outcomes,
     asked,
@@ -102,7 +101,7 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   })
 }
 
-/** Lets go on what waits for nothing. */
+/** Lets pending callbacks run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 const codeOf = (error: { code: string }) => error.code
@@ -135,7 +134,7 @@ test('pieces that are kept hold little more than their bytes, however small they
   const read = async () => {
     for (let i = 0; i < pieces.length; i++) {
       await stage.read(i)
-      // As a server does meanwhile.
+      // Allocates meanwhile, like a server.
       for (let k = 0; k < 64; k++) Buffer.from('x'.repeat(1_024))
     }
     return stage
@@ -157,7 +156,7 @@ test('bundles that are kept hold little more than their bytes, however small the
       const entries = [{ seq: tile * TILE_HASHES, leaf }]
       const [found] = await content.readEnvelopes({ ledgerId: LEDGER, tile, width: 1, entries })
       assert.deepEqual(found, envelope)
-      // As a server does meanwhile.
+      // Allocates meanwhile, like a server.
       for (let k = 0; k < 64; k++) Buffer.from('x'.repeat(1_024))
     }
     return content
@@ -216,7 +215,7 @@ test('a store that does not answer in time for two pieces is not asked for a whi
   assert.deepEqual([stage.outcomes, stage.asked.length], [['unavailable', 'unavailable', 'refused'], 2])
   stage.pass(ARCHIVE_AWAY_PAUSE_MS)
   stage.go()
-  // It went on with the first ones.
+  // The reads of the first two pieces have ended it.
   assert.deepEqual([await stage.read(0), await stage.read(2), stage.asked.length], ['read', 'read', 3])
 })
 

@@ -7,7 +7,6 @@ import { httpReader } from '../../../src/verify/archive/http-reader.ts'
 
 const BYTES_MAX = 1024
 
-/** A reader of a web server that answers so. */
 async function open(t: TestContext, answer: RequestListener) {
   const server = createServer(answer)
   server.listen(0, '127.0.0.1')
@@ -34,7 +33,7 @@ for (const [name, begin] of hangs)
     const ending = new AbortController()
     const read = reader.get('checkpoint', BYTES_MAX, ending.signal)
     await asked.promise
-    // Its own words, because the reader's limit would end the read, too.
+    // A distinct message, because the reader's timeout would end the read too.
     ending.abort(new Error('nobody waits for it'))
     await assert.rejects(read, { name: 'ArchiveStoreError', message: 'checkpoint: nobody waits for it' })
     await closed.promise

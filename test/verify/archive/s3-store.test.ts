@@ -8,7 +8,6 @@ import { ArchiveStoreError } from '../../../src/verify/archive/store.ts'
 
 const MIB = 1024 * 1024
 
-/** A store of a bucket that answers so. */
 async function open(t: TestContext, answer: RequestListener) {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'archive', AWS_SECRET_ACCESS_KEY: 'archive-secret' })
   const server = createServer(answer)

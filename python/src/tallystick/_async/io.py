@@ -1,4 +1,4 @@
-"""Waiting, and the kind of client that does it: the one part that `_sync` has of its own."""
+"""Sleeping, deadlines, files and HTTP clients: the only module that `_sync` has in a version of its own."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ sleep = anyio.sleep
 
 
 class Clients:
-    """Makes a client for each event loop, because connections work only in their loop. A client is closed when its loop ends: a loop then
-    closes its async generators, and each client has one. If a loop is closed without that, its client is dropped later.
+    """Makes an HTTP client for each event loop, because connections work only in their own loop.
+
+    A client is closed when its loop ends: each client has an async generator, and a loop closes its async generators. If
+    a loop is closed without that, its client is dropped later.
     """
 
     def __init__(self, make: Callable[[], HttpClient]) -> None:
@@ -37,7 +39,7 @@ class Clients:
         self._mutex = threading.Lock()
 
     async def get(self) -> HttpClient:
-        """The client of the running loop."""
+        """Returns the client of the running loop."""
         loop = here()
         found = self._current().get(loop)
         if found is None or found[0].is_closed:
@@ -52,7 +54,7 @@ class Clients:
         return found[0]
 
     async def aclose(self) -> None:
-        """Closes the client of this loop, and schedules the same in other running loops."""
+        """Closes the client of this loop, and schedules the closing of the clients of other running loops."""
         own = here()
         with self._mutex:
             held, self._held = self._current(), {}
@@ -63,7 +65,7 @@ class Clients:
                 asyncio.run_coroutine_threadsafe(client.aclose(), loop)
 
     def _current(self) -> dict[object, tuple[HttpClient, AsyncGenerator[None]]]:
-        """Clients of this process. A forked process starts with none: it must not write to the connections of its parent."""
+        """Returns the clients of this process. A forked process starts with none: it must not write to its parent's connections."""
         if self._pid != os.getpid():
             self._held, self._pid, self._mutex = {}, os.getpid(), threading.Lock()
         return self._held
@@ -79,7 +81,7 @@ class Clients:
 
 
 def here() -> object:
-    """The running event loop, of asyncio or trio."""
+    """Returns the running event loop, of asyncio or trio."""
     return current_token().native_token
 
 
@@ -89,7 +91,7 @@ def _is_closed(loop: object) -> bool:
 
 @contextmanager
 def of_loop(loop: object, what: str) -> Generator[None]:
-    """Raises UsageError instead of the various errors of asyncio if `what` is used in another loop than `loop`."""
+    """Raises UsageError instead of asyncio's various errors if `what` is used in another loop than `loop`."""
     try:
         yield
     except RuntimeError as error:
@@ -100,13 +102,13 @@ def of_loop(loop: object, what: str) -> Generator[None]:
 
 @contextmanager
 def deadline(seconds: float) -> Generator[Callable[[], None]]:
-    """Raises the built-in TimeoutError when the time is up."""
+    """Raises the built-in TimeoutError after `seconds`."""
     with anyio.fail_after(seconds):
         yield lambda: None
 
 
 async def ask(api_key: ApiKey) -> str:
-    """The key, or what its function gives."""
+    """Returns the key, calling its function if it is one."""
     if isinstance(api_key, str):
         return api_key
     key = api_key()
@@ -114,7 +116,7 @@ async def ask(api_key: ApiKey) -> str:
 
 
 async def gather(calls: Sequence[Callable[[], Coroutine[Any, Any, T]]]) -> list[T]:
-    """The results of all of them, called at once, in their order. The first error of one ends the others, and is raised."""
+    """Runs all calls concurrently and returns their results in order. The first error cancels the rest and is raised."""
     results: dict[int, T] = {}
     errors: list[TallystickError] = []
 
@@ -134,5 +136,5 @@ async def gather(calls: Sequence[Callable[[], Coroutine[Any, Any, T]]]) -> list[
 
 
 async def make_file(path: str) -> anyio.AsyncFile[bytes]:
-    """A new file of the user alone, to be written. Raises FileExistsError if there is something, also a link."""
+    """Creates a file for writing that only its owner may read. Raises FileExistsError if the path exists, even as a link."""
     return await anyio.open_file(path, 'xb', opener=partial(os.open, mode=0o600))

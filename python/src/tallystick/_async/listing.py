@@ -1,4 +1,4 @@
-"""Lists that are read page by page, as far as somebody reads them."""
+"""Lists that are read page by page, as far as they are iterated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ M = TypeVar('M', bound=BaseModel)
 
 
 class AsyncListing(Generic[T]):
-    """A list that is read page by page, as far as somebody reads it:
+    """A list that is read page by page, as far as it is iterated:
 
     async for record in tallystick.records.list(type='order/1'): …
     newest = await tallystick.records.list(limit=10).page()
@@ -28,18 +28,18 @@ class AsyncListing(Generic[T]):
         self._fetch = fetch
 
     async def page(self, cursor: str | None = None) -> Page[T]:
-        """The first page, or the one that a `next_cursor` names."""
+        """Returns the first page, or the page at `cursor`, the `next_cursor` of an earlier page."""
         return await self._fetch(cursor)
 
     async def pages(self) -> AsyncIterator[Page[T]]:
-        """All pages, one request after another."""
+        """Yields all pages, one request for each."""
         cursor: str | None = None
         while True:
             page = await self.page(cursor)
             yield page
             if page.next_cursor is None:
                 return
-            # A reader to the end would never get there.
+            # A page that names itself as the next one would be read for ever.
             if page.next_cursor == cursor:
                 raise wrong_server('a page names itself as the next one')
             cursor = page.next_cursor
@@ -50,7 +50,7 @@ class AsyncListing(Generic[T]):
                 yield item
 
     async def to_list(self, max: int) -> list[T]:
-        """The first `max` of the list."""
+        """Returns the first `max` items."""
         items: list[T] = []
         if max <= 0:
             return items
@@ -69,7 +69,7 @@ def listing(
     options: CallOptions,
     params: Mapping[str, str | int] | None = None,
 ) -> AsyncListing[M]:
-    """The list of an operation that answers pages with `data` and `nextCursor`."""
+    """Returns the list of an operation that answers pages with `data` and `nextCursor`."""
 
     async def fetch(cursor: str | None) -> Page[M]:
         given = {**query, 'cursor': cursor}

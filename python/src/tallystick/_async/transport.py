@@ -1,4 +1,4 @@
-"""Every request of the client goes through here: authenticated, timed, retried, and its answer understood."""
+"""Sends every request of the client: adds the key and a deadline, retries, and parses the answer."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ T = TypeVar('T')
 M = TypeVar('M', bound=BaseModel)
 
 JSON = 'application/json'
-# Loaded here, not by the first connection: if a process forks while one of its threads loads a codec, its child never finds it.
+# Loads the codec now. If a process forks while a thread loads it, the child process never finds it.
 codecs.lookup('idna')
 
 
 class AsyncTransport:
-    """Holds the connections, and closes those that it has made itself."""
+    """The client's connections. Closes those that it has made itself."""
 
     def __init__(self, settings: Settings, api_key: ApiKey, http_client: HttpClient | None, signer: RequestSigner | None) -> None:
         if http_client is not None and not isinstance(http_client, HttpClient):
@@ -60,27 +60,28 @@ class AsyncTransport:
         return f'{type(self).__name__}({self.settings.base_url!r})'
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the caller brought the client along. Calls raise UsageError from then on."""
+        """Closes the connections, unless the caller supplied the client. Later calls raise UsageError."""
         self._is_closed = True
         await self._clients.aclose()
 
     async def open(self) -> None:
-        """Makes what connections need. It takes locks of OpenSSL: if a process forks while one of its threads has them, its child waits for
-        ever.
+        """Prepares what connections need.
+
+        This takes locks of OpenSSL. If the process forks while another thread has them, the child process waits for ever.
         """
         await self._client()
 
     async def json(self, model: type[M], operation: Operation, call: Call) -> M:
-        """The model of an operation that answers JSON."""
+        """Returns the JSON answer of an operation as its model."""
         value, asked = await self._signed(operation, call) if self._signer else await self._json(operation, call)
         return parse_model(model, value, asked)
 
     async def plain(self, operation: Operation, call: Call) -> dict[str, Any]:
-        """The same as it came."""
+        """Returns the JSON answer of an operation as a dict."""
         return (await self._signed(operation, call) if self._signer else await self._json(operation, call))[0]
 
     async def json_if_moved(self, model: type[M], operation: Operation, call: Call) -> M | None:
-        """The same, or None where the record still has the version that the call names."""
+        """Returns the JSON answer as its model. None: the record still has the version that the call names."""
 
         async def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> M | None:
             if response.status_code == 304:
@@ -90,7 +91,7 @@ class AsyncTransport:
         return await self._call(operation, call, JSON, read)
 
     async def bytes(self, operation: Operation, media_type: str, call: Call) -> builtins.bytes:
-        """The answer of an operation that answers bytes or text, such as a receipt or a note."""
+        """Returns an answer of bytes or text, such as a receipt or a checkpoint."""
 
         async def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> builtins.bytes:
             refuse_media_type(response.status_code, response.headers, media_type, asked)
@@ -99,7 +100,7 @@ class AsyncTransport:
         return await self._call(operation, call, media_type, read)
 
     async def done(self, operation: Operation, call: Call) -> None:
-        """An operation that answers nothing, and has done it when this returns."""
+        """Returns when an operation without an answer is done. Raises UnexpectedAnswerError for a status other than 204."""
 
         async def read(response: httpx2.Response, asked: Asked, _: Callable[[], None]) -> None:
             status = response.status_code
@@ -109,7 +110,7 @@ class AsyncTransport:
         await self._call(operation, call, JSON, read)
 
     async def stream(self, operation: Operation, media_type: str, call: Call) -> AsyncByteStream:
-        """The answer of an operation that answers a stream, once it begins."""
+        """Returns a streamed answer as soon as it begins."""
         request = make_request(self.settings, operation, call, media_type)
         retries = Retries(request.policy)
         while True:
@@ -119,7 +120,7 @@ class AsyncTransport:
                 await sleep(retries.delay_before(error))
 
     def retries_of(self, options: CallOptions) -> Retries:
-        """Counts failures of a call with these options."""
+        """Returns a counter of failures for a call with these options."""
         return Retries(self.settings.policy_of(options))
 
     async def _json(self, operation: Operation, call: Call, doubt: Doubt | None = None) -> tuple[dict[str, Any], Asked]:
@@ -129,8 +130,10 @@ class AsyncTransport:
         return await self._call(operation, call, JSON, read, doubt)
 
     async def _signed(self, operation: Operation, call: Call) -> tuple[dict[str, Any], Asked]:
-        """Every attempt of a call sends the same bytes. If they come too late, nothing was written, and they are signed anew under
-        the same Idempotency-Key, for which a signature makes no other request.
+        """Sends a call that the agent signed. Every attempt sends the same bytes.
+
+        If the signature is too old when it arrives, nothing was written. The call is then signed anew under the same
+        Idempotency-Key: a new signature does not make it another request.
         """
         assert self._signer is not None
         key = call.said.get('idempotency_key') or make_idempotency_key()
@@ -180,7 +183,7 @@ class AsyncTransport:
             except Exception as error:
                 doubt.note(error)
                 ending = doubt.ending(error, request.asked.idempotency_key)
-                # Others are raised by the caller's `api_key` function.
+                # Other errors come from the caller's `api_key` function.
                 if not isinstance(ending, TallystickError) or not isinstance(error, TallystickError) or request.is_final(error):
                     raise ending from ending.__cause__
                 await sleep(retries.delay_before(ending))
@@ -238,7 +241,7 @@ class AsyncTransport:
             content=request.content,
             timeout=request.timeout,
         )
-        # An API key goes to the server that was named, and to no other.
+        # Redirects are not followed: the API key is sent to the configured server only.
         with of_loop(self._given_loop or here(), 'the `http_client`'):
             return await http.send(built, stream=True, follow_redirects=False, auth=None)
 
@@ -252,8 +255,10 @@ class AsyncTransport:
 
 
 class AsyncByteStream:
-    """An answer as it comes: `async with`, then `async for`. While somebody waits for its next piece, that has as long as an answer
-    has; a reader may take as long as it likes. A stream that breaks off raises an error; it never just ends.
+    """An answer in chunks, as it arrives: `async with`, then `async for`.
+
+    Each chunk must arrive within the timeout, counted only while the reader waits for it. Raises TallystickError if the
+    answer breaks off.
     """
 
     def __init__(self, response: httpx2.Response, asked: Asked, timeout: float) -> None:
@@ -270,7 +275,7 @@ class AsyncByteStream:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Drops the rest of the answer."""
+        """Closes the connection without reading the rest."""
         with of_loop(self._loop, 'the stream'):
             await self._response.aclose()
 
@@ -295,7 +300,7 @@ class AsyncByteStream:
 
 
 def _make_client() -> HttpClient:
-    """Reads no environment: neither proxies nor certificate authorities (docs/reference/client-outcomes.md)."""
+    """Returns a client that ignores the environment: proxies and certificate authorities (docs/reference/client-outcomes.md)."""
     try:
         return HttpClient(trust_env=False, verify=_authorities())
     except (OSError, ValueError) as error:
@@ -322,7 +327,7 @@ async def _read_object(response: httpx2.Response, asked: Asked, check: Callable[
 
 
 async def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, check: Callable[[], None]) -> bytes:
-    """All of the body. An answer without an end must not fill the memory."""
+    """Returns the whole body. Raises UnexpectedAnswerError beyond `bytes_max`: an endless answer must not fill the memory."""
     content = bytearray()
     async for piece in response.aiter_bytes():
         check()

@@ -1,1 +1,1 @@
-"""Everything that the client and its asynchronous twin have in common: nothing here waits, reads or writes."""
+"""Code that the synchronous and the asynchronous client share. Nothing here waits, reads or writes."""

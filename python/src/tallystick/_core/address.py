@@ -1,4 +1,4 @@
-"""Addresses of a server and of its operations."""
+"""Builds the addresses of a server and of its operations."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from .json import rfc3339
 
 
 def parse_base_url(text: str) -> str:
-    """The server's address without a slash at its end. Raises UsageError for what is no http(s) address, or would send a secret along."""
-    # Not shown in errors: a user who mistook one option for another has put a key there.
+    """Returns the server's address without a trailing slash.
+
+    Raises UsageError if the text is not an http(s) URL, or contains a user name, a password or a query.
+    """
+    # Errors do not show the text: it may be an API key that was passed as the address by mistake.
     try:
         stripped = text.strip()
         url = urlsplit(stripped)
@@ -34,12 +37,15 @@ def parse_base_url(text: str) -> str:
 
 
 def address_of(base_url: str, path: str, params: Mapping[str, str | int], query: Mapping[str, Any]) -> str:
-    """Address of an operation: `/v1/records/{id}` below the server's own address, which may have a path of its own."""
+    """Returns the address of an operation: `path` appended to `base_url`, with `params` and `query` filled in.
+
+    `base_url` may have a path of its own. Raises UsageError for a parameter that is missing, or is `.` or `..`.
+    """
 
     def fill(match: re.Match[str]) -> str:
         name = match[1]
         value = params.get(name)
-        # Dots are not escaped, and would lead to another address.
+        # `quote` leaves dots as they are: `..` would lead to another route.
         if value is None or str(value) in ('', '.', '..'):
             raise UsageError(f'{str(value or "")!r} is no {name}')
         return quote(str(value), safe='')
@@ -54,5 +60,5 @@ def _text(value: object) -> str:
         return 'true' if value else 'false'
     if isinstance(value, datetime):
         return rfc3339(value)
-    # 20.0 is the text 20, as it is in the other clients.
+    # 20.0 becomes 20, as in the other clients.
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

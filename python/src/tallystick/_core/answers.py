@@ -1,4 +1,4 @@
-"""Answers, and the errors that they stand for."""
+"""Parses answers, and makes the errors for those that cannot be used."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ M = TypeVar('M', bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Request that an answer belongs to, and how it can be repeated."""
+    """The request that an answer belongs to."""
 
     name: str
-    """For people: method and address without a query."""
+    """Method and address without the query, for messages."""
     idempotency_key: str | None
     repeatable: bool
-    """Can be repeated without doing it twice."""
+    """True if repeating the request cannot do it twice."""
 
 
 def parse_object(content: bytes, asked: Asked) -> dict[str, Any]:
-    """The JSON object of an answer. Raises UnexpectedAnswerError."""
+    """Returns the JSON object of an answer. Raises UnexpectedAnswerError for anything else."""
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -47,7 +47,7 @@ def _refuse(_: str) -> NoReturn:
 
 
 def parse_model(model: type[M], value: object, asked: Asked) -> M:
-    """The model of an answer. Raises UnexpectedAnswerError, which names the first member that is missing or of another type."""
+    """Returns an answer as its model. Raises UnexpectedAnswerError, which names the first invalid member."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -57,7 +57,10 @@ def parse_model(model: type[M], value: object, asked: Asked) -> M:
 
 
 def refuse_media_type(status: int, headers: Mapping[str, str], media_type: str, asked: Asked) -> None:
-    """Raises unless the answer is of this type: a wrong server, or something between, answers pages."""
+    """Raises UnexpectedAnswerError unless the answer has this media type.
+
+    Wrong servers and proxies answer with pages of HTML.
+    """
     found = headers.get('content-type')
     if media_type_of(found) != media_type:
         type_ = 'no content type' if found is None else found[:100]
@@ -65,7 +68,7 @@ def refuse_media_type(status: int, headers: Mapping[str, str], media_type: str, 
 
 
 def refusal(status: int, headers: httpx2.Headers, content: bytes, asked: Asked) -> TallystickError:
-    """The error of an answer that says that it was not done, or that the server did not give."""
+    """Returns the error for an answer with a status of refusal, whether the server or a proxy wrote it."""
     retry_after = retry_after_of(headers.get_list('retry-after'), time.time())
     if media_type_of(headers.get('content-type')) == 'application/problem+json':
         problem = _parse_problem(content)
@@ -101,7 +104,7 @@ def refusal(status: int, headers: httpx2.Headers, content: bytes, asked: Asked) 
 
 
 def unexpected(message: str, asked: Asked) -> UnexpectedAnswerError:
-    """It may be the server's answer, damaged on the way."""
+    """Returns the error for an answer that may have been damaged in transit. It is retryable if the request is."""
     return UnexpectedAnswerError(
         message + look_first(asked),
         retryable=asked.repeatable,
@@ -110,7 +113,10 @@ def unexpected(message: str, asked: Asked) -> UnexpectedAnswerError:
 
 
 def wrong_server(message: str, asked: Asked | None = None, status: int | None = None) -> UnexpectedAnswerError:
-    """It is nothing that the server answers: another attempt is of no use. `asked`: None for requests that take no key."""
+    """Returns the error for an answer that no Tallystick server gives. Another attempt would not help.
+
+    `asked`: None for requests that take no idempotency key.
+    """
     return UnexpectedAnswerError(
         f"{message}: check that the address is a Tallystick server's{look_first(asked) if asked else ''}",
         retryable=False,
@@ -120,7 +126,7 @@ def wrong_server(message: str, asked: Asked | None = None, status: int | None = 
 
 
 def look_first(asked: Asked) -> str:
-    """Advice about a write that nobody answered, and that has no key by which it could be repeated."""
+    """Returns the advice for a write without an answer that has no key to repeat it with."""
     return '' if asked.repeatable else '; whether it was done is not known: look before you repeat it'
 
 
@@ -133,7 +139,7 @@ def timed_out(asked: Asked, timeout: float) -> TimeoutError:
 
 
 def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickError:
-    """The error of an attempt that broke off."""
+    """Returns the error for an attempt that failed without a complete answer."""
     reason = str(error) or type(error).__name__
     if isinstance(error, _NEVER_CONNECTED):
         return ConnectionError(
@@ -154,7 +160,7 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
 
 
 def _parse_problem(content: bytes) -> dict[str, Any] | None:
-    """None: the server did not write it."""
+    """Returns the problem document. None: the body is not one, so the server did not write it."""
     try:
         problem = json.loads(content.decode())
     except (ValueError, RecursionError):

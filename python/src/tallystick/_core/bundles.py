@@ -1,4 +1,4 @@
-"""Bundles: the entries that belong into one, and its lines (docs/formats/bundles.md). Asking the server is the resource's."""
+"""Selects the entries of a bundle, and makes its lines (docs/formats/bundles.md). The resource does the requests."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .limits import BUNDLE_KEYS_MAX, BUNDLE_PROOFS_PER_KEY_MAX, BUNDLE_SIGNING_K
 from .options import CallOptions
 
 Sent: TypeAlias = dict[str, Any]
-"""JSON as the server sent it, its members in their order."""
+"""JSON object as the server sent it, its members in their order."""
 _SEQ_MAX: Final = 2**53 - 1
 _ABOUT_KEYS: Final = ('agent-key-registered', 'agent-key-revoked')
 
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """`size`: of the checkpoint. `documents`: whether they are shown. `tool`: the program that makes it."""
+    """What the caller asked for. `size`: that of the checkpoint. `tool`: the program that makes the bundle."""
 
     size: int | None
     documents: bool
@@ -31,22 +31,22 @@ class BundleRequest:
 
 
 class Wanted(NamedTuple):
-    """An entry of a bundle. `ids`: of a batch the records that are shown; None: the entry is about one alone."""
+    """An entry of a bundle. `ids`: the records of a batch that are shown; None: the entry is shown whole."""
 
     seq: int
     ids: list[str] | None = None
 
 
 class Plan:
-    """Entries of a record, or of a run, as far as they are known."""
+    """Collects the entries of a record, or of a run."""
 
     def __init__(self) -> None:
         self.agents: set[str] = set()
-        """They signed one of the entries themselves."""
+        """Agents that signed one of these entries with their own key."""
         self._shown: dict[int, list[str] | None] = {}
 
     def take_record(self, record: LedgerRecord) -> None:
-        """Its first entry, which is its only one unless it is gated, and the one that erased its payload."""
+        """Adds the record's first entry, and the entry that erased its payload. Only a gated record has more entries."""
         if record.erasure is not None:
             self._shown[record.erasure.seq] = None
         if record.gated is not None:
@@ -57,7 +57,7 @@ class Plan:
             self.agents.add(record.actor)
 
     def take_step(self, entry: RecordHistoryEntry) -> None:
-        """An entry of a gated record."""
+        """Adds an entry of a gated record."""
         self._shown[entry.seq] = None
         if entry.document is not None and entry.document.erased_by is not None:
             self._shown[entry.document.erased_by] = None
@@ -79,8 +79,10 @@ def refuse_long_run(records: int) -> None:
 
 @dataclass
 class Needs:
-    """Keys and policies that a range rests on: agents that signed in it or whose keys it is about, and leaves of the policies by which it
-    registers statements.
+    """Keys and policies that verifying a range needs.
+
+    `agents`: those that signed in the range, or whose keys its entries are about. `policies`: leaves of the policies by
+    which statements were registered.
     """
 
     start: int
@@ -89,7 +91,7 @@ class Needs:
     policies: set[str] = field(default_factory=set)
 
     def take(self, entry: EntryLine) -> None:
-        """Raises UsageError if the range begins or ends between a statement and the entry that registers it."""
+        """Adds an entry. Raises UsageError if the range separates a statement from the entry that registers it."""
         if entry.seq == self.start and entry.kind == 'statement-registered':
             raise UsageError(f'entry {entry.seq} registers the statement before it: begin with {entry.seq - 1}')
         if entry.seq == self.to and entry.kind == 'statement':
@@ -113,7 +115,10 @@ def _is_seq(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """`agent`: who made the record, for whom, or who performs it; `trace`: 32 hex digits. Raises UsageError if none is given."""
+    """Filter of records. Raises UsageError if no member is given.
+
+    `agent`: the actor of the record, the agent that it acts for, or the performer. `trace`: 32 hex digits.
+    """
 
     type: str | None
     agent: str | None
@@ -136,7 +141,7 @@ class Filter:
 
 
 class Selection:
-    """Entries of a filtered bundle, in their order, as those of its range come by."""
+    """Selects the entries of a filtered bundle while the entries of its range are read, in order."""
 
     def __init__(self, filter: Filter, foundation: Iterable[int]) -> None:
         self._filter = filter
@@ -160,7 +165,7 @@ class Selection:
             yield Wanted(entry.seq, ids)
 
     def rest(self) -> Iterator[Wanted]:
-        """Those behind the range."""
+        """Yields the needed entries that come after the range."""
         for seq in sorted({*self._foundation, *self._erasures}):
             yield Wanted(seq)
 
@@ -186,27 +191,30 @@ class Selection:
 
 
 class Keys:
-    """Keys of the ledger, found by proofs. Raises UnexpectedAnswerError if they come and go as no ledger's do."""
+    """Keys of the ledger, found by proofs. `take` raises UnexpectedAnswerError if there are more than a ledger can have."""
 
     def __init__(self) -> None:
         self.found: dict[str, PublishedKey] = {}
         self._asked = 0
 
     def take(self, proof: EntryProof) -> str:
-        """The kid of the key that the ledger had there."""
+        """Returns the kid of the ledger's key at the entry of this proof."""
         if not proof.keys:
             raise wrong_server('a proof has no key')
         key = proof.keys[0]
         self.found[key.kid] = key
         self._asked += 1
-        # A server could take two in turns towards a rotation, without an end.
+        # A hostile server could alternate between two keys, so that the search for a rotation never ends.
         if len(self.found) > BUNDLE_KEYS_MAX or self._asked > BUNDLE_PROOFS_PER_KEY_MAX * len(self.found):
             raise wrong_server("its keys come and go as no ledger's do")
         return key.kid
 
 
 class AgentKeys:
-    """Keys of the agents, and the entries that register and revoke them: all, because each key but the first rests on those before it."""
+    """Keys of agents, and the entries that register and revoke them.
+
+    All keys of an agent are needed: each key after the first was endorsed by an earlier one.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -222,7 +230,10 @@ class AgentKeys:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The tree that everything is proved in. `foundation`: the definition, the rotations, entries about agents' keys, and a policy."""
+    """The tree that all entries are proved in.
+
+    `foundation`: seqs of the definition, the rotations, the entries about agents' keys, and a policy.
+    """
 
     ledger: str
     size: int
@@ -233,13 +244,14 @@ class Tree:
 
 
 def is_of_server(entry: EntryLine) -> bool:
-    """Whether its proof says which key the ledger had there."""
+    """Whether the server signed the entry. Only the proof of such an entry names the ledger's key."""
     return entry.signer is None and entry.kind != 'statement'
 
 
 def range_of(start: int, to: int, first: EntryProof, last: EntryProof) -> Sent:
-    """The range with the hashes on both sides of it: from the path of its first entry those before it, from that of its last one those
-    behind it.
+    """Returns the range with the hashes of the tree to its left and right.
+
+    The path of the first entry gives the hashes on the left, the path of the last one those on the right.
     """
     left = [node for node, at in _beside(first) if at.stop <= start]
     right = [node for node, at in _beside(last) if at.start > to]
@@ -254,7 +266,10 @@ def _beside(proof: EntryProof) -> Iterable[tuple[str, range]]:
 
 
 def inclusion_ranges(index: int, size: int) -> list[range]:
-    """Leaves below each hash of a leaf's path, from the leaf up (RFC 9162 §2.1.3.1). `index`: below `size`."""
+    """Returns the range of leaves below each hash of a leaf's path, from the leaf up (RFC 9162 §2.1.3.1).
+
+    `index` is below `size`.
+    """
     found: list[range] = []
     start, end = 0, size
     while end - start > 1:
@@ -284,7 +299,10 @@ def head_line(tree: Tree, of: Sent, completeness: str, request: BundleRequest) -
 
 
 def shown_line(sent: Sent, request: BundleRequest) -> Sent:
-    """The line without its chain hash, which nothing in a bundle signs. Raises UsageError for a document that the API key may not read."""
+    """Returns an entry's line for the bundle, without the chain hash, which nothing in a bundle signs.
+
+    Raises UsageError for a document that the API key may not read.
+    """
     line = {name: value for name, value in sent.items() if name != 'chain'}
     if not request.documents:
         line['documents'] = [_without_content(each) for each in line['documents']]
@@ -300,7 +318,7 @@ def proved_line(sent: Sent, path: list[str], request: BundleRequest) -> Sent:
 
 
 def part_of_batch(proofs: list[Sent], records: list[LedgerRecord], tree: Tree, request: BundleRequest) -> Sent:
-    """The line of a batch that shows some of its records, by their proofs."""
+    """Returns the line of a batch that shows only some of its records, each with its proof."""
     entry = proofs[0]['entry']
     signer = tree.signers.get(read_envelope(entry['envelope']).kid)
     whole = {**entry, 'documents': [_document_of(record) for record in records], 'items': None}
@@ -314,7 +332,7 @@ def _without_content(document: Sent) -> Sent:
 
 
 def _document_of(record: LedgerRecord) -> Sent:
-    """The document of a record of a batch, as a line of the whole batch would have it."""
+    """Returns the document of a record of a batch, in the form that the line of the whole batch has."""
     document: Sent = {
         'subject': record.id,
         'digest': record.digest,
@@ -334,7 +352,7 @@ def text_of(line: Sent) -> bytes:
 
 
 def _said(envelope: str, name: str) -> str:
-    """A text of the predicate."""
+    """Returns a text member of the predicate. Raises UnexpectedAnswerError if it is missing."""
     value = read_envelope(envelope).predicate.get(name)
     if not isinstance(value, str):
         raise wrong_server(f'an envelope without {name}')

@@ -1,4 +1,4 @@
-"""Outcome of a call of several attempts."""
+"""Decides the outcome of a call that took several attempts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 from ..errors import ApiError, TallystickError, UnknownOutcomeError
 
 _BEFORE_THE_KEY: Final = frozenset({401, 403, 421, 429})
-"""Codes that a server may answer before it looks up the idempotency key: they prove nothing about an earlier attempt."""
+"""Statuses that a server may send before it looks up the idempotency key. They prove nothing about an earlier attempt."""
 
 
 class Doubt:
-    """Remembers whether an attempt of a call may have been done. A later refusal does not undo that."""
+    """Remembers whether an earlier attempt may have been done. A later refusal does not undo it."""
 
     def __init__(self) -> None:
         self._may_be_done = False
@@ -20,7 +20,10 @@ class Doubt:
         self._may_be_done = self._may_be_done or _is_unknown(error)
 
     def ending(self, error: Exception, idempotency_key: str | None) -> Exception:
-        """Returns the error that ends the call: unchanged, or UnknownOutcomeError with the key if an earlier attempt may have been done."""
+        """Returns the error that ends the call.
+
+        It is `error` itself, or UnknownOutcomeError with the key if an earlier attempt may have been done.
+        """
         if not self._may_be_done or idempotency_key is None:
             return error
         is_known = error.status < 500 and error.status not in _BEFORE_THE_KEY if isinstance(error, ApiError) else _is_unknown(error)

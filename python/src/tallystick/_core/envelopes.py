@@ -1,6 +1,7 @@
-"""Envelopes as the client reads them: whose key signed, and the predicate (docs/formats/envelopes.md).
+"""Reads envelopes without verifying them: the kid and the predicate (docs/formats/envelopes.md).
 
-The server is believed here. `tallystick.verify` reads them to verify, and needs cryptography for it, which the client does without.
+The client trusts its server here. `tallystick.verify` verifies envelopes, and needs cryptography for it, which the
+client does not depend on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _HEADERS: Final = tuple(
     b'\xa4\x01' + algorithm + b'\x03\x78\x1c' + b'application/vnd.in-toto+json' + b'\x04\x58\x20'
     for algorithm in (b'\x27', b'\x26', b'\x32')
 )
-"""Protected header up to the kid, with EdDSA and with ES256, as servers write it; and with -19 (RFC 9864) for EdDSA, as an agent may."""
+"""Protected header up to the kid: EdDSA and ES256 as servers write them, and -19 (RFC 9864), which agents may use for EdDSA."""
 _KID_BYTES: Final = 32
 
 
@@ -26,7 +27,7 @@ class Envelope(NamedTuple):
 
 
 def read_envelope(text: str) -> Envelope:
-    """Raises UnexpectedAnswerError for an envelope of another form."""
+    """Returns the kid and the predicate of an envelope in base64. Raises UnexpectedAnswerError if it has another form."""
     try:
         data = b64decode(text, validate=True)
         protected, at = _bytes(data, 2)
@@ -41,7 +42,7 @@ def read_envelope(text: str) -> Envelope:
 
 
 def _bytes(data: bytes, at: int) -> tuple[bytes, int]:
-    """The byte string of CBOR that begins here, and where it ends."""
+    """Returns the CBOR byte string at `at`, and the position after it."""
     length, start = data[at] - 0x40, at + 1
     if length in (24, 25):
         start += length - 23

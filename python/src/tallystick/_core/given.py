@@ -1,4 +1,4 @@
-"""An argument that was not given, where None says something else."""
+"""Marks an argument that was not given, where None is a value."""
 
 from __future__ import annotations
 

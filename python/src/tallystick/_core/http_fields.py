@@ -1,4 +1,4 @@
-"""Readers of HTTP fields; those of the SDK are in src/proof/http-fields.ts. None of them raises: a sender may put anything into a field."""
+"""Reads HTTP fields, by the rules of src/proof/http-fields.ts. No function raises: a sender controls the fields."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 RETRY_AFTER_SECONDS_MAX: Final = 365 * 24 * 60 * 60.0
-"""Longest wait that `retry_after_of` returns. Clients wait for less."""
+"""Longest wait that `retry_after_of` returns. Clients retry only for much shorter ones."""
 _SECONDS_DIGITS_MAX: Final = 15
-"""Most digits that are read. A longer number counts as the longest wait."""
+"""Most digits that are read as a number. A longer number counts as the longest wait."""
 
 _MONTHS: Final = ('Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec')
 _TIME: Final = r'(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})'
@@ -32,8 +32,9 @@ def media_type_of(content_type: str | None) -> str:
 
 
 def retry_after_of(lines: Sequence[str], now: float) -> float | None:
-    """Seconds to wait by Retry-After (RFC 9110 §10.2.3): 0 or more, and at most RETRY_AFTER_SECONDS_MAX. None: the field is absent or
-    not understood. The longest wait of several lines counts.
+    """Returns the seconds to wait by Retry-After (RFC 9110 §10.2.3): from 0 to RETRY_AFTER_SECONDS_MAX.
+
+    None: the field is absent or not understood. Of several lines, the longest wait counts.
     """
     texts = [text for line in lines for text in (line.split(',') if _NUMBERS.fullmatch(line) else [line])]
     waits = [wait for text in texts if (wait := _wait_of(text.strip(' \t'), now)) is not None]
@@ -41,7 +42,7 @@ def retry_after_of(lines: Sequence[str], now: float) -> float | None:
 
 
 def http_date_of(text: str, now: float) -> float | None:
-    """Seconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). None: not a date."""
+    """Returns the seconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). None: not a date."""
     match = next((match for date in _DATES if (match := date.fullmatch(text))), None)
     if match is None or match['month'] not in _MONTHS:
         return None
@@ -50,7 +51,7 @@ def http_date_of(text: str, now: float) -> float | None:
         year = _full_year(year, datetime.fromtimestamp(now, UTC).year)
     if int(match['second']) > 60:
         return None
-    # A leap second is the second before it: datetime knows none.
+    # datetime has no leap seconds: 60 becomes 59.
     time = int(match['hour']), int(match['minute']), min(59, int(match['second']))
     try:
         return datetime(year, _MONTHS.index(match['month']) + 1, int(match['day']), *time, tzinfo=UTC).timestamp()
@@ -59,7 +60,7 @@ def http_date_of(text: str, now: float) -> float | None:
 
 
 def _wait_of(text: str, now: float) -> float | None:
-    # Fractions are no delay-seconds; servers send them all the same, and their meaning is plain.
+    # Returns the wait of one value. Accepts fractions too: RFC 9110 has none, but servers send them.
     number = _SECONDS.fullmatch(text)
     if number is not None:
         return RETRY_AFTER_SECONDS_MAX if len(number[1].lstrip('0')) > _SECONDS_DIGITS_MAX else float(text)
@@ -68,6 +69,6 @@ def _wait_of(text: str, now: float) -> float | None:
 
 
 def _full_year(two_digits: int, this_year: int) -> int:
-    """RFC 9110 §5.6.7: a year of two digits that seems to be more than 50 years ahead is in the past."""
+    """Reads a year of two digits: if it seems to be more than 50 years ahead, it is in the past (RFC 9110 §5.6.7)."""
     year = this_year - this_year % 100 + two_digits
     return year - 100 if year > this_year + 50 else year

@@ -1,4 +1,4 @@
-"""JSON, written as it was given, or not at all."""
+"""Writes JSON. Values that JSON would change are refused."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from .request_limits import JSON_DEPTH_MAX
 
 
 def to_json(value: object, depth_max: int = JSON_DEPTH_MAX) -> bytes:
-    """JSON text of a value, in UTF-8. Raises UsageError, naming the place, for what JSON or the server would lose or refuse:
-    NaN, names that are no text, halves of surrogate pairs, U+0000, sets, bytes, and more than `depth_max` levels.
+    """Returns the JSON text of a value, in UTF-8.
 
-    Models are written under the server's names, and a datetime with a time zone as RFC 3339, UTC, milliseconds.
+    Raises UsageError, which names the path, for a value that JSON or the server would lose or refuse: NaN, names that are
+    not text, lone surrogates, U+0000, sets, bytes, and more than `depth_max` levels.
+
+    Models are written with the server's names. A datetime with a time zone becomes RFC 3339, UTC, with milliseconds.
     """
     return json.dumps(to_plain(value, depth_max), ensure_ascii=False, separators=(',', ':')).encode()
 
 
 def to_plain(value: object, depth_max: int = JSON_DEPTH_MAX) -> Any:
-    """The value as dicts, lists, text, numbers, booleans and None. Raises as `to_json` does."""
+    """Returns the value as dicts, lists, text, numbers, booleans and None. Raises as `to_json` does."""
     try:
         return _plain(value, depth_max)
     except _LossyError as error:
@@ -34,14 +36,14 @@ def to_plain(value: object, depth_max: int = JSON_DEPTH_MAX) -> Any:
 
 
 def rfc3339(moment: datetime) -> str:
-    """RFC 3339, UTC, milliseconds. Raises UsageError for a moment without a time zone."""
+    """Returns a datetime as RFC 3339, UTC, with milliseconds. Raises UsageError if it has no time zone."""
     if moment.tzinfo is None:
         raise UsageError('a datetime needs a time zone: datetime.now(UTC)')
     return moment.astimezone(UTC).isoformat(timespec='milliseconds').replace('+00:00', 'Z')
 
 
 class _LossyError(Exception):
-    """A value that JSON would lose; its path is put together on the way up, so its last step comes first."""
+    """A value that JSON would lose. Its path is collected on the way up, so the last step comes first."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Sizes of its ledgers that a client knows."""
+"""Remembers the sizes of ledgers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from .limits import KNOWN_SIZES_MAX
 
 _SIZE: Final = re.compile(r'[1-9][0-9]{0,14}')
 _LEDGER_CHARS: Final = len('tly_') + 26
-"""An API key begins with its ledger's id."""
+"""An API key begins with the id of its ledger."""
 
 
 class KnownSizes:
-    """The largest size of each ledger that an answer has said, in `Tallystick-Ledger-Size`. Reads demand it (`If-Known-Size`), so that
-    a server that reads from a replica shows no less than what this client has written, or has read before.
+    """Stores the largest size of each ledger that an answer named in `Tallystick-Ledger-Size`.
+
+    Reads send it as `If-Known-Size`. A server that reads from a replica then shows everything that this client has
+    written or read before.
     """
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}
 
     def of(self, api_key: str) -> int:
-        """0: nothing is known."""
+        """Returns the largest known size of the key's ledger; 0 if none is known."""
         return self._sizes.get(api_key[:_LEDGER_CHARS], 0)
 
     def note(self, api_key: str, headers: Mapping[str, str]) -> None:
@@ -35,5 +37,5 @@ class KnownSizes:
         self._sizes[ledger] = max(int(text), self._sizes.get(ledger, 0))
 
     def forget(self, api_key: str) -> None:
-        """After an error that told the caller: a database that lost entries must not be refused for ever."""
+        """Forgets the size after `ledger_smaller` was raised. Otherwise a database that lost entries would be refused for ever."""
         self._sizes.pop(api_key[:_LEDGER_CHARS], None)

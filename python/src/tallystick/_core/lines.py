@@ -1,4 +1,4 @@
-"""Lines of NDJSON, as they come."""
+"""Splits streams of NDJSON into lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LAST_LINE: Final = b'{"checkpoint":'
 
 
 class Lines:
-    """Splits pieces into lines. A line that never ends must not fill the memory; one that is cut off is an error."""
+    """Splits chunks of bytes into lines. Raises UnexpectedAnswerError for a line that is too long."""
 
     def __init__(self, asked: Asked, line_bytes_max: int = LINE_BYTES_MAX) -> None:
         self._asked = asked
@@ -20,7 +20,7 @@ class Lines:
         self._begun = bytearray()
 
     def push(self, piece: bytes) -> list[bytes]:
-        """The lines that end in this piece."""
+        """Returns the lines that end in this chunk, without their newlines."""
         *ended, rest = piece.split(b'\n')
         if ended:
             ended[0] = bytes(self._begun) + ended[0]
@@ -31,20 +31,20 @@ class Lines:
         return ended
 
     def end(self) -> None:
-        """Raises if a line was cut off."""
+        """Raises UnexpectedAnswerError if the last line is incomplete."""
         if self._begun:
             raise unexpected(f'{self._asked.name} ended in the middle of a line', self._asked)
 
 
 class SentEntry(NamedTuple):
-    """An entry, and the object that the server sent, its members in their order."""
+    """An entry, and the object that the server sent for it, its members in their order."""
 
     line: EntryLine
     sent: dict[str, Any]
 
 
 def parse_entry(line: bytes, seq: int, asked: Asked) -> SentEntry:
-    """The entry that has to be `seq`. Raises UnexpectedAnswerError for another."""
+    """Returns the entry of a line. Raises UnexpectedAnswerError unless its seq is `seq`."""
     sent = parse_object(line, asked)
     entry = SentEntry(parse_model(EntryLine, sent, asked), sent)
     if entry.line.seq != seq:
@@ -53,7 +53,7 @@ def parse_entry(line: bytes, seq: int, asked: Asked) -> SentEntry:
 
 
 class WholeExport:
-    """Watches an export pass: its end is an error unless that is the last line of one (docs/formats/export.md)."""
+    """Checks that an export ends with its last line (docs/formats/export.md)."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -61,7 +61,7 @@ class WholeExport:
         self._begun = b''
 
     def push(self, piece: bytes) -> None:
-        """Keeps how the last whole line begins, and the one that has begun."""
+        """Stores the first bytes of the last complete line, and of the line that has begun."""
         end = piece.rfind(b'\n')
         if end >= 0:
             start = piece.rfind(b'\n', 0, end) + 1

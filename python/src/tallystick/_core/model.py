@@ -1,4 +1,4 @@
-"""Base of all models of answers."""
+"""Base class of the models of answers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _SECRETS: Final = ('tly_', 'tlo_', 'whsec_', 'tli_')
 
 
 class Model(BaseModel):
-    """An answer, or a part of one. Members that a newer server adds are kept; secrets are not shown in `repr`."""
+    """Base class of answers. Members that a newer server adds are preserved. `repr` hides secrets."""
 
     model_config = ConfigDict(extra='allow', populate_by_name=True, protected_namespaces=())
 
     def to_dict(self) -> dict[str, Any]:
-        """As the server sent it, under the names that it has there."""
+        """Returns the model as a dict, with the server's names."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The same as JSON text, for a file."""
+        """Returns the model as JSON text, with the server's names."""
         return self.model_dump_json(by_alias=True, exclude_unset=True, indent=indent)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:

@@ -14,12 +14,13 @@ class CallOptions(TypedDict, total=False):
     """Options of every call."""
 
     timeout: float
-    """Seconds for each attempt, or for each piece of a stream."""
+    """Seconds for each attempt, or for each chunk of a stream."""
     max_retries: float
-    """0: never again; `math.inf`: until it succeeds, or fails for good."""
+    """0: no retries. `math.inf`: retries until the call succeeds or an error is final."""
     if_known_size: int
-    """Fewest entries of the ledger that a read shows, such as `seq + 1` of an event. By itself a client demands what it has
-    written or read before. ConflictError `ledger_smaller`: the ledger has fewer.
+    """Minimum number of entries that a read must know of, such as `seq + 1` of an event.
+
+    By default the client demands what it has written or read before. ConflictError `ledger_smaller`: the ledger has fewer.
     """
 
 
@@ -27,53 +28,53 @@ class WriteOptions(CallOptions, total=False):
     """Options of calls that write."""
 
     idempotency_key: str
-    """1 to 255 visible ASCII characters. One is made where none is given, so that a retry never does it twice."""
+    """1 to 255 visible ASCII characters. By default a random key is made, so that a retry never writes twice."""
     traceparent: str
-    """W3C Trace Context: signed with the record."""
+    """W3C Trace Context, signed with the record."""
 
 
 class RecordOptions(OtherMembers, WriteOptions):
-    """Options of calls that make a record, and members of the record."""
+    """Options of calls that make a record, and further members of the record."""
 
 
 class SearchOptions(OtherFilters, CallOptions):
-    """Options of a search of records, and filters of the search."""
+    """Options of a search of records, and further filters."""
 
 
 class StepOptions(WriteOptions, total=False):
     """Options of steps of a gated record."""
 
     if_version: int
-    """Only if the record still has this version; otherwise ConflictError `version_mismatch`."""
+    """Takes the step only if the record still has this version. Otherwise ConflictError `version_mismatch`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Everything that one call of an operation says."""
+    """Input of one call of an operation."""
 
     params: Mapping[str, str | int] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     body: dict[str, Any] | None = None
-    """JSON, by the server's names."""
+    """Body as JSON, by the server's names."""
     content: bytes | None = None
-    """A body that is no JSON, of `media_type`; instead of `body`."""
+    """Body that is not JSON, of `media_type`. Instead of `body`."""
     media_type: str = 'application/json'
     options: CallOptions = field(default_factory=lambda: CallOptions())
     gated: bool | None = None
-    """Whether the record is to be created, not notarized: the caller's word, which no server can change."""
+    """True: creates a gated record. False: notarizes. Set by the caller; no answer of a server changes it."""
     unretried: tuple[str, ...] = ()
-    """Codes of errors that are answers, not obstacles: no retry because of these."""
+    """Error codes that count as an answer and are not retried."""
     known_version: int | None = None
-    """Version of the record that the caller has: 304 while it is the same."""
+    """Version of the record that the caller has. The server answers 304 while it is unchanged."""
     held_seconds: float = 0.0
-    """How long the server may hold the answer back, beyond the time for it."""
+    """Seconds that the server may wait before it answers, added to the timeout."""
 
     def with_body(self, body: dict[str, Any], options: CallOptions) -> Call:
         return replace(self, body=body, options=options)
 
     @property
     def said(self) -> StepOptions:
-        """Options of any kind."""
+        """The options, as those of any kind of call."""
         return cast(StepOptions, self.options)
 
 
@@ -81,11 +82,14 @@ Asking = Generator[tuple[Operation, Call], dict[str, Any], dict[str, Any] | None
 
 
 class RequestSigner(Protocol):
-    """Signs what an agent does, before it is sent. One object may serve clients of both flavours, and several ledgers.
+    """Signs calls of an agent before they are sent.
 
-    `sign` is a generator: it yields an operation and a call that it needs the answer of (JSON, as a dict), is sent that answer, and
-    returns the call's body with its envelope, or None: such calls are not signed. `client` tells clients apart, and is no more than
-    that. `forget`: the server says that it is somebody else by now.
+    One object may serve synchronous and asynchronous clients, and several ledgers. `client` is only an identity to tell
+    clients apart.
+
+    `sign` is a generator. It yields an operation and a call whose answer it needs, and is sent that answer as a dict. It
+    returns the call's body with the envelope; None: this call is not signed.
+    `forget` is called after `statement_mismatch`: the agent or ledger of this client is no longer the one that was read.
     """
 
     def sign(self, client: object, operation: Operation, call: Call) -> Asking: ...
@@ -94,12 +98,12 @@ class RequestSigner(Protocol):
 
 
 def members(**values: Any) -> dict[str, Any]:
-    """Members of a body or a query that were given (None: not given), by the server's names: `on_behalf_of` → `onBehalfOf`."""
+    """Returns the given members of a body or a query, by the server's names: `on_behalf_of` → `onBehalfOf`. None: not given."""
     return {camel_case(name): value for name, value in values.items() if value is not None}
 
 
 def other_members(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of OTHER_MEMBERS that were given (None: not given), by the server's names."""
+    """Returns the given members of OTHER_MEMBERS, by the server's names. None: not given."""
     return {name: given[argument] for argument, name in OTHER_MEMBERS.items() if given.get(argument) is not None}
 
 

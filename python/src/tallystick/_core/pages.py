@@ -23,7 +23,7 @@ class Page(Generic[T]):
 
 
 def page_of(model: type[M], answer: dict[str, Any], operation: Operation) -> Page[M]:
-    """Raises UnexpectedAnswerError for what is no page."""
+    """Returns a page as its model. Raises UnexpectedAnswerError if the answer is not a page."""
     asked = Asked(f'{operation.method} {operation.path}', None, True)
     data, cursor = answer.get('data'), answer.get('nextCursor')
     if not isinstance(data, list) or not (cursor is None or isinstance(cursor, str)):

@@ -8,11 +8,14 @@ from .options import members
 
 COSE: Final = 'application/cose'
 _WAIT_SECONDS: Final = 10
-"""A checkpoint comes within two seconds."""
+"""A checkpoint is published within two seconds."""
 
 
 def receipt_query(size: int | None, cosignatures: int | None, wait: float | None, statement: bool) -> dict[str, Any]:
-    """Query of an entry's receipt: a receipt alone says nothing to somebody who does not have the entry."""
+    """Returns the query of an entry's receipt.
+
+    `statement`: includes the entry. Without it, only those who have the entry can use the receipt.
+    """
     return members(
         size=size,
         cosignatures=cosignatures,

@@ -1,4 +1,4 @@
-"""Requests, as every attempt of a call sends them."""
+"""Builds the requests that every attempt of a call sends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .request_limits import IDEMPOTENCY_KEY_CHARS_MAX
 from .retries import RetryPolicy
 
 _OPERATORS: Final = frozenset({'ledger_closed'})
-"""These last until an operator has acted: the caller should know, not wait for minutes."""
+"""Errors that last until an operator acts. They are raised at once instead of being retried for minutes."""
 _VISIBLE: Final = re.compile(r'[\x21-\x7e]+')
 
 
@@ -34,13 +34,13 @@ class Settings:
     policy: RetryPolicy
 
     def policy_of(self, options: CallOptions) -> RetryPolicy:
-        """How a call with these options is retried."""
+        """Returns the retry policy of a call with these options."""
         return replace(self.policy, max_retries=options.get('max_retries', self.policy.max_retries))
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request without its key, which each attempt adds."""
+    """A request without its API key, which each attempt adds."""
 
     method: str
     url: str
@@ -51,10 +51,10 @@ class Request:
     policy: RetryPolicy
     unretried: tuple[str, ...]
     known_size: int
-    """Fewest entries that a read may show. 0: the caller demands none."""
+    """Minimum number of entries that a read must know of. 0: the caller demands none."""
 
     def headers_with(self, api_key: str, known_size: int) -> httpx2.Headers:
-        """The headers of one attempt. `api_key`: of `require_key`. Their `repr` hides the key."""
+        """Returns the headers of one attempt. `api_key`: from `require_key`. Their `repr` hides the key."""
         size = max(known_size, self.known_size) if self.method == 'GET' else 0
         demanded = {'if-known-size': str(size)} if size > 0 else {}
         return httpx2.Headers({**self.headers, **demanded, 'authorization': f'Bearer {api_key}'})
@@ -64,7 +64,7 @@ class Request:
 
 
 def make_request(settings: Settings, operation: Operation, call: Call, accept: str) -> Request:
-    """Raises UsageError, before anything is sent."""
+    """Returns the request of a call. Raises UsageError for invalid arguments, before anything is sent."""
     options = call.said
     key = None
     if operation.repeat == 'with-key':
@@ -117,13 +117,16 @@ def _known_size(size: int) -> int:
 
 
 def make_idempotency_key() -> str:
-    """128 random bits as hex."""
+    """Returns 128 random bits as hex."""
     return secrets.token_hex(16)
 
 
 def require_key(api_key: object) -> str:
-    """The key without white space around it, which files and variables often have. Raises UsageError, without the key."""
-    # U+FEFF begins files of Windows, and is no white space for Python.
+    """Returns the API key without surrounding white space, which files and variables often have.
+
+    Raises UsageError if the key is missing or has invalid characters. The message does not show the key.
+    """
+    # Windows begins files with U+FEFF, which Python does not count as white space.
     key = api_key.strip().strip('\ufeff').strip() if isinstance(api_key, str) else ''
     if not key:
         raise UsageError('an API key is needed: `api_key`, or the variable TALLYSTICK_API_KEY')

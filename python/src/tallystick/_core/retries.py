@@ -1,4 +1,4 @@
-"""How often, and how patiently, a failed call is tried again."""
+"""Decides whether and when a failed call is tried again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .limits import RETRIES_MAX, RETRY_AFTER_SECONDS_MAX, RETRY_DELAY_SECONDS_MA
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Raises UsageError for a policy that means nothing."""
+    """Limits of retries. Raises UsageError for invalid values."""
 
     max_retries: float = RETRIES_MAX
     delay_min: float = RETRY_DELAY_SECONDS_MIN
@@ -25,18 +25,18 @@ class RetryPolicy:
 
 
 class Retries:
-    """Counts how often something failed in a row."""
+    """Counts the failures in a row."""
 
     def __init__(self, policy: RetryPolicy) -> None:
         self._policy = policy
         self._count = 0
 
     def reset(self) -> None:
-        """Says that the call made progress: a failure from now on begins a new row."""
+        """Starts a new count, after the call made progress."""
         self._count = 0
 
     def delay_before(self, error: TallystickError) -> float:
-        """Seconds to wait until it may be tried again after this error. Raises the error where it may not."""
+        """Returns the seconds to wait before the next attempt. Raises the error if it must not be tried again."""
         if not error.retryable or self._count >= self._policy.max_retries:
             raise error
         delay = retry_delay(self._policy, self._count, error.retry_after)
@@ -47,12 +47,13 @@ class Retries:
 
 
 def retry_delay(policy: RetryPolicy, retries: int, retry_after: float | None) -> float | None:
-    """Half fixed, half random: many clients that were refused together do not come back together. The wait is at least as long as
-    the server asks. None: the server asks for more than anybody waits for.
+    """Returns the wait before a retry: half fixed, half random, and at least `retry_after`.
+
+    The random half spreads clients that were refused together. None: `retry_after` is longer than any client waits.
     """
     asked = retry_after or 0.0
     if asked > RETRY_AFTER_SECONDS_MAX:
         return None
-    # Bounded, because 2.0 ** 1024 is no float.
+    # 2.0 ** 1024 would overflow.
     delay = min(policy.delay_max, policy.delay_min * 2.0 ** min(retries, 62))
     return max(asked, delay / 2) + random.random() * delay / 2

@@ -1,4 +1,4 @@
-"""Settings of a client; the one place of it that reads the environment."""
+"""Settings of a client. Only this module reads the environment."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .retries import RetryPolicy
 URL_VARIABLE: Final = 'TALLYSTICK_URL'
 API_KEY_VARIABLE: Final = 'TALLYSTICK_API_KEY'
 BASE_URL_DEFAULT: Final = 'http://localhost:3000'
-"""Where `npm start` listens."""
+"""Address at which `npm start` listens."""
 
 RetryDelays: TypeAlias = tuple[float, float]
 RETRY_DELAYS: Final[RetryDelays] = (RETRY_DELAY_SECONDS_MIN, RETRY_DELAY_SECONDS_MAX)
 
 
 def environment(name: str) -> str | None:
-    """None where it is empty, too."""
+    """Returns a variable without surrounding white space. None: it is unset or empty."""
     return os.environ.get(name, '').strip() or None
 
 
 def make_settings(base_url: str | None, timeout: float, max_retries: float, retry_delays: RetryDelays) -> Settings:
-    """Raises UsageError for what means nothing."""
+    """Returns the settings of a client. Raises UsageError for invalid values."""
     return Settings(
         base_url=parse_base_url(base_url or environment(URL_VARIABLE) or BASE_URL_DEFAULT),
         timeout=parse_timeout(timeout),

@@ -1,4 +1,4 @@
-"""Server-sent events."""
+"""Parses server-sent events."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ _DIGITS: Final = re.compile('[0-9]{1,15}')
 @dataclass(frozen=True, slots=True)
 class SseEvent:
     type: str
-    """`message` where the stream names none."""
+    """`message` if the stream names no type."""
     data: str
     last_event_id: str
-    """The newest `id`, which may be an earlier event's; empty: none yet."""
+    """The newest `id`, which an earlier event may have set. Empty: none yet."""
 
 
 class SseTooLongError(Exception):
-    """A line, or the data of an event, is longer than any that this reads."""
+    """A line, or the data of an event, is longer than `chars_max`."""
 
 
 class SseParser:
-    """Parses `text/event-stream` (WHATWG HTML §9.2.6) as it comes, in pieces of any size. An event that is cut off is not dispatched.
-    Beyond `chars_max` of one line, or of one event's data, `push` raises SseTooLongError.
+    """Parses `text/event-stream` (WHATWG HTML §9.2.6), in chunks of any size.
+
+    An incomplete event is not dispatched. `push` raises SseTooLongError if a line, or the data of an event, has more than
+    `chars_max` characters.
     """
 
     def __init__(self, chars_max: int) -> None:
@@ -35,18 +37,18 @@ class SseParser:
         self._begun: list[str] = []
         self._begun_chars = 0
         self._after_cr = False
-        """The last character was a CR: a LF that follows belongs to it."""
+        """True if the last character was a CR. A LF that follows belongs to it."""
         self._type = ''
         self._data: list[str] = []
         self._data_chars = 0
         self._id = ''
         self.last_event_id = ''
-        """Also of an event without data, which is not dispatched."""
+        """The newest `id`. Includes events without data, which are not dispatched."""
         self.retry_ms: int | None = None
-        """Wait that the stream asks for before it is opened again."""
+        """Wait before reconnecting that the stream asks for."""
 
     def push(self, piece: bytes) -> list[SseEvent]:
-        """The events that end in this piece."""
+        """Returns the events that end in this chunk."""
         events: list[SseEvent] = []
         text = self._decoder.decode(piece)
         if not text:

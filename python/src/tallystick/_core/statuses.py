@@ -1,4 +1,4 @@
-"""Statuses without a problem document: something between answered, or another server."""
+"""Classifies statuses without a problem document, sent by a proxy or another server."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 _NOTHING_DONE: Final = frozenset({407, 411, 413, 414, 415, 417, 421, 425, 426, 428, 429, 431, 505, 511})
-"""By these a sender refuses to take the request (RFC 9110 §15.5 and §15.6, 6585, 8470), whoever it is. 400, 401, 403, 404 and 406
-prove nothing: firewalls put them in the place of an answer, too. Nor does 503.
+"""Statuses by which any sender declines the request (RFC 9110 §15.5 and §15.6, 6585, 8470).
+
+400, 401, 403, 404 and 406 prove nothing, because firewalls also put them in place of an answer. Nor does 503.
 """
 _PASSING_4XX: Final = frozenset({408, 425, 429, 499})
 """499 is nginx's: its client closed the connection."""
 _LASTING_5XX: Final = frozenset({501, 505, 510, 511})
-"""Statuses of 5xx that the same request would get again."""
+"""5xx statuses that the same request would get again."""
 
 _CHECK_ADDRESS: Final = "check that the address is a Tallystick server's"
 _LIMIT_OF_HEADERS: Final = 'raise the limit for addresses and headers of the proxy'
@@ -32,15 +33,18 @@ _ADVICE: Final = {
 @dataclass(frozen=True, slots=True)
 class StatusMeaning:
     passing: bool
-    """The state passes: worth another attempt with the same key."""
+    """True for a temporary state: another attempt with the same key may succeed."""
     nothing_done: bool
-    """The status proves that the server never got the whole request."""
+    """True if the status proves that the server never received the whole request."""
     advice: str
-    """Advice for people."""
+    """Advice for the error message."""
 
 
 def meaning_of(status: int) -> StatusMeaning:
-    """RFC 9110 §15: an unknown status is treated as the first of its class, and one that is in no class as 500."""
+    """Returns the meaning of a status.
+
+    An unknown status is treated as the first of its class, a status outside all classes as 500 (RFC 9110 §15).
+    """
     is_server_error = status >= 500 or status < 100
     passing = status in _PASSING_4XX or (is_server_error and status not in _LASTING_5XX)
     fallback = 'look whether the server runs, and at the proxy' if passing else _CHECK_ADDRESS

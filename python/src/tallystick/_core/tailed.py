@@ -1,4 +1,4 @@
-"""Events of a stream, read."""
+"""Reads the events of a stream."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _EVENT: Final[TypeAdapter[LedgerEvent]] = TypeAdapter(LedgerEvent)
 
 @dataclass(frozen=True, slots=True)
 class TailedEvent:
-    """An event, and the cursor behind it, for `after`."""
+    """An event, and the cursor after it, for `after`."""
 
     event: LedgerEvent
     cursor: str
 
 
 def parse_events(parser: SseParser, piece: bytes) -> list[TailedEvent]:
-    """The events that end in this piece. Raises UnexpectedAnswerError for what is none."""
+    """Returns the events that end in this chunk. Raises UnexpectedAnswerError for anything that is not an event."""
     try:
         return [_parse(event) for event in parser.push(piece)]
     except SseTooLongError:

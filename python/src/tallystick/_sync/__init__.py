@@ -1,2 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""The client in one of its two flavours: one is made of the other by python/tools/generate.py; `io.py` alone is written for each."""
+"""The client's methods and transport. python/tools/generate.py makes the synchronous ones from the asynchronous ones.
+
+Only `io.py` is written separately for each.
+"""

@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""The client of a ledger, and that of a server's operator."""
+"""The client of a ledger, and the client of a server's operator."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Closing:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections; those of an `http_client` that was given stay open."""
+        """Closes the connections. Those of a caller's `http_client` stay open."""
         self._http.close()
 
     def __repr__(self) -> str:
@@ -54,15 +54,19 @@ class _Closing:
 
 
 class Tallystick(_Closing):
-    """A ledger, through the API key of one of its agents.
+    """A client of a ledger, with an API key of one of its agents.
 
         with Tallystick() as tallystick:
             record = tallystick.records.notarize(payload={'tool': 'search', 'query': 'price of copper'})
 
-    Arguments that are not given come from TALLYSTICK_URL (otherwise http://localhost:3000) and TALLYSTICK_API_KEY. `api_key` may be a
-    function, asked before each attempt, for a key that is rotated while the process runs. `timeout`: seconds for each attempt.
-    `retry_delays`: the shortest and the longest wait between two attempts, in seconds. `http_client`: one of your own, for a proxy or
-    a pool; it is not closed. `signer`: signs what the agent does with a key of its own. Raises UsageError if there is no key.
+    - `base_url`: by default TALLYSTICK_URL, otherwise http://localhost:3000.
+    - `api_key`: by default TALLYSTICK_API_KEY. A function is called before each attempt, for keys that are rotated at run time.
+    - `timeout`: seconds for each attempt.
+    - `retry_delays`: the shortest and the longest wait between two attempts, in seconds.
+    - `http_client`: a client of your own, for a proxy or a pool. It is not closed.
+    - `signer`: signs the agent's calls with its own key.
+
+    Raises UsageError if there is no key, or if an argument is invalid.
     """
 
     def __init__(
@@ -102,24 +106,25 @@ class Tallystick(_Closing):
         self.health = Health(self._http)
 
     def key_document(self, **options: Unpack[CallOptions]) -> KeyDocument:
-        """`GET /.well-known/tallystick-keys.json`: the keys that sign envelopes, as trustworthy as the connection."""
+        """`GET /.well-known/tallystick-keys.json`: returns the keys that sign envelopes. Trust them as far as the connection."""
         operation = ops.GET_WELL_KNOWN_TALLYSTICK_KEYS_JSON
         return self._http.json(KeyDocument, operation, Call(options=options))
 
     def notarizer(self, **options: Unpack[NotarizerOptions]) -> Notarizer:
-        """Records in batches, for a hot loop that does not wait for the server: `notarizer.record(payload)` returns at once."""
+        """Returns a notarizer, which records in batches: `notarizer.record(payload)` returns without waiting for the server."""
         from ..notarizer import Notarizer
 
         return Notarizer(self._http, **options)
 
 
 class TallystickOperator(_Closing):
-    """A server, through its operator's key: makes ledgers, freezes them, and gives out their first keys.
+    """A client of a server's operator: creates ledgers, freezes them, and issues their first keys.
 
         with TallystickOperator(operator_key='tlo_…') as operator:
             made = operator.ledgers.create(name='purchasing')
 
-    `operator_key` is the server's, of which there is one. It is not read from the environment, where agents find theirs.
+    `operator_key` is the one operator key of the server. It is never read from the environment, where agents find their keys.
+    Raises UsageError for invalid arguments.
     """
 
     def __init__(

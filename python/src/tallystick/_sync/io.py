@@ -1,4 +1,4 @@
-"""Waiting, and the kind of client that does it: the one part that is not made of `_async`."""
+"""Sleeping, deadlines, files and HTTP clients: the only module of `_sync` that is written by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Clients:
         self._mutex = threading.Lock()
 
     def get(self) -> HttpClient:
-        """The client of this process. A forked process gets its own: it must not write to the connections of its parent."""
+        """Returns the client of this process. A forked process gets its own: it must not write to its parent's connections."""
         if self._pid != os.getpid():
             self._own, self._pid, self._mutex = None, os.getpid(), threading.Lock()
         with self._mutex:
@@ -44,7 +44,7 @@ class Clients:
 
 
 def here() -> object:
-    """A client of threads belongs to no event loop."""
+    """Returns None: a synchronous client belongs to no event loop."""
     return None
 
 
@@ -55,7 +55,10 @@ def of_loop(_loop: object, _what: str) -> Generator[None]:
 
 @contextmanager
 def deadline(seconds: float) -> Generator[Callable[[], None]]:
-    """Gives what raises the built-in TimeoutError if the time is up: it is called after each piece, and each has so long, too."""
+    """Yields a function that raises the built-in TimeoutError after `seconds`. It is called after each chunk of an answer.
+
+    Each chunk may take as long, too.
+    """
     end = time.monotonic() + seconds
 
     def check() -> None:
@@ -66,15 +69,15 @@ def deadline(seconds: float) -> Generator[Callable[[], None]]:
 
 
 def ask(api_key: ApiKey) -> str:
-    """The key, or what its function gives."""
+    """Returns the key, calling its function if it is one."""
     return api_key if isinstance(api_key, str) else api_key()
 
 
 def gather(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of all of them, called one after another."""
+    """Runs the calls one after another and returns their results in order."""
     return [call() for call in calls]
 
 
 def make_file(path: str) -> BinaryIO:
-    """A new file of the user alone, to be written. Raises FileExistsError if there is something, also a link."""
+    """Creates a file for writing that only its owner may read. Raises FileExistsError if the path exists, even as a link."""
     return open(path, 'xb', opener=partial(os.open, mode=0o600))

@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Lists that are read page by page, as far as somebody reads them."""
+"""Lists that are read page by page, as far as they are iterated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ M = TypeVar('M', bound=BaseModel)
 
 
 class Listing(Generic[T]):
-    """A list that is read page by page, as far as somebody reads it:
+    """A list that is read page by page, as far as it is iterated:
 
     for record in tallystick.records.list(type='order/1'): …
     newest = tallystick.records.list(limit=10).page()
@@ -29,18 +29,18 @@ class Listing(Generic[T]):
         self._fetch = fetch
 
     def page(self, cursor: str | None = None) -> Page[T]:
-        """The first page, or the one that a `next_cursor` names."""
+        """Returns the first page, or the page at `cursor`, the `next_cursor` of an earlier page."""
         return self._fetch(cursor)
 
     def pages(self) -> Iterator[Page[T]]:
-        """All pages, one request after another."""
+        """Yields all pages, one request for each."""
         cursor: str | None = None
         while True:
             page = self.page(cursor)
             yield page
             if page.next_cursor is None:
                 return
-            # A reader to the end would never get there.
+            # A page that names itself as the next one would be read for ever.
             if page.next_cursor == cursor:
                 raise wrong_server('a page names itself as the next one')
             cursor = page.next_cursor
@@ -51,7 +51,7 @@ class Listing(Generic[T]):
                 yield item
 
     def to_list(self, max: int) -> list[T]:
-        """The first `max` of the list."""
+        """Returns the first `max` items."""
         items: list[T] = []
         if max <= 0:
             return items
@@ -70,7 +70,7 @@ def listing(
     options: CallOptions,
     params: Mapping[str, str | int] | None = None,
 ) -> Listing[M]:
-    """The list of an operation that answers pages with `data` and `nextCursor`."""
+    """Returns the list of an operation that answers pages with `data` and `nextCursor`."""
 
     def fetch(cursor: str | None) -> Page[M]:
         given = {**query, 'cursor': cursor}

@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Every request of the client goes through here: authenticated, timed, retried, and its answer understood."""
+"""Sends every request of the client: adds the key and a deadline, retries, and parses the answer."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ T = TypeVar('T')
 M = TypeVar('M', bound=BaseModel)
 
 JSON = 'application/json'
-# Loaded here, not by the first connection: if a process forks while one of its threads loads a codec, its child never finds it.
+# Loads the codec now. If a process forks while a thread loads it, the child process never finds it.
 codecs.lookup('idna')
 
 
 class Transport:
-    """Holds the connections, and closes those that it has made itself."""
+    """The client's connections. Closes those that it has made itself."""
 
     def __init__(self, settings: Settings, api_key: ApiKey, http_client: HttpClient | None, signer: RequestSigner | None) -> None:
         if http_client is not None and not isinstance(http_client, HttpClient):
@@ -61,27 +61,28 @@ class Transport:
         return f'{type(self).__name__}({self.settings.base_url!r})'
 
     def close(self) -> None:
-        """Closes the connections, unless the caller brought the client along. Calls raise UsageError from then on."""
+        """Closes the connections, unless the caller supplied the client. Later calls raise UsageError."""
         self._is_closed = True
         self._clients.close()
 
     def open(self) -> None:
-        """Makes what connections need. It takes locks of OpenSSL: if a process forks while one of its threads has them, its child waits for
-        ever.
+        """Prepares what connections need.
+
+        This takes locks of OpenSSL. If the process forks while another thread has them, the child process waits for ever.
         """
         self._client()
 
     def json(self, model: type[M], operation: Operation, call: Call) -> M:
-        """The model of an operation that answers JSON."""
+        """Returns the JSON answer of an operation as its model."""
         value, asked = self._signed(operation, call) if self._signer else self._json(operation, call)
         return parse_model(model, value, asked)
 
     def plain(self, operation: Operation, call: Call) -> dict[str, Any]:
-        """The same as it came."""
+        """Returns the JSON answer of an operation as a dict."""
         return (self._signed(operation, call) if self._signer else self._json(operation, call))[0]
 
     def json_if_moved(self, model: type[M], operation: Operation, call: Call) -> M | None:
-        """The same, or None where the record still has the version that the call names."""
+        """Returns the JSON answer as its model. None: the record still has the version that the call names."""
 
         def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> M | None:
             if response.status_code == 304:
@@ -91,7 +92,7 @@ class Transport:
         return self._call(operation, call, JSON, read)
 
     def bytes(self, operation: Operation, media_type: str, call: Call) -> builtins.bytes:
-        """The answer of an operation that answers bytes or text, such as a receipt or a note."""
+        """Returns an answer of bytes or text, such as a receipt or a checkpoint."""
 
         def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> builtins.bytes:
             refuse_media_type(response.status_code, response.headers, media_type, asked)
@@ -100,7 +101,7 @@ class Transport:
         return self._call(operation, call, media_type, read)
 
     def done(self, operation: Operation, call: Call) -> None:
-        """An operation that answers nothing, and has done it when this returns."""
+        """Returns when an operation without an answer is done. Raises UnexpectedAnswerError for a status other than 204."""
 
         def read(response: httpx2.Response, asked: Asked, _: Callable[[], None]) -> None:
             status = response.status_code
@@ -110,7 +111,7 @@ class Transport:
         self._call(operation, call, JSON, read)
 
     def stream(self, operation: Operation, media_type: str, call: Call) -> ByteStream:
-        """The answer of an operation that answers a stream, once it begins."""
+        """Returns a streamed answer as soon as it begins."""
         request = make_request(self.settings, operation, call, media_type)
         retries = Retries(request.policy)
         while True:
@@ -120,7 +121,7 @@ class Transport:
                 sleep(retries.delay_before(error))
 
     def retries_of(self, options: CallOptions) -> Retries:
-        """Counts failures of a call with these options."""
+        """Returns a counter of failures for a call with these options."""
         return Retries(self.settings.policy_of(options))
 
     def _json(self, operation: Operation, call: Call, doubt: Doubt | None = None) -> tuple[dict[str, Any], Asked]:
@@ -130,8 +131,10 @@ class Transport:
         return self._call(operation, call, JSON, read, doubt)
 
     def _signed(self, operation: Operation, call: Call) -> tuple[dict[str, Any], Asked]:
-        """Every attempt of a call sends the same bytes. If they come too late, nothing was written, and they are signed anew under
-        the same Idempotency-Key, for which a signature makes no other request.
+        """Sends a call that the agent signed. Every attempt sends the same bytes.
+
+        If the signature is too old when it arrives, nothing was written. The call is then signed anew under the same
+        Idempotency-Key: a new signature does not make it another request.
         """
         assert self._signer is not None
         key = call.said.get('idempotency_key') or make_idempotency_key()
@@ -181,7 +184,7 @@ class Transport:
             except Exception as error:
                 doubt.note(error)
                 ending = doubt.ending(error, request.asked.idempotency_key)
-                # Others are raised by the caller's `api_key` function.
+                # Other errors come from the caller's `api_key` function.
                 if not isinstance(ending, TallystickError) or not isinstance(error, TallystickError) or request.is_final(error):
                     raise ending from ending.__cause__
                 sleep(retries.delay_before(ending))
@@ -239,7 +242,7 @@ class Transport:
             content=request.content,
             timeout=request.timeout,
         )
-        # An API key goes to the server that was named, and to no other.
+        # Redirects are not followed: the API key is sent to the configured server only.
         with of_loop(self._given_loop or here(), 'the `http_client`'):
             return http.send(built, stream=True, follow_redirects=False, auth=None)
 
@@ -253,8 +256,10 @@ class Transport:
 
 
 class ByteStream:
-    """An answer as it comes: `with`, then `for`. While somebody waits for its next piece, that has as long as an answer
-    has; a reader may take as long as it likes. A stream that breaks off raises an error; it never just ends.
+    """An answer in chunks, as it arrives: `with`, then `for`.
+
+    Each chunk must arrive within the timeout, counted only while the reader waits for it. Raises TallystickError if the
+    answer breaks off.
     """
 
     def __init__(self, response: httpx2.Response, asked: Asked, timeout: float) -> None:
@@ -271,7 +276,7 @@ class ByteStream:
         self.close()
 
     def close(self) -> None:
-        """Drops the rest of the answer."""
+        """Closes the connection without reading the rest."""
         with of_loop(self._loop, 'the stream'):
             self._response.close()
 
@@ -296,7 +301,7 @@ class ByteStream:
 
 
 def _make_client() -> HttpClient:
-    """Reads no environment: neither proxies nor certificate authorities (docs/reference/client-outcomes.md)."""
+    """Returns a client that ignores the environment: proxies and certificate authorities (docs/reference/client-outcomes.md)."""
     try:
         return HttpClient(trust_env=False, verify=_authorities())
     except (OSError, ValueError) as error:
@@ -323,7 +328,7 @@ def _read_object(response: httpx2.Response, asked: Asked, check: Callable[[], No
 
 
 def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, check: Callable[[], None]) -> bytes:
-    """All of the body. An answer without an end must not fill the memory."""
+    """Returns the whole body. Raises UnexpectedAnswerError beyond `bytes_max`: an endless answer must not fill the memory."""
     content = bytearray()
     for piece in response.iter_bytes():
         check()

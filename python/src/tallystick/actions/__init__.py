@@ -1,4 +1,4 @@
-"""Actions of agents as records: `Actions`, `@accountable`. The adapters write with it."""
+"""Records actions of agents: `Actions`, `@accountable`. The adapters for frameworks use it."""
 
 from .accountable import accountable, default_actions
 from .action import Action, Call, Told

@@ -1,4 +1,4 @@
-"""Plain functions whose calls are recorded: `@accountable`."""
+"""Records the calls of plain functions: `@accountable`."""
 
 import functools
 import inspect
@@ -18,7 +18,7 @@ _mutex = Lock()
 
 
 def default_actions() -> Actions:
-    """Those of TALLYSTICK_URL and TALLYSTICK_API_KEY, one for the process."""
+    """Returns the process's shared `Actions`, made from TALLYSTICK_URL and TALLYSTICK_API_KEY on first use."""
     global _default
     with _mutex:
         if _default is None:
@@ -62,14 +62,15 @@ def accountable(
         @accountable(content=True, fail_closed=True)
         async def pay(order: str, cents: int) -> Receipt: ...
 
-    Accepts any callable, and the objects of `staticmethod` and `classmethod`. If the result ends later (a coroutine, a task, a future, a
-    generator, an iterator), the action ends when the result ends: `follow` lists the results that are replaced. Calls inside become parts
-    of the action, also calls of frameworks with an adapter.
+    Accepts any callable, and the objects of `staticmethod` and `classmethod`. If the result ends later (a coroutine, a task, a
+    future, a generator, an iterator), the action ends when the result ends: `follow` lists the results that are replaced.
+    Actions that begin inside become children of the action, also those of frameworks with an adapter.
 
-    `actions`: None: `default_actions()`. `name`: None: the name of the function. `content`: record arguments and result instead of their
-    digests. `fail_closed`: the function is called only when the ledger has the record; otherwise NotRecordedError is raised. In an event
-    loop a function that is not known to be async then raises UsageError, because it would block the loop. None for `content` or
-    `fail_closed`: the setting of `actions`.
+    - `actions`: None: `default_actions()`.
+    - `name`: None: the name of the function.
+    - `content`: records arguments and result instead of their digests. None: the setting of `actions`.
+    - `fail_closed`: calls the function only after the ledger has the record; otherwise raises NotRecordedError. In an event loop, a
+      function that is not known to be async then raises UsageError, because it would block the loop. None: the setting of `actions`.
     """
     if function is None:
         return functools.partial(
@@ -114,7 +115,7 @@ def accountable(
         @functools.wraps(function)
         def record_async_generator(*args: P.args, **kwargs: P.kwargs) -> T:
             writer, call, told = describe(args, kwargs)
-            # The call only creates the generator, so it waits for its record at the first read.
+            # The call only creates the generator. The wait for the record happens at the first read.
             return follow(writer.begin(call, told, content=content), function(*args, **kwargs))
 
         return record_async_generator
@@ -134,7 +135,7 @@ def accountable(
 
 
 def _is(kind: Callable[[Any], bool], function: Any) -> bool:
-    """Whether a function, or the `__call__` of an object, is of a kind."""
+    """Applies a predicate such as `inspect.iscoroutinefunction` to a function, or to the `__call__` of an object."""
     while isinstance(function, functools.partial):
         function = function.func
     return kind(function) or (not inspect.isclass(function) and kind(getattr(type(function), '__call__', None)))  # noqa: B004
@@ -147,7 +148,7 @@ def _name_of(function: Any) -> str:
 
 
 def _signature_of(function: Any) -> inspect.Signature | None:
-    """Signature of a function. None: some functions that are written in C have none."""
+    """Returns the signature of a function. None: some functions written in C have none."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
@@ -155,7 +156,7 @@ def _signature_of(function: Any) -> inspect.Signature | None:
 
 
 def _named(signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by their names, without the object of a method. A call that does not fit is recorded as it was made."""
+    """Returns the arguments by name, without `self` and `cls`. Arguments that do not fit the signature are recorded unnamed."""
     try:
         found = dict(signature.bind(*args, **kwargs).arguments) if signature is not None else {'args': list(args), **kwargs}
     except TypeError:

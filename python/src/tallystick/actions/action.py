@@ -1,4 +1,4 @@
-"""An action that was begun, and how to say what became of it."""
+"""An action that has begun, and the methods that record its end."""
 
 import asyncio
 import os
@@ -15,40 +15,44 @@ from .content import MISSING
 
 Kind = Literal['tool', 'model', 'agent', 'other']
 Told = Literal['held', 'before', 'after']
-"""`held`: the deed MUST wait for `wait_permitted`, for the record says that it did. `before`: it may begin sooner, because the record waits
-in memory or in a spool. `after`: it is done."""
+"""When the record was written, relative to the deed. This is signed in the record.
+
+- `held`: the deed MUST wait for `wait_permitted`, because the record claims that it did.
+- `before`: the deed may begin earlier. The record waits in memory or in a spool.
+- `after`: the deed is done.
+"""
 Status = Literal['ok', 'error', 'denied', 'unknown']
 Decision = Literal['allow', 'deny', 'escalate']
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """An action that an agent is about to begin."""
+    """Input of `Actions.begin`: an action that an agent is about to take."""
 
     kind: Kind
     name: str
     server: str | None = None
-    """Where that is: name or URL of an MCP server, host of an API."""
+    """Where the tool is: name or URL of an MCP server, host of an API."""
     call_id: str | None = None
-    """The call's id, as the framework has it."""
+    """Id of the call in the framework."""
     session: str | None = None
     """Conversation, session or thread."""
     agent: str | None = None
     """Name of the agent or subagent that acts."""
     arguments: Any = MISSING
-    """Any value. Recorded by its digest, or with `content` as it is."""
+    """Any value. The record has its digest or, with `content`, the value."""
     framework: str | None = None
-    """The program that tells it, with its version; None: that of the `Actions`."""
+    """Program that reports the action, with its version. None: that of the `Actions`."""
     attributes: dict[str, Any] = of(default_factory=dict)
     parent: 'Action | None' = None
-    """The action that it is a part of."""
+    """Action that this one is part of."""
     traceparent: str | None = None
-    """W3C Trace Context; None: the parent's trace, or a new one."""
+    """W3C Trace Context. None: the parent's trace, or a new one."""
     occurred_at: datetime | str | None = None
 
 
 class Recorder(Protocol):
-    """Records what becomes of an action: `Actions`."""
+    """Records the end of actions. Implemented by `Actions`."""
 
     hold_s_max: float
 
@@ -58,8 +62,10 @@ class Recorder(Protocol):
 
 
 class Action:
-    """Made by `Actions.begin`. An open action ends as `unknown` when its root ends and it does not wait for its record, when its `Actions`
-    are closed, or when it is garbage collected. A child of `fork` cannot end an action of its parent process.
+    """An action that has begun, made by `Actions.begin`.
+
+    An open action ends as `unknown` when its root ends (unless it waits for its record), when its `Actions` are closed, or
+    when it is garbage collected. A child process of `fork` cannot end an action of its parent process.
     """
 
     def __init__(
@@ -67,21 +73,21 @@ class Action:
     ) -> None:
         self.call = call
         self.handle = handle
-        """Name of its record, until the record has an id."""
+        """Name of the record until it has an id."""
         self.traceparent = traceparent
         self.depth = depth
         self.began_at = time.monotonic()
         self.is_ended = False
         self.content = content
-        """Whether its result is kept, not only its digest."""
+        """True: the result is recorded. False: only its digest."""
         self.root: Action = self if call.parent is None else call.parent.root
         self.open: dict[int, weakref.ref[Action]] = {}
-        """Open parts of this root, at any depth."""
+        """Open actions below this root, at any depth."""
         self.pid = os.getpid()
         self._actions = actions
         self._permitted = permitted
         self.is_waiting = permitted is not None
-        """Whether it has not begun, because it waits for its record."""
+        """True while the deed has not begun, because the action waits for its record."""
 
     def __del__(self) -> None:
         # The attribute is missing if `begin` raised.
@@ -90,12 +96,13 @@ class Action:
 
     @property
     def trace_id(self) -> str:
-        """All records of a run have the same (`GET /v1/records?traceId=`)."""
+        """Trace id, which all records of a run share (`GET /v1/records?traceId=`)."""
         return self.traceparent[3:35]
 
     def wait_permitted(self) -> None:
-        """Returns when it may begin: at once, or of one that is held as soon as its record is in the ledger. Raises NotRecordedError if it
-        is not; its outcome `denied` is then recorded.
+        """Returns when the deed may begin: at once, or for `held` when the ledger has the record.
+
+        Raises NotRecordedError if the ledger does not have it in time. The outcome `denied` is then recorded.
         """
         if self._permitted is not None:
             try:
@@ -108,7 +115,7 @@ class Action:
                 raise
 
     async def permitted(self) -> None:
-        """The same for asyncio."""
+        """Like `wait_permitted`, for asyncio."""
         if self._permitted is not None:
             try:
                 await asyncio.wait_for(asyncio.wrap_future(self._permitted), min(self._actions.hold_s_max, ENDLESS_SECONDS))
@@ -116,7 +123,7 @@ class Action:
             except Exception as error:
                 raise self._actions._deny(self, error) from error
             except BaseException as error:
-                # Cancelled: the deed is never called.
+                # Cancelled, so the deed is never called.
                 self.end(status='denied', error=error)
                 raise
 
@@ -131,11 +138,13 @@ class Action:
         attributes: dict[str, Any] | None = None,
         occurred_at: datetime | str | None = None,
     ) -> None:
-        """Records how the action ended. Only the first call counts. Never raises. The end of a root ends its open parts that have begun,
-        as `unknown`.
+        """Records how the action ended. Only the first call counts. Never raises.
 
-        `status`: None: `ok`, or with an error `status_of(error)`. `error`: the record has the digest of its text, or with `content` the
-        text. `error_type`: a class or a code, such as `timeout`; None: the class of the error.
+        The end of a root ends its open actions as `unknown`, except those that wait for their record.
+
+        - `status`: None: `ok`, or with an error `status_of(error)`.
+        - `error`: the record has the digest of its text or, with `content`, the text.
+        - `error_type`: a class or a code, such as `timeout`. None: the class of the error.
         """
         self._actions._end(
             self,
@@ -158,5 +167,5 @@ class Action:
         lasts: str | None = None,
         occurred_at: datetime | str | None = None,
     ) -> None:
-        """Records a decision about it. Never raises. `by`: kind of whoever decided: `person`, `policy`, `unknown`."""
+        """Records a decision about the action. Never raises. `by`: who decided: `person`, `policy` or `unknown`."""
         self._actions._decide(self, decision, by=by, by_id=by_id, why=why, lasts=lasts, occurred_at=occurred_at)

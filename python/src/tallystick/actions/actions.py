@@ -1,4 +1,4 @@
-"""Writes down what agents do: an action before it, an outcome after it, approvals in between."""
+"""Records what agents do: an action before each deed, an outcome after it, approvals in between."""
 
 import asyncio
 import inspect
@@ -27,15 +27,18 @@ from .status import status_of
 
 HOLD_S_MAX_DEFAULT = 10.0
 ACTION_DEPTH_MAX = 14
-"""The server takes trees of 16 records: an outcome is one, and what lies deeper than this hangs at the action that is as deep."""
+"""Deepest level of an action. The server allows trees of 16 records, of which the outcome is one.
+
+Deeper actions become children of their ancestor at this level.
+"""
 NAME_CHARS_MAX = 512
 ID_CHARS_MAX = 256
 FRAMEWORK_CHARS_MAX = 128
 REASON_CHARS_MAX = 4_096
 OPEN_MAX = 10_000
-"""Limit of open actions. Beyond it the oldest ends as `unknown`."""
+"""Most open actions. Beyond it the oldest one ends as `unknown`."""
 OPEN_S_MAX = 5.0
-"""Longest wait of `close` for open actions."""
+"""Longest time that `close` waits for open actions."""
 ENDED_POLL_S = 0.02
 """Interval at which `close` checks for open actions."""
 
@@ -43,13 +46,13 @@ T = TypeVar('T')
 
 
 class Actions:
-    """They are records of the types `agent-action/1`, `agent-outcome/1` and `approval/1`, and make up the tree of the run.
+    """Records actions as `agent-action/1`, `agent-outcome/1` and `approval/1`, which form the tree of a run.
 
         actions = Actions(framework='my-agent/1')
         found = actions.run(Call(kind='tool', name='search', arguments=query), lambda: search(query))
 
-    It never raises at an agent, unless `fail_closed` is set, and then only from `run`, `arun` and `permitted`. It works with threads and
-    with asyncio: its own thread sends the records.
+    Recording never raises into the agent. Only with `fail_closed` do `run`, `arun` and `permitted` raise. Works with threads
+    and with asyncio: its own thread sends the records.
     """
 
     def __init__(
@@ -62,43 +65,49 @@ class Actions:
         hold_s_max: float = HOLD_S_MAX_DEFAULT,
         **options: Unpack[NotarizerOptions],
     ) -> None:
-        """`tallystick`: None: the one of TALLYSTICK_URL and TALLYSTICK_API_KEY. `framework`: the program that tells the actions, with its
-        version. `content`: keep arguments and results, of at most 48 KiB each, instead of their digests. `fail_closed`: an action begins
-        only when its record is in the ledger, and is denied otherwise. `hold_s_max`: seconds for which such an action waits. `options`:
-        those of a notarizer; `on_error` is also called for records that could not be accepted.
+        """Raises UsageError for invalid options.
+
+        - `tallystick`: None: a client made from TALLYSTICK_URL and TALLYSTICK_API_KEY.
+        - `framework`: program that reports the actions, with its version.
+        - `content`: records arguments and results, of at most 48 KiB each, instead of their digests.
+        - `fail_closed`: an action begins only when the ledger has its record, and is denied otherwise.
+        - `hold_s_max`: seconds for which such an action waits.
+        - `options`: those of a notarizer. `on_error` is also called for records that could not be accepted.
         """
         self.content = content
         self.fail_closed = fail_closed
         self.hold_s_max = hold_s_max
         self.framework = short(framework, FRAMEWORK_CHARS_MAX)
         self._lost = 0
-        """Since the last record that was taken: the next one says so, or the ledger would hide it."""
+        """Records lost since the last one that was accepted. The next record reports them, otherwise the ledger would hide the loss."""
         self._awaited: dict[str, Future[str]] = {}
-        """Waiters for a record, by its handle."""
+        """Futures that wait for a record, by its handle."""
         self._on_recorded, self._on_refused = options.get('on_recorded'), options.get('on_refused')
         self._on_error: Callable[[TallystickError], object] | None = options.get('on_error')
         given: NotarizerOptions = {**options, 'on_recorded': self._recorded, 'on_refused': self._refused, 'on_error': self._failed}
         self._notarizer = (tallystick or Tallystick()).notarizer(**given)
         spool = options.get('spool')
         self._disk = OffLoop() if spool is not None and spool.is_durable else None
-        """Writes records to the spool if the caller's thread runs an event loop."""
+        """Writes records to the spool when the caller's thread runs an event loop."""
         self._open: dict[int, weakref.ref[Action]] = {}
-        """Open actions."""
+        """Open actions, by `id`."""
         _living.add(self)
 
     @property
     def told_first(self) -> Told:
-        """How an action is to be begun that can wait for its record."""
+        """How to begin an action whose deed can wait: 'held' with `fail_closed`, otherwise 'before'."""
         return 'held' if self.fail_closed else 'before'
 
     @property
     def may_wait(self) -> bool:
-        """Whether the start of an action may block its thread: for the ledger, or for the disk of a spool."""
+        """Whether beginning an action may block its thread, for the ledger or for a spool's disk."""
         return self.fail_closed or self._disk is not None
 
     def run(self, call: Call, deed: Callable[[], T]) -> T:
-        """Begins an action, calls the deed, and ends the action when the result has ended. Returns the result, or a replacement: see
-        `follow`. Raises UsageError in an event loop if the action would have to wait for its record: `arun` does not block the loop.
+        """Begins an action, calls the deed, and ends the action when the result has ended.
+
+        Returns the result, or a replacement: see `follow`. Raises NotRecordedError with `fail_closed`. Raises UsageError in an
+        event loop if the action has to wait for its record: `arun` does not block the loop.
         """
         if self.fail_closed:
             require_no_loop(call.name)
@@ -109,7 +118,7 @@ class Actions:
         return follow(action, result)
 
     async def arun(self, call: Call, deed: Callable[[], Awaitable[T]]) -> T:
-        """Like `run`, for asyncio. It never blocks the event loop."""
+        """Like `run`, for asyncio. Never blocks the event loop."""
         action = await self.abegin(call, self.told_first)
         await action.permitted()
         with within(action):
@@ -118,7 +127,10 @@ class Actions:
         return follow(action, result)
 
     def begin(self, call: Call, told: Told = 'before', *, content: bool | None = None) -> Action:
-        """Records an action. `content`: None: the setting of the `Actions`. In an event loop it does not wait for the disk of a spool."""
+        """Records an action and returns it. In an event loop, does not wait for the disk of a spool.
+
+        `content`: None: the setting of the `Actions`.
+        """
         action, taken = self._begin(call, told, content)
         if taken is not None and not runs_a_loop():
             taken.result()
@@ -154,15 +166,17 @@ class Actions:
         return action, taken
 
     def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Returns when everything so far is recorded, as a notarizer's `flush`."""
+        """Returns when everything so far is recorded. Raises as a notarizer's `flush`."""
         if self._disk is not None:
             self._disk.wait(timeout)
         self._notarizer.flush(timeout)
 
     def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Waits for open actions, for half of `timeout`, at most 5 s. Then it ends the actions that are still open as `unknown`, accepts no
-        new ones, and flushes. If that fails, records in a spool stay there for the next process. In a thread that runs an event loop it
-        does not wait for open actions, because the blocked loop could not end them.
+        """Ends all actions and flushes. Accepts no new ones.
+
+        Waits for open actions for half of `timeout`, at most 5 s, and then ends them as `unknown`. In a thread that runs an event
+        loop it does not wait for them, because the blocked loop could not end them. Raises as a notarizer's `flush`; records in a
+        spool then stay there for the next process.
         """
         began_at = time.monotonic()
         until = began_at + min(OPEN_S_MAX, timeout / 2)
@@ -195,7 +209,7 @@ class Actions:
         action.is_ended = True
         self._open.pop(id(action), None)
         action.root.open.pop(id(action), None)
-        # The text of a NotRecordedError is our own, not content.
+        # The text of a NotRecordedError is ours and never content.
         told = error_of(error, keep=action.content or isinstance(error, NotRecordedError))
         took = (time.monotonic() - action.began_at) * 1000 if duration_ms is None else duration_ms
         payload = {
@@ -207,11 +221,12 @@ class Actions:
             'durationMs': round(took, 3),
         }
         self.record_later(payload, {**_options_after(action, occurred_at), 'type': 'agent-outcome/1'})
-        # A part that waits ends as `denied` if its wait fails. Otherwise it begins, and tells its own end.
+        # A child that waits for its record begins later and reports its own end, or ends as `denied`.
         self._end_open(action.open, but_waiting=True)
 
     def _end_open(self, actions: dict[int, 'weakref.ref[Action]'], *, but_waiting: bool = False) -> None:
-        # Iterates over a copy, because other threads begin and end actions. `copy` is atomic.
+        # Ends these actions as `unknown`. Iterates over a copy (`copy` is atomic), because other threads change the
+        # dict.
         for found in actions.copy().values():
             action = found()
             if action is not None and not (but_waiting and action.is_waiting):
@@ -251,23 +266,23 @@ class Actions:
                     'framework': short(call.framework, FRAMEWORK_CHARS_MAX) or self.framework,
                 }
             ),
-            # Too long together: the number stays.
+            # If the attributes are too long, only `lostBefore` is recorded.
             **(attributes_of({**said, **lost}) or attributes_of(lost)),
         }
 
     def record_later(self, payload: dict[str, Any], options: RecordOptions) -> None:
-        """Records, without blocking an event loop for the disk of a spool."""
+        """Records without blocking an event loop for the disk of a spool."""
         self._write(lambda: self._record(payload, options))
 
     def _write(self, work: Callable[[], object]) -> 'Future[None] | None':
-        """Calls `work` in this thread and returns None, or queues it for the disk's thread and returns a future for its end."""
+        """Calls `work` here and returns None, or queues it for the disk thread and returns a future for its end."""
         if self._disk is None:
             work()
             return None
         return self._disk.call(work)
 
     def _hold(self, payload: dict[str, Any], options: RecordOptions, tag: str) -> 'Future[str]':
-        """Settles with the record's id when it is in the ledger, or with what keeps it from being there."""
+        """Returns a future for the record's id. It fails if the record cannot be in the ledger."""
         permitted = self._awaited[tag] = Future[str]()
 
         def record() -> None:
@@ -281,7 +296,7 @@ class Actions:
         return permitted
 
     def _record(self, payload: dict[str, Any], options: RecordOptions) -> Exception | None:
-        """Reason for which it was not taken."""
+        """Records a payload. Returns the reason if it was not accepted. None: it was."""
         try:
             self._notarizer.record(payload, **options)
             self._lost = 0
@@ -294,7 +309,7 @@ class Actions:
             return error
 
     def _deny(self, action: Action, cause: BaseException) -> NotRecordedError:
-        """It is not permitted: says so in the ledger, as soon as that can be."""
+        """Ends an action as `denied`, and returns the error to raise."""
         self._awaited.pop(action.handle, None)
         why = f'not in the ledger after {self.hold_s_max * 1000:g} ms' if isinstance(cause, TimeoutError) else str(cause)
         denied = NotRecordedError(f'the action did not begin, because the ledger has no record of it: {why}', retryable=True)
@@ -361,7 +376,7 @@ def _end_all() -> None:
 
 
 def _forget_all() -> None:
-    """Called in a child of `fork`: removes actions, waiters and spools, which belong to the parent."""
+    """Runs in a child process after `fork`: drops actions, waiters and spools, which belong to the parent process."""
     for actions in list(_living):
         actions._open, actions._awaited, actions._lost, actions._disk = {}, {}, 0, None
 
@@ -390,7 +405,7 @@ def _ancestor_with_room(action: Action) -> Action:
 
 
 def _traceparent_of_telemetry() -> str | None:
-    """Trace of OpenTelemetry's current span, if the program has it."""
+    """Returns the trace of OpenTelemetry's current span. None: the program has no OpenTelemetry, or no span."""
     trace = sys.modules.get('opentelemetry.trace')
     if trace is None:
         return None

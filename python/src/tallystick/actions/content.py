@@ -1,4 +1,4 @@
-"""Puts arguments and results of a call into its records, as the SDK for TypeScript does: the same value has the same digest."""
+"""Puts arguments and results into records. The SDK for TypeScript computes the same digest for the same value."""
 
 import json
 import re
@@ -12,12 +12,14 @@ from ..notarizer.json_text import to_json
 from .form import Form, NoForm, form_of, hides_attributes, is_unicode
 
 CONTENT_BYTES_MAX = 48 * 1024
-"""With `content`: longer arguments and results are recorded by their digest. A record has 64 KiB, and never both of them; names, attributes
-and an error have the rest."""
+"""Longest arguments or result that `content` records. Longer ones are recorded by their digest.
+
+A payload has 64 KiB and never contains both. Names, attributes and an error need the rest.
+"""
 BESIDES_BYTES_MAX = 2 * 1024
-"""An error or a reason beside a content that is longer takes of its room."""
+"""Room for an error or a reason beside the content. A longer one reduces the room of the content."""
 CONTENT_DEPTH_MAX = 24
-"""The server reads 32 levels, of which a record has some for itself."""
+"""Deepest content. The server accepts 32 levels, and the record itself needs some."""
 TEXT_CHARS_MAX = 64 * 1024 * 1024
 """A longer text has no digest."""
 ERROR_CHARS_MAX = 4_096
@@ -28,18 +30,17 @@ _CONTROLS = re.compile('[\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
 class Missing:
-    """Stands for a value that there is not; None is a value."""
+    """Type of MISSING, which stands for no value. None is a value."""
 
 
 MISSING = Missing()
 
 
 def content_of(name: Literal['arguments', 'result', 'error'], value: Any, *, keep: bool, besides: str = '') -> dict[str, Any]:
-    """Member of a payload for a value: `NAME` with the value itself if `keep` is set and a record can hold it, otherwise `NAMEDigest`. No
-    member for MISSING.
+    """Returns the payload member for a value: `NAME` with the value, or `NAMEDigest`. No member for MISSING.
 
-    `besides`: another long text of the same record. Never raises, because the result of a tool must not decide whether its call is
-    recorded.
+    The value itself is recorded if `keep` is set and a record can contain it. `besides`: another long text of the same record.
+    Never raises, because a tool's result must not decide whether its call is recorded.
     """
     if isinstance(value, Missing):
         return {}
@@ -53,8 +54,10 @@ def content_of(name: Literal['arguments', 'result', 'error'], value: Any, *, kee
 
 
 def matches_digest(value: Any, digest: object) -> bool:
-    """Returns whether a digest of a record, such as `payload['resultDigest']`, is the digest of this value. For a digest of a JSON text
-    (`json`) pass that text. False if `of` is `none`, or if `digest` is not a digest. Never raises.
+    """Returns whether a digest of a record, such as `payload['resultDigest']`, is the digest of this value.
+
+    For a digest of a JSON text (`of` is `json`), pass that text. False if `of` is `none`, or if `digest` is not a digest. Never
+    raises.
     """
     wanted: Mapping[Any, Any] = digest if isinstance(digest, Mapping) else {}
     written = _written(value)
@@ -63,15 +66,17 @@ def matches_digest(value: Any, digest: object) -> bool:
 
 
 def error_of(error: Any, *, keep: bool) -> dict[str, Any]:
-    """Members for an exception, or another value for an error: the class of an exception as `errorType`, and its text, which is content.
-    `error` has the text if `keep` is set, `errorDigest` its digest if `keep` is not set or the text does not fit. Never raises.
+    """Returns the payload members for an exception, or for another value that stands for an error.
+
+    `errorType` is the class of an exception. `error` is its text, if `keep` is set. `errorDigest` is the digest of the text, if
+    `keep` is not set or the text does not fit. Never raises.
     """
     if error is None:
         return {}
     try:
         written = _written(str(error) if isinstance(error, BaseException) else error)
     except Exception:
-        # For example a row whose session is closed.
+        # Reading the text may fail, for example of a database row whose session is closed.
         written = 'unreadable'
     text = None if isinstance(written, str) else written.data.decode()
     kept = short(text, ERROR_CHARS_MAX) if keep else None
@@ -81,7 +86,7 @@ def error_of(error: Any, *, keep: bool) -> dict[str, Any]:
 
 
 def error_type(kind: str | None) -> str | None:
-    """Returns a class or a code of letters, digits and `_ $ . : -`. None for another text, which may be content."""
+    """Returns a class or a code of letters, digits and `_ $ . : -`. None for any other text, which may be content."""
     return kind if kind is not None and len(kind) <= ERROR_TYPE_CHARS_MAX and _ERROR_TYPE.match(kind) else None
 
 
@@ -105,7 +110,7 @@ def _digest(written: Form | _Text | NoForm) -> dict[str, Any]:
 
 
 def _keepable(written: Form | _Text | NoForm, bytes_max: int) -> Any:
-    """The value as the record would have it. None: a record cannot hold it, because it has U+0000, or is too deep or too large."""
+    """Returns the value as a record stores it. MISSING: a record cannot contain it (U+0000, too deep, too large)."""
     if isinstance(written, str) or len(written.data) > bytes_max:
         return MISSING
     value = written.data.decode() if written.of == 'bytes' else json.loads(written.data)
@@ -116,7 +121,7 @@ def _keepable(written: Form | _Text | NoForm, bytes_max: int) -> Any:
 
 
 def attributes_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """`attributes`, of what a record can hold; nothing, if nothing is left."""
+    """Returns the member `attributes` with those that a record can contain. Empty if none is left."""
     kept = {}
     for name, value in attributes.items():
         found = MISSING if value is None else _keepable(_written(value), ATTRIBUTES_BYTES_MAX)
@@ -128,18 +133,21 @@ def attributes_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def short(value: object, chars_max: int) -> str | None:
-    """Text for a member that holds at most so many characters, and none that a record cannot hold; None for none."""
+    """Returns a text of at most `chars_max` characters that a record can contain. None: no text."""
     if not isinstance(value, str) or not value:
         return None
     return value.replace('\0', '\ufffd')[:chars_max].encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
 
 
 def defined(members: Mapping[str, Any]) -> dict[str, Any]:
-    """The members that have a value."""
+    """Returns the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 def references_of(named: Mapping[str, str | None]) -> list[str]:
-    """References by which records of a call find each other, also those that others write: of the ids that a reference can hold."""
+    """Returns references that link all records of a call, also those written by other programs.
+
+    Ids that do not fit into a reference are left out.
+    """
     made = [f'{name}:{value}' for name, value in named.items() if value is not None]
     return [reference for reference in made if len(reference) <= REFERENCE_CHARS_MAX and _CONTROLS.search(reference) is None]

@@ -1,4 +1,4 @@
-"""Observes results that end later than the call that returned them, and ends their action then (docs/reference/outcomes.md)."""
+"""Ends an action when its result ends, which may be after the call returned (docs/reference/outcomes.md)."""
 
 import asyncio
 import functools
@@ -14,16 +14,16 @@ from .action import Action
 from .content import MISSING
 
 current_action: ContextVar[Action | None] = ContextVar('tallystick_action', default=None)
-"""The current action. Actions that begin inside are its parts, also those of another framework."""
+"""The current action. Actions that begin inside become its children, also those of other frameworks."""
 
 T = TypeVar('T')
 _LATER = ('__await__', '__next__', '__anext__', '__aiter__')
-"""Special methods of results that end later. A class with `__iter__` only cannot be followed."""
+"""Special methods of results that end later. A class with only `__iter__` cannot be followed."""
 
 
 @contextmanager
 def current(action: Action) -> Generator[None]:
-    """Actions that begin inside are parts of this one."""
+    """Makes this action the parent of actions that begin inside."""
     token = current_action.set(action)
     try:
         yield
@@ -45,9 +45,13 @@ def within(action: Action) -> Generator[None]:
 def follow(action: Action, result: T) -> T:
     """Ends an action when the `result` of its deed ends. Returns the result, or a replacement for it.
 
-    A value ends the action at once. Tasks and futures are returned unchanged. A coroutine, a generator and an async generator are replaced
-    by one of the same kind, any other awaitable or iterator by an object with the same attributes. A manager of `contextlib` gets another
-    generator. If the result is never read to its end, the action ends as `unknown`. If the result continues and cannot be followed (a
+    - A value ends the action at once.
+    - Tasks and futures are returned unchanged.
+    - A coroutine, a generator and an async generator are replaced by one of the same kind.
+    - Any other awaitable or iterator is replaced by an object with the same attributes.
+    - A manager of `contextlib` gets another generator.
+
+    If the result is never read to its end, the action ends as `unknown`. If the result continues and cannot be followed (a
     process, a thread, a result of a pool), the action ends as `unknown` at once.
     """
     found: Any = result
@@ -76,12 +80,12 @@ def is_later(result: Any) -> bool:
     kind = type(result)
     if isinstance(result, Future):
         return True
-    # An open file is a value, though it is an iterator. A mock has every special method.
+    # An open file counts as a value, although it is an iterator. A mock has every special method.
     return any(hasattr(kind, name) for name in _LATER) and not isinstance(result, IOBase) and kind.__module__ != 'unittest.mock'
 
 
 _UNDER_WAY = (('poll', 'wait'), ('wait', 'communicate'), ('is_alive', 'join'), ('ready', 'get'), ('done', 'result'))
-"""Pairs of methods by which processes, threads, and results of pools and queues are recognized."""
+"""Pairs of methods that identify processes, threads, and results of pools and queues."""
 _WHOLE = ('__len__', '__getitem__', '__dataclass_fields__', '__attrs_attrs__', '__pydantic_fields__')
 
 
@@ -90,7 +94,7 @@ def _goes_on(kind: type) -> bool:
     if kind.__module__ == 'unittest.mock':
         return False
     is_under_way = any(all(callable(getattr(kind, name, None)) for name in names) for names in _UNDER_WAY)
-    # A generator makes items while they are read. A class that yields its fields has all of them already.
+    # A generator makes items while it is read. A class that yields its fields already has all of them.
     made_later = inspect.isgeneratorfunction(getattr(kind, '__iter__', None)) and not any(hasattr(kind, name) for name in _WHOLE)
     return is_under_way or made_later
 
@@ -125,8 +129,9 @@ async def _coroutine(action: Action, inner: Awaitable[Any]) -> Any:
 
 
 def _generator(action: Action, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Delegates like `yield from` (PEP 380). The action is current only during a step, because a generator runs in the context of its
-    reader.
+    """Delegates like `yield from` (PEP 380).
+
+    The action is current only during a step, because a generator runs in the context of its reader.
     """
     step: Callable[[Any], Any] = inner.send
     given: Any = None
@@ -153,7 +158,7 @@ def _generator(action: Action, inner: Generator[Any, Any, Any]) -> Generator[Any
 
 
 async def _async_generator(action: Action, inner: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
-    """Like `_generator`, for an async generator. Its first step waits until the action has begun."""
+    """Like `_generator`, for an async generator. The first step waits until the action may begin."""
     await action.permitted()
     step: Callable[[Any], Awaitable[Any]] = inner.asend
     given: Any = None
@@ -180,7 +185,10 @@ async def _async_generator(action: Action, inner: AsyncGenerator[Any, Any]) -> A
 
 
 class _Like:
-    """Replaces an awaitable or an iterator of another class, and ends its action. `_class_like` adds the special methods of that class."""
+    """Replaces an awaitable or an iterator of another class, and ends its action.
+
+    `_class_like` adds the special methods of that class.
+    """
 
     __slots__ = ('__weakref__', '_tallystick_action', '_tallystick_driver', '_tallystick_inner')
 
@@ -262,7 +270,7 @@ async def _aenter(self: Any) -> Any:
 
 
 class _step:
-    """One step of an iterator. No generator of `contextlib` lets StopIteration pass."""
+    """Context of one step of an iterator. A class, because generators of `contextlib` do not let StopIteration pass."""
 
     def __init__(self, action: Action, end: type[Exception]) -> None:
         self._action = action

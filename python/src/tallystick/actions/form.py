@@ -1,5 +1,6 @@
-"""The exact form of a value, which its digest hashes (docs/formats/content-digests.md). The SDK for TypeScript writes the same bytes, and
-both are tested with test/vectors/content-digests.json.
+"""Writes the form of a value, whose bytes its digest hashes (docs/formats/content-digests.md).
+
+The SDK for TypeScript writes the same bytes. Both are tested with test/vectors/content-digests.json.
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ from pydantic_core import Url
 from .._canonical import number_text
 
 NoForm = Literal['no-form', 'cyclic', 'too-deep', 'too-large', 'unreadable']
-"""Why a value has no form."""
+"""Reasons why a value has no form."""
 
 FORM_BYTES_MAX = 4 * 1024 * 1024
-"""UTF-8 bytes of a form. Writing them takes up to 0.7 s of CPU."""
+"""Most UTF-8 bytes of a form. Writing so many takes up to 0.7 s of CPU."""
 FORM_DEPTH_MAX = 128
-"""Nesting depth of objects and arrays. Each level takes three or four of Python's 1,000 stack frames."""
+"""Deepest nesting of objects and arrays. Each level takes three or four of Python's 1,000 stack frames."""
 INTEGER_DIGITS_MAX = 4_300
-"""Python's own limit for writing an integer in decimal."""
+"""Python's default limit for writing an integer in decimal."""
 _EXACT_MAX = 2**53
-"""A double holds every integer up to this."""
+"""A double represents every integer up to this."""
 TAG = '$is'
-"""Member with the type of a value. A user's object that has a member of this name is written with the tag `object`."""
+"""Member with the type of a value. An object that itself has a member of this name is written with the tag `object`."""
 
 
 class Form(NamedTuple):
     of: Literal['jcs', 'tagged-jcs']
-    """`jcs`: the value is JSON. `tagged-jcs`: JSON cannot express parts of the value; these are written with their types."""
+    """`jcs`: the value is JSON. `tagged-jcs`: some parts are not JSON, and are written with their types."""
     data: bytes
 
 
 def form_of(value: Any) -> Form | NoForm:
-    """Returns the form of a value, or the reason why it has none. Reads each part of the value once. Never raises."""
+    """Returns the form of a value, or the reason why it has none. Reads each member of the value once. Never raises."""
     writer = _Writer()
     try:
         data = writer.write(value, 0).encode()
@@ -75,7 +76,7 @@ class _Writer:
         self._chars = 0
         """Characters so far. The form has at least as many bytes."""
         self._around: set[int] = set()
-        """Ids of the objects that contain the current one, to find cycles."""
+        """Ids of the objects around the current one, to find cycles."""
 
     def write(self, value: Any, depth: int) -> str:
         if value is None or value is True or value is False:
@@ -147,7 +148,7 @@ class _Writer:
     def _integer(self, value: int) -> str:
         if -_EXACT_MAX <= value <= _EXACT_MAX:
             return self._spend(str(value))
-        # Writing longer ones is slow.
+        # Writing longer integers is slow.
         if value.bit_length() > 4 * INTEGER_DIGITS_MAX:
             raise _UnwritableError('too-large')
         if _is_double(value):
@@ -185,7 +186,7 @@ class _Writer:
         self._around.discard(id(value))
         return text
 
-    # Loops, because a comprehension takes another stack frame before Python 3.12.
+    # Loops instead of comprehensions, which take another stack frame before Python 3.12.
 
     def _sequence(self, value: Any, kind: type, depth: int) -> str:
         texts: list[str] = []
@@ -205,7 +206,7 @@ class _Writer:
         if TAG in members or not all(is_unicode(name) for name in members):
             return self._tag('object', self._pairs(members, depth))
         texts: list[str] = []
-        # In the order of JCS: RFC 8785, 3.2.3.
+        # Names in the order of JCS (RFC 8785, 3.2.3).
         for name in sorted(members, key=_utf16):
             texts.append(f'{self._string(name)}:{self.write(members[name], depth)}')
         return f'{self._spend("{")}{",".join(texts)}}}'
@@ -253,7 +254,7 @@ def _digits(value: int) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    """Digits and exponent: 1.10 is `110E-2`. `str` would depend on the context of the thread."""
+    """Returns digits and exponent: 1.10 is `110E-2`. `str` would depend on the context of the thread."""
     sign, digits, exponent = value.as_tuple()
     shown = '-' if sign else ''
     if isinstance(exponent, int):
@@ -263,7 +264,7 @@ def _decimal(value: Decimal) -> str:
 
 
 def _moment(value: datetime | time) -> str:
-    """RFC 3339 with milliseconds, or with microseconds if these are not 0; without an offset if the value has none."""
+    """Returns RFC 3339 with milliseconds, or with microseconds if these are not 0. Without a time zone, has no offset."""
     if value.tzinfo is not None and value.utcoffset() is None:
         # Without a date, the offset of a zone with summer time is undefined.
         raise _UnwritableError('no-form')
@@ -277,17 +278,17 @@ _SCALARS: dict[type, Callable[[Any], tuple[str, str]]] = {
     date: lambda value: ('date', f'"{value.isoformat()}"'),
     timedelta: lambda value: ('microseconds', f'"{value // timedelta(microseconds=1)}"'),
 }
-"""Tag and value by exact class: a subclass may have more, such as the nanoseconds of pandas."""
+"""Tag and value by exact class. A subclass may have more, such as the nanoseconds of pandas."""
 _BUILT_IN = (str, int, float, dict, list, tuple, set, frozenset, bytes, bytearray, Decimal)
 _COLLECTIONS = (OrderedDict, dict, list, tuple, set, frozenset)
 _READERS = ('__getitem__', '__iter__', '__len__', 'items', 'keys')
 _MAPPINGS = frozenset((MappingProxyType, ChainMap, UserDict))
-"""Mappings with a form, by exact class. Other mappings may have a name twice, such as headers, or hide members."""
+"""Mappings with a form, by exact class. Others may have a name twice, such as headers, or hide members."""
 _PATHS: dict[type, str] = {PurePosixPath: 'posix', PosixPath: 'posix', PureWindowsPath: 'windows', WindowsPath: 'windows'}
 
 
 def _numpy_scalar(value: Any) -> bool | int | float | None:
-    """The number or boolean that equals a scalar of NumPy; None: there is none."""
+    """Returns the number or boolean that equals a scalar of NumPy. None: it is no such scalar."""
     if issubclass(type(value), Integral):
         return int(value)
     numpy = sys.modules.get('numpy')
@@ -297,7 +298,7 @@ def _numpy_scalar(value: Any) -> bool | int | float | None:
 
 
 def _members_of(value: Any) -> dict[str, Any] | None:
-    """Fields of a model or a data class. None: the object may have hidden state."""
+    """Returns the fields of a model or a data class. None: the object may have hidden state."""
     kind = type(value)
     if issubclass(kind, BaseException):
         return None
@@ -312,7 +313,7 @@ def _members_of(value: Any) -> dict[str, Any] | None:
 
 
 def _own(value: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Values of these fields. Raises `no-form` if the object has other attributes, except for cached properties."""
+    """Returns the values of these fields. Raises `no-form` if the object has other attributes, except cached properties."""
     found = {name: getattr(value, name) for name in names}
     if any(name not in found for name in _attributes(value)):
         raise _UnwritableError('no-form')
@@ -341,12 +342,12 @@ def hides_attributes(value: Any) -> bool:
     kind = type(value)
     if kind in _BUILT_IN or issubclass(kind, Enum):
         return False
-    # Many subclasses of dict have their members as attributes, too.
+    # Many subclasses of dict show their members as attributes too.
     shown = value if issubclass(kind, dict) else {}
     return any(name not in shown or getattr(value, name) is not shown[name] for name in _attributes(value))
 
 
 def _reads_itself(kind: type) -> bool:
-    """Whether a collection overrides how its members are read. Some may then be hidden, as in a dict that has a name twice."""
+    """Whether a collection overrides how its members are read. It may then hide some, such as a dict with duplicate names."""
     base = next((each for each in _COLLECTIONS if issubclass(kind, each)), None)
     return base is not None and any(getattr(kind, name, None) is not getattr(base, name, None) for name in _READERS)

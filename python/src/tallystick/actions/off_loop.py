@@ -20,8 +20,9 @@ def runs_a_loop() -> bool:
 
 
 class OffLoop:
-    """Runs work in the order of its calls. It runs in the caller's thread, or in a separate thread if the caller's thread runs an event
-    loop or the separate thread still has work.
+    """Runs work in order of its calls, in the caller's thread or in a separate one.
+
+    The separate thread is used if the caller's thread runs an event loop, or while the separate thread still has work.
     """
 
     def __init__(self) -> None:
@@ -34,8 +35,9 @@ class OffLoop:
         self._work.put(None)
 
     def call(self, work: Callable[[], object]) -> 'Future[None] | None':
-        """Runs `work`. None: it is done. Otherwise it is queued, and the future resolves when it is done. Takes no lock, because finalizers
-        may call it.
+        """Runs `work` and returns None, or queues it and returns a future that resolves when it is done.
+
+        Takes no lock, because finalizers may call it.
         """
         last = self._last
         if self._is_closed or (not runs_a_loop() and (last is None or last.done())):
@@ -46,7 +48,7 @@ class OffLoop:
         return done
 
     def wait(self, timeout: float) -> None:
-        """Returns when all work is done, or when the time is up."""
+        """Returns when all work is done, or after `timeout`."""
         with suppress(TimeoutError):
             if self._last is not None:
                 self._last.result(timeout)

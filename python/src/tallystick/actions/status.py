@@ -1,4 +1,4 @@
-"""The status of an action that ended by an exception (docs/reference/outcomes.md)."""
+"""Derives the status of an action that ended with an exception (docs/reference/outcomes.md)."""
 
 import re
 from typing import Any
@@ -8,12 +8,16 @@ from .action import Status
 
 _IN_DOUBT = re.compile('Timeout|TimedOut|Cancel|DeadlineExceeded|TooSlow')
 _CODE_IN_DOUBT = re.compile('TIMEDOUT|TIMEOUT|CANCEL|DEADLINE')
-"""Names and codes of errors that end a wait, such as `subprocess.TimeoutExpired` and `httpx.ReadTimeout`. The deed may have been done."""
+"""Names and codes of errors that end a wait, such as `subprocess.TimeoutExpired` and `httpx.ReadTimeout`.
+
+The deed may have been done.
+"""
 
 
 def status_of(error: BaseException | str) -> Status:
-    """`error` if the deed is known to have failed. `unknown` if it was cancelled or interrupted, or timed out. A group is `error` if one of
-    its exceptions is.
+    """Returns `error` if the deed is known to have failed; `unknown` if it was cancelled, interrupted or timed out.
+
+    A group is `error` if one of its exceptions is.
     """
     if isinstance(error, BaseExceptionGroup):
         return 'error' if any(status_of(each) == 'error' for each in error.exceptions) else 'unknown'
@@ -28,7 +32,7 @@ def _is_in_doubt(error: BaseException) -> bool:
     if any(_IN_DOUBT.search(kind.__name__) for kind in type(error).__mro__):
         return True
     try:
-        # gRPC has one class for all errors, with a code. `urllib` has the error of the socket in `reason`.
+        # gRPC has one class for all errors, with a code. `urllib` has the socket's error in `reason`.
         code: Any = getattr(error, 'code', None)
         code = code() if callable(code) else code
         name = getattr(code, 'name', code)

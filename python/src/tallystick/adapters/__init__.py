@@ -1,1 +1,1 @@
-"""Record what agents of a framework do: `openai_agents`, `langchain`, `claude`, each with an extra of the package."""
+"""Adapters that record what agents of a framework do: `openai_agents`, `langchain`, `claude`. Each has an extra of the package."""

@@ -1,4 +1,4 @@
-"""Hooks for the Claude Agent SDK: `ClaudeAgentOptions(hooks=tallystick_hooks())`. Its records are those of `tallystick hook`."""
+"""Hooks for the Claude Agent SDK: `ClaudeAgentOptions(hooks=tallystick_hooks())`. `tallystick hook` makes the same records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Hook = Callable[[Any, 'str | None', Any], Awaitable[dict[str, Any]]]
 
 @dataclass
 class HookMatcher:
-    """As the SDK's class of this name: it looks at these members alone."""
+    """Has the members of the SDK's class of this name that the SDK reads."""
 
     matcher: str | None = None
     hooks: list[Hook] = field(default_factory=list)
@@ -37,20 +37,19 @@ class HookMatcher:
 
 
 class HookRecord(NamedTuple):
-    """A record of one event."""
+    """The record of one event."""
 
     type: str
     payload: dict[str, Any]
     options: RecordOptions
     is_before: bool
-    """Whether the agent can be kept from doing it."""
+    """True if the hook can still deny the deed."""
 
 
 def tallystick_hooks(actions: Actions | None = None) -> dict[str, list[HookMatcher]]:
-    """Writes down what an agent of the Claude Agent SDK does: its tool calls with their outcomes, subagents, permissions that are asked
-    for.
+    """Records what an agent of the Claude Agent SDK does: tool calls with their outcomes, subagents, permission requests.
 
-    `actions`: those that write; what they say about content, framework and failing closed holds here too: with `fail_closed` a tool is
+    `actions`: writes the records; their settings of content, framework and `fail_closed` apply. With `fail_closed`, a tool is
     called only when the ledger has the record, and denied otherwise. A hook never raises.
     """
     writer = actions or Actions(framework=FRAMEWORK)
@@ -118,7 +117,7 @@ _CALL_MEMBERS = ('kind', 'name', 'server', 'callId', 'session', 'agent', 'framew
 
 
 def _agent_of(event: Event) -> str:
-    """Key of the agent: the session, and the subagent if there is one."""
+    """Returns the key of the agent: the session, and the subagent if there is one."""
     return json.dumps([event.get('session_id'), event.get('agent_id')], default=str)
 
 
@@ -151,7 +150,7 @@ def record_of(event: Any, *, keep: bool = False, held: bool = False, framework: 
 
 
 def _denial(name: str, why: str) -> dict[str, Any]:
-    """Answer to an event that denies the deed, in the form that the host reads. `why`: text for the model."""
+    """Returns the answer that denies the deed of an event, in the form that the host reads. `why`: text for the model."""
     if name == 'PreToolUse':
         return {'hookSpecificOutput': {'hookEventName': name, 'permissionDecision': 'deny', 'permissionDecisionReason': why}}
     if name == 'PermissionRequest':
@@ -165,7 +164,7 @@ class _Called(NamedTuple):
     server: str | None
     call_id: str | None
     handle: str | None
-    """By which its outcome names it, and it names what it belongs to; None where the event does not say which it is."""
+    """Handle by which outcomes and children name this action. None: the event does not identify it."""
     within: str | None
 
 
@@ -224,12 +223,12 @@ class _Events:
         return self._following('agent-action/1', call, payload, is_before=is_before)
 
     def _following(self, kind: str, call: _Called, payload: dict[str, Any], *, is_before: bool = False) -> HookRecord:
-        """Below the action, or if the event does not say which it is, beside it."""
+        """Returns a record below its action. If the event does not identify the action, the record goes beside it."""
         options = {**self._options(call), 'parent_handle': call.handle or call.within}
         return HookRecord(kind, payload, _given(options), is_before=is_before)
 
     def _content(self, name: Any, members: Sequence[str], besides: str = '') -> dict[str, Any]:
-        """Content of the first of these members that is there."""
+        """Returns the content of the first of these members that the event has."""
         for member in members:
             if member in self._event:
                 return content_of(name, self._event[member], keep=self._keep, besides=besides)
@@ -270,7 +269,7 @@ class _Events:
         return self._handle('session', self._session)
 
     def _handle(self, kind: str, name: str | None) -> str | None:
-        """Ids of others hold what they like: a handle has one form and length."""
+        """Returns a handle of fixed form and length: ids of other programs may contain anything."""
         if name is None:
             return None
         text = json.dumps([self._session, kind, name], ensure_ascii=False, separators=(',', ':'))

@@ -1,4 +1,4 @@
-"""How a deed ended, by what the Claude Agent SDK tells its hooks (docs/reference/outcomes.md): as `tallystick hook` has it."""
+"""Derives the status of a deed from events of the Claude Agent SDK (docs/reference/outcomes.md), as `tallystick hook` does."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 Event = Mapping[str, Any]
 End = dict[str, str]
-"""`status`, and `errorType` where there is one."""
+"""`status`, and `errorType` if there is one."""
 
 _GOES_ON = ('backgroundTaskId', 'isAsync')
-"""Members by which Claude Code says that a tool goes on after its answer: a command in the background, an agent that was launched."""
+"""Members of an answer that tell that the tool continues: a background command, an agent that was launched."""
 _CUT_OFF = ('interrupted', 'is_interrupt', 'timedOut', 'timed_out', 'cancelled', 'canceled', 'aborted')
 _EXIT_CODES = ('exitCode', 'exit_code', 'returncode')
 _DIGITS = re.compile(r'-?[0-9]{1,10}')
@@ -21,7 +21,7 @@ _EXIT_CODE_MAX = 2**53
 
 
 def status_of_response(event: Event) -> End:
-    """Status of a tool that has answered: `ok` only where nothing in its answer says that it failed, was cut off or goes on."""
+    """Returns the status of a tool that answered: `ok` unless its answer tells that it failed, was cut off or continues."""
     asked, written = event.get('tool_input'), event.get('tool_response', event.get('tool_output'))
     answer = _parse_object(written) if isinstance(written, str) else written
     said: Event = answer if isinstance(answer, Mapping) else {}
@@ -36,7 +36,7 @@ def status_of_response(event: Event) -> End:
 
 
 def status_of_failure(event: Event) -> End:
-    """Status of a tool whose event says that it failed."""
+    """Returns the status of a tool whose event reports a failure."""
     if _says(event, ('is_interrupt',)):
         return _unknown('interrupted')
     kind = event.get('failure_type')
@@ -46,9 +46,10 @@ def status_of_failure(event: Event) -> End:
 
 
 def status_of_end(event: Event) -> End:
-    """Status of a session or subagent that has ended. Claude Code has no status, and its reasons are not failures.
+    """Returns the status of a session or subagent that has ended.
 
-    A status of the host that is not in the lists below gives `unknown`.
+    Claude Code sends no status, and its reasons are not failures. A status of another host that is not in the lists below
+    gives `unknown`.
     """
     statuses = [str(said).lower() for said in (event.get('final_status'), event.get('status')) if said is not None]
     for word in (*statuses, str(event.get('reason')).lower()):
@@ -71,7 +72,7 @@ _WORDS = re.compile(r'[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-
 
 
 def is_told_before(name: str) -> bool:
-    """Whether the host tells of an event of another kind before its deed, and waits for the hook: `PreCompact`."""
+    """Whether the host sends an event of this name before its deed and waits for the hook, such as `PreCompact`."""
     if re.sub('[^A-Za-z]', '', name).lower() in _BEFORE:
         return True
     words = [word for word in _WORDS.split(name) if word]

@@ -1,5 +1,7 @@
-"""LangChain and LangGraph: `create_agent(..., middleware=[tallystick_middleware()])`, `config={'callbacks':
-[TallystickCallbackHandler()]}`."""
+"""Adapter for LangChain and LangGraph.
+
+`create_agent(..., middleware=[tallystick_middleware()])`, `config={'callbacks': [TallystickCallbackHandler()]}`.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +39,19 @@ class _State(AgentState[Any]):
 
 @dataclass
 class _Run:
-    """An agent's run."""
+    """A run of an agent."""
 
     action: Action
     called: set[str] = field(default_factory=set)
-    """Calls of tools that came this way."""
+    """Ids of the tool calls that reached this middleware."""
 
 
 def tallystick_middleware(actions: Actions | None = None, *, agent: str | None = None) -> AgentMiddleware[Any, Any, Any]:
     """Records what an agent of LangChain does: its run and its calls of tools and models, as a tree.
 
-    Put it first in the list of middleware, so that it sees what the others decide. The agent does not wait for it, unless its actions fail
-    closed: then a tool is called only when the ledger has the record; otherwise the model gets an error text. `agent`: name of the agent,
-    which the library does not pass to a middleware.
+    Put it first in the list of middleware, so that it sees the decisions of the others. The agent does not wait for it, unless its
+    actions have `fail_closed`: then a tool is called only when the ledger has the record; otherwise the model gets an error text.
+    `agent`: name of the agent, which the library does not pass to a middleware.
     """
     _watch_graphs()
     return _Middleware(actions or Actions(), agent)
@@ -158,7 +160,7 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
         )
 
     def _tell_denied(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        """Calls that another middleware answered, in the place of the tool: a person or a rule said no."""
+        """Records tool calls that another middleware answered with an error instead of the tool: a person or a rule denied them."""
         for call, answer in _last_answers(messages):
             if call['id'] in run.called or answer.status != 'error':
                 continue
@@ -170,7 +172,7 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
 
 
 _recorded: ContextVar[Action | None] = ContextVar('tallystick_recorded', default=None)
-"""The call of a tool or a model around this code that a middleware records."""
+"""The tool or model call around this code that a middleware records."""
 
 
 @contextmanager
@@ -199,7 +201,7 @@ def _deny(action: Action, *, result: Any = MISSING, error: BaseException | None 
 
 
 class _Graphs(BaseCallbackHandler):
-    """Observes how graphs end. A middleware has no hook for it: a limit or another middleware raises outside of its hooks."""
+    """Observes how graphs end. A middleware has no hook for this: a limit or another middleware raises outside of its hooks."""
 
     run_inline = True
     # LangChain calls handlers for tools only if they do not ignore agents.
@@ -210,7 +212,7 @@ class _Graphs(BaseCallbackHandler):
         self._runs: Runs[_Run] = Runs()
         """Runs of agents, by their current graph run."""
         self._waiting: Runs[Action] = Runs()
-        """Calls of tools whose tool has not begun yet, by action."""
+        """Actions of tool calls whose tool has not begun yet."""
 
     def attach(self, run: _Run) -> None:
         """Attaches `run` to the graph run whose node calls this."""
@@ -219,15 +221,16 @@ class _Graphs(BaseCallbackHandler):
             self._runs.add(self._parents.find(node) or node, run)
 
     def watch(self, action: Action) -> None:
-        """Registers the action of a tool call, in a node of a graph. If the node is unknown, this handler is not called there: then the
-        tool counts as called.
+        """Registers the action of a tool call in a node of a graph.
+
+        If the node is unknown, this handler is not called there, and the tool counts as called.
         """
         with suppress(RuntimeError, KeyError, AttributeError):
             if self._parents.find(get_config()['callbacks'].parent_run_id) is not None:  # type: ignore[union-attr]
                 self._waiting.add(action.handle, action)
 
     def was_called(self, action: Action) -> bool:
-        """Whether the tool has begun, or a runnable in its place."""
+        """Whether the tool, or a runnable in its place, has begun."""
         return self._waiting.take(action.handle) is None
 
     def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
@@ -243,7 +246,7 @@ class _Graphs(BaseCallbackHandler):
         self._begun()
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Nothing to end: `after_agent` has ended the run, or the run continues after an answer."""
+        """Does not end the run: `after_agent` has ended it, or it continues after an answer."""
         self._parents.take(run_id)
         self._runs.take(run_id)
 
@@ -268,27 +271,28 @@ def _watch_graphs() -> None:
 
 
 class TallystickCallbackHandler(BaseCallbackHandler):
-    """Writes down what chains and graphs of LangChain do that are no agents of `create_agent`, which have `tallystick_middleware`. In a
-    run of such an agent it leaves out the calls of tools and models that the middleware records.
+    """Records chains and graphs of LangChain that are not agents of `create_agent`, which have `tallystick_middleware`.
 
-    If its actions fail closed, a tool whose call the ledger does not have raises instead of being called: the library waits for it.
+    In a run of such an agent it leaves out the tool and model calls that the middleware records. If its actions have
+    `fail_closed`, a tool raises instead of being called when the ledger does not have its record.
     """
 
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
         self.raise_error = self.actions.fail_closed
-        # Inline, a wait would block the event loop. Otherwise the library calls the handler in a thread, and awaits it.
+        # Run inline, a wait would block the event loop. Otherwise the library runs the handler in a thread and awaits
+        # it.
         self.run_inline = not self.actions.may_wait
         self._runs: Runs[_Part] = Runs()
         self._left_out: weakref.WeakSet[Action] = weakref.WeakSet()
-        """Calls that a middleware records, and whose tool or model has begun."""
+        """Calls that a middleware records and whose tool or model has begun."""
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, metadata: Any = None, **kwargs: Any
     ) -> None:
         above = self._runs.find(parent_run_id)
         if above is None:
-            # A root, or a part of a chain that another handler sees.
+            # A root, or a child of a chain that only another handler observes.
             name = kwargs.get('name') or _name_of(serialized)
             self._begin(run_id, None, metadata, kind='other', name=name, arguments=inputs)
         else:
@@ -321,7 +325,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
             kind='tool',
             name=kwargs.get('name') or _name_of(serialized),
             call_id=kwargs.get('tool_call_id'),
-            # With named arguments `input_str` is their `repr`, which different values can share.
+            # With named arguments, `input_str` is their `repr`, which different values can share.
             arguments=input_str if inputs is None else inputs,
         )
         if action is not None:
@@ -368,7 +372,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
         self._end_raised(run_id, error)
 
     def _begin(self, run_id: UUID, parent_run_id: UUID | None, metadata: Any, told: Told = 'before', **members: Any) -> Action | None:
-        """None: a middleware records it."""
+        """Begins an action. None: a middleware records the call."""
         session = (metadata or {}).get('thread_id')
         above = self._runs.find(parent_run_id)
         recorded = _recorded.get()
@@ -384,8 +388,9 @@ class TallystickCallbackHandler(BaseCallbackHandler):
         return action
 
     def _is_recorded(self, recorded: Action, above: _Part, kind: Kind) -> bool:
-        """Whether a tool or model that begins below `above` is the call that a middleware records: the first one of the same kind, in a
-        chain that began before the call.
+        """Whether a tool or model that begins below `above` is the call that a middleware records.
+
+        It is the first one of the same kind, in a chain that began before the call.
         """
         return recorded.call.kind == kind and recorded not in self._left_out and above.root.recorded is not recorded
 
@@ -405,16 +410,16 @@ class TallystickCallbackHandler(BaseCallbackHandler):
 
 
 class _Part:
-    """A running part, its action, and whether the action is its own or the one around it."""
+    """A running step of a chain, with its own action or that of the step around it."""
 
     def __init__(self, action: Action, root: _Part | None, *, is_own: bool = True) -> None:
         self.action = action
         self.root = root or self
         self.is_own = is_own
         self.recorded = _recorded.get()
-        """The call around it that a middleware records."""
+        """The call around this step that a middleware records."""
         self.is_asking = False
-        """A part of this root asked for input: then the end of the chain is not the end of the root."""
+        """True after a step below this root asked for input: the end of the chain is then not the end of the root."""
 
 
 def _end_chain(part: _Part, outputs: Any) -> None:
@@ -425,14 +430,14 @@ def _end_chain(part: _Part, outputs: Any) -> None:
 
 
 def _end_raised(action: Action, error: BaseException) -> None:
-    """Says how an action ended that raised. Some is raised to ask somebody: the tool is called again with the answer."""
+    """Ends an action with an exception. LangGraph raises some to ask for input, and then calls the tool again with the answer."""
     if isinstance(error, GraphInterrupt):
         action.decide('escalate', by='unknown')
     action.end(status='unknown' if isinstance(error, GraphBubbleUp) else None, error=error)
 
 
 def _end_tool(action: Action, answer: Any) -> None:
-    """Ends the action of a tool. The answer may be a command to the graph: its messages have the status of the tool."""
+    """Ends the action of a tool. If the answer is a command to the graph, its messages have the status of the tool."""
     messages = list(_tool_messages(answer))
     failed = next((message for message in messages if message.status == 'error'), None)
     if failed is not None:
@@ -461,7 +466,7 @@ def _tool_messages(answer: Any) -> Iterator[ToolMessage]:
 
 
 def _end_model(action: Action, answer: Any) -> None:
-    """`answer`: a message, or what a middleware answers with one in it."""
+    """Ends the action of a model. `answer`: a message, or an object of a middleware that contains one."""
     found = getattr(answer, 'result', None) or [getattr(answer, 'model_response', answer)]
     message = found[0] if isinstance(found, list) else found
     if not isinstance(message, AIMessage):
@@ -478,7 +483,7 @@ def _refusal(request: ToolCallRequest, error: TallystickError) -> ToolMessage:
 
 
 def _values_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """Messages as values: their classes' own JSON says where the class lies."""
+    """Returns messages as plain values. Their own JSON contains the import path of the class."""
     return [
         {
             'type': message.type,
@@ -491,7 +496,7 @@ def _values_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def _last_answers(messages: Sequence[BaseMessage]) -> Iterator[tuple[Any, ToolMessage]]:
-    """The answers to the last calls that the model made."""
+    """Yields the answers to the last tool calls of the model."""
     calls: dict[str | None, Any] = {}
     answers: list[ToolMessage] = []
     for message in messages:
@@ -505,7 +510,7 @@ def _last_answers(messages: Sequence[BaseMessage]) -> Iterator[tuple[Any, ToolMe
 
 
 def _name_of_model(model: Any) -> str:
-    """Its name at its provider, or that of its class."""
+    """Returns the model's name at its provider, or the name of its class."""
     for name in ('model', 'model_name'):
         found = getattr(model, name, None)
         if isinstance(found, str) and found:
@@ -522,7 +527,7 @@ def _name_of(serialized: Any, metadata: Any = None) -> str:
 
 
 def _thread() -> str | None:
-    """The conversation that the graph runs in, if there is one."""
+    """Returns the id of the conversation that the graph runs in, if there is one."""
     try:
         found = get_config().get('configurable', {}).get('thread_id')
     except RuntimeError:

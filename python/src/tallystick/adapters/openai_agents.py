@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: `add_trace_processor(TallystickTracingProcessor())`."""
+"""Adapter for the OpenAI Agents SDK: `add_trace_processor(TallystickTracingProcessor())`."""
 
 import asyncio
 import re
@@ -30,9 +30,9 @@ FRAMEWORK = 'openai-agents-python'
 FLUSH_S_MAX = 30.0
 _TRACE_ID = re.compile(r'trace_([0-9a-f]{32})\Z')
 CANCELLED = 'Tool execution cancelled'
-"""The library's text for a tool that was cancelled."""
+"""The library's text for a cancelled tool."""
 _TIMED_OUT = re.compile(r"Tool '.*' timed out after [\d.e+-]+ seconds\.\Z", re.DOTALL)
-"""The library's text instead of a result if a tool has timed out."""
+"""The library's text in place of the result of a tool that timed out."""
 Tool = TypeVar('Tool', bound=FunctionTool)
 
 
@@ -41,33 +41,33 @@ class _Node:
     """A trace or a span that has begun."""
 
     action: Action | None
-    """None: of a kind that is no action. Its children hang at the action around it."""
+    """None: the span is of a kind that is no action. Its children belong to the action around it."""
     above: '_Node | None'
     agent: str | None
-    """Name of the agent that acts in it."""
+    """Name of the agent that acts in the span."""
     session: str | None
     is_denied: bool = False
     is_guarded: bool = False
-    """True after the call of the tool's guardrail, right before the call of the tool."""
+    """True once the tool's guardrail ran, right before the tool is called."""
     result: Any = MISSING
     """Result of a guarded tool."""
     error: str | None = None
     """Why the run failed."""
     around: BaseException | None = field(default_factory=sys.exception)
-    """The exception that the program was handling when it began."""
+    """Exception that the program was handling when the span began."""
     began_at: float = field(default_factory=time.monotonic)
 
 
 class TallystickTracingProcessor(TracingProcessor):
-    """Writes down what agents of the OpenAI Agents SDK do: runs, agents, hand-overs, calls of tools and models, as the tree that they are.
+    """Records what agents of the OpenAI Agents SDK do: runs, agents, handoffs, calls of tools and models, as a tree.
 
-    It never waits for the server, and never raises: the agents run on while it is away, and what they did is recorded later. A tool that
-    must not run unrecorded goes through `guard`.
+    Never waits for the server, and never raises. While the server is unreachable the agents go on, and their records are sent
+    later. Use `guard` for a tool that must not run unrecorded.
     """
 
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
-        # A trace stays when it has ended: a run that asked somebody goes on under it, and its start is not told again.
+        # A trace stays after its end: a run that asked for input continues under it without a new start.
         self._nodes: Runs[_Node] = Runs()
         self._guarded: set[str] = set()
 
@@ -89,7 +89,7 @@ class TallystickTracingProcessor(TracingProcessor):
             run.action.end(error=_raised_in(run) or run.error)
 
     def on_span_start(self, span: Span[Any]) -> None:
-        # A tool's input is known once the library goes on, and so is a guarded tool's call.
+        # A tool's input, and the call of a guarded tool, are known only after the library goes on.
         if span.span_data.type == 'function':
             try:
                 asyncio.get_running_loop().call_soon(lambda: span.ended_at is None and self._begin(span))
@@ -128,8 +128,9 @@ class TallystickTracingProcessor(TracingProcessor):
             action.end(error=_error_in(node, span), attributes=attributes)
 
     def _end_tool(self, action: Action, node: _Node, span: Span[Any]) -> None:
-        """`ok` only if a result is known. The library reports a call that waits for approval, or was cancelled, in the same way as a call
-        whose result it hides.
+        """Ends the action of a tool: `ok` only if a result is known.
+
+        The library reports a call that waits for approval, or was cancelled, in the same way as a call whose result it hides.
         """
         data, error = span.span_data, _error_in(node, span)
         result = data.output if isinstance(node.result, Missing) and not node.is_guarded else node.result
@@ -147,20 +148,24 @@ class TallystickTracingProcessor(TracingProcessor):
             action.end(status='unknown', error=error)
 
     def force_flush(self) -> None:
-        # The notarizer has told it.
+        # The notarizer has already reported the error.
         with suppress(TallystickError):
             self.actions.flush(FLUSH_S_MAX)
 
     def shutdown(self) -> None:
-        """Waits for open traces, at most 5 s, and then ends them as `unknown`. In an event loop it does not wait, because it would block
-        the loop. Records that are not sent by then stay in the spool, if there is one.
+        """Waits for open traces, at most 5 s, and then ends them as `unknown`.
+
+        In an event loop it does not wait, because it would block the loop. Records that are not sent by then stay in the spool, if
+        there is one.
         """
         with suppress(TallystickError):
             self.actions.close(FLUSH_S_MAX)
 
     def guard(self, tool: Tool) -> Tool:
-        """Returns the tool with an additional guardrail, the first one. It records the call with its id, and what the others decide. With
-        `fail_closed` the tool is called only when the ledger has the record; otherwise the model gets an error text.
+        """Returns the tool with an additional guardrail, placed first.
+
+        The guardrail records the call with its id, and the decisions of the other guardrails. With `fail_closed` the tool is called
+        only when the ledger has the record; otherwise the model gets an error text.
         """
         self._guarded.add(tool.name)
         others = [self._observed(guardrail) for guardrail in tool.tool_input_guardrails or []]
@@ -168,7 +173,7 @@ class TallystickTracingProcessor(TracingProcessor):
         limit = tool.timeout_seconds
 
         async def record_result(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
-            """Called by the library with the result of the tool, or with a text that replaces an error or a late result."""
+            """Called with the result of the tool, or with the library's text in place of an error or a late result."""
             span = get_current_span()
             node = None if span is None else self._nodes.find(span.span_id)
             if span is not None and node is not None and span.error is None:
@@ -197,7 +202,7 @@ class TallystickTracingProcessor(TracingProcessor):
         return ToolGuardrailFunctionOutput.allow()
 
     def _without_span(self) -> ToolGuardrailFunctionOutput:
-        """Tracing is off, so nothing is recorded: who wants a record or no deed must not get the deed."""
+        """Tracing is off, so nothing can be recorded. With `fail_closed` the tool must then not be called."""
         if not self.actions.fail_closed:
             return ToolGuardrailFunctionOutput.allow()
         message = 'the tool was not called, because its call cannot be recorded: tracing is disabled'
@@ -223,7 +228,7 @@ class TallystickTracingProcessor(TracingProcessor):
         return replace(guardrail, guardrail_function=run, name=guardrail.get_name())
 
     def _begin(self, span: Span[Any], call: '_CallMembers | None' = None, told: Told = 'before') -> _Node:
-        """Once for each span, by whichever of its callers comes first."""
+        """Returns the node of a span. The first caller makes it."""
         known = self._nodes.find(span.span_id)
         if known is not None:
             return known
@@ -264,14 +269,14 @@ class _CallMembers(TypedDict):
 
 
 def _action_around(node: _Node | None) -> Action | None:
-    """The action that a part of it has as its parent."""
+    """Returns the nearest action around a node."""
     while node is not None and node.action is None:
         node = node.above
     return None if node is None else node.action
 
 
 def _top_of(node: _Node) -> _Node | None:
-    """The trace, or None where there is an action in between: what fails in it, that action tells."""
+    """Returns the trace of a node. None: an action lies in between, which reports the failure itself."""
     above = node.above
     while above is not None and above.above is not None and above.action is None:
         above = above.above
@@ -290,7 +295,7 @@ def _describe_start(data: Any) -> dict[str, Any] | None:
 
 
 def _describe_end(data: Any) -> dict[str, Any] | None:
-    """Told when the span has ended, because only then its name is known. None: no action, but a frame around others."""
+    """Describes an action when its span ends, because its name is known only then. None: the span is no action."""
     kind = data.type
     if kind == 'generation':
         said = {'arguments': _known(data.input), 'result': _known(data.output), 'attributes': _usage_of(data.usage)}
@@ -313,7 +318,7 @@ def _describe_end(data: Any) -> dict[str, Any] | None:
 
 
 def _raised_in(node: _Node) -> BaseException | None:
-    """The exception that ends a span or a trace: the library ends them while the exception propagates."""
+    """Returns the exception that ends a span or a trace: the library ends them while the exception propagates."""
     raised = sys.exception()
     return None if raised is node.around else raised
 
@@ -323,13 +328,13 @@ def _error_in(node: _Node, span: Span[Any]) -> BaseException | str | None:
 
 
 def _is_rejected(span: Span[Any]) -> bool:
-    """Somebody was asked and said no: the library tells it in these words alone."""
+    """Whether a person was asked and rejected the call. The library reports it only by this text."""
     thrown = (span.error.get('data') or {}).get('error') if span.error else None
     return isinstance(thrown, str) and 'manually rejected by user' in thrown
 
 
 def _error_of(span: Span[Any]) -> str | None:
-    """The one that was raised, where the library kept it; by default it tells neither its type nor its text."""
+    """Returns the text of the exception if the library stored it; by default the library hides its type and text."""
     if span.error is None:
         return None
     if span.error['message'] == CANCELLED:
@@ -355,7 +360,7 @@ def _duration_ms(span: Span[Any]) -> float | None:
 
 
 def _traceparent_of(trace_id: str) -> str | None:
-    """W3C Trace Context: by the trace's id all of its records are found (`GET /v1/records?traceId=`)."""
+    """Returns a traceparent with the trace's id, which finds all of its records (`GET /v1/records?traceId=`)."""
     found = _TRACE_ID.match(trace_id)
     if found is None or found[1][16:] == '0' * 16:
         return None

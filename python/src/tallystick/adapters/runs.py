@@ -1,16 +1,16 @@
-"""Runs of a framework that are under way."""
+"""Runs of a framework that have not ended."""
 
 from contextlib import suppress
 from typing import Generic, TypeVar
 
 RUNS_MAX = 10_000
-"""Limit of runs, because some may never end. Beyond it the oldest are removed, and their actions end as `unknown`."""
+"""Most runs, because some may never end. Beyond it the oldest are removed, and their actions end as `unknown`."""
 
 Run = TypeVar('Run')
 
 
 class Runs(Generic[Run]):
-    """Runs by their ids. Without a lock: changes of a dict are atomic, and another thread could hold a lock during a fork."""
+    """Runs by id. Needs no lock: changes of a dict are atomic. Another thread could have the lock during a fork."""
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}

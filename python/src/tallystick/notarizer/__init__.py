@@ -1,4 +1,4 @@
-"""Records in batches, for agents that do not wait for the server: `Tallystick.notarizer()`, `AsyncTallystick.notarizer()`, `open_spool`."""
+"""Records in batches without waiting for the server: `Tallystick.notarizer()`, `AsyncTallystick.notarizer()`, `open_spool`."""
 
 from .asynchronous import AsyncNotarizer
 from .directory import DirectorySpool, open_spool

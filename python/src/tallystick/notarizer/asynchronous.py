@@ -1,4 +1,4 @@
-"""The notarizer for programs of asyncio."""
+"""The notarizer for asyncio."""
 
 import asyncio
 import time
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class AsyncNotarizer:
-    """Records in batches, for hot loops: `record` returns at once, and a task of the same event loop sends the records until the server has
-    them, exactly once, in the order of `record`. Made by `AsyncTallystick.notarizer()`. It belongs to one event loop at a time, and only
-    the thread of that loop may record; other loops get UsageError. When the loop has ended, the next loop that uses the notarizer takes it
-    over.
+    """Records in batches, for hot loops: `record` returns at once. Made by `AsyncTallystick.notarizer()`.
 
-    A batch is sent when it is full or `linger_s` old, and while one is under way the next one fills. Records that are not sent when the
-    event loop ends are lost without a spool: `await notarizer.close()` before. Cancelling a task that waits in `flush`, `ready` or `close`
-    takes no record back.
+    A task of the same event loop sends the records until the server has them: each exactly once, in the order of `record`. A batch
+    is sent when it is full or `linger_s` old. While one is in flight, the next one fills.
+
+    It belongs to one event loop at a time, and only the thread of that loop may record; other loops get UsageError. When the loop has
+    ended, the next loop that uses the notarizer takes it over. Without a spool, records that are not sent when the event loop ends are
+    lost: call `await notarizer.close()` first. Cancelling a task that waits in `flush`, `ready` or `close` discards no record.
     """
 
     def __init__(self, http: 'AsyncTransport', **options: Unpack[NotarizerOptions]) -> None:
@@ -39,22 +39,22 @@ class AsyncNotarizer:
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._must_yield = False
-        """The producer of a hot loop has not let anything else happen since a batch was sealed."""
+        """True after a batch was sealed: the producer has to let other tasks run."""
         self._is_released = False
         self._core = Core(options, self._wake)
         self._core.recover()
 
     def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
-        """Takes a record; in a spool, it survives the process from here on. The caller may change the object afterwards.
+        """Accepts a record. The caller may change the object afterwards. In a spool, the record survives the process from now on.
 
-        Raises BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
-        was given; then nothing was taken.
+        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError for values that cannot be
+        recorded unchanged. The record was not accepted then.
         """
         self._move()
         self._core.take(make_item(payload, **options))
 
     async def ready(self) -> None:
-        """Returns when the next record is sure to find room: await it before each record of a hot loop, which otherwise sends nothing."""
+        """Returns when there is room for the next record. Await it before each record of a hot loop: otherwise nothing is sent."""
         self._begin()
         while not self._core.spool.has_room and not self._core.is_stopped:
             await self._changed.wait()
@@ -63,10 +63,10 @@ class AsyncNotarizer:
             await asyncio.sleep(0)
 
     async def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Returns when everything taken so far is recorded, or was refused and reported.
+        """Returns when each record so far is recorded, or was refused and reported.
 
-        Raises an error that only people can mend, as soon as one occurs, or NotRecordedError when the time is up. Records that were taken
-        are kept, and tried further.
+        Raises an error that needs a person as soon as one occurs, or NotRecordedError after `timeout`. Accepted records stay, and are
+        tried again.
         """
         self._begin()
         until = time.monotonic() + timeout
@@ -79,9 +79,9 @@ class AsyncNotarizer:
             await self._change(left)
 
     async def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Takes no more, and flushes. Can be called again.
+        """Accepts no more records, and flushes. Can be called again. Raises as `flush`.
 
-        If that fails, records in a spool stay there for the next process, and records in memory are tried further as long as the loop runs.
+        If that fails, records in a spool stay there for the next process. Records in memory are tried again as long as the loop runs.
         """
         self._core.closed = self._core.closed or 'the notarizer is closed'
         is_flushed = False
@@ -94,7 +94,7 @@ class AsyncNotarizer:
                 await self._release()
 
     async def adopt(self) -> int:
-        """Takes what other processes have put into the spool's inbox, as far as there is room: how many records."""
+        """Moves records of other processes from the spool's inbox into the notarizer, as far as there is room. Returns how many."""
         if self._core.closed is not None:
             return 0
         return self._core.adopt(await asyncio.to_thread(self._core.spool.adopt))
@@ -124,14 +124,14 @@ class AsyncNotarizer:
             await asyncio.to_thread(self._core.spool.close)
 
     def _wake(self) -> None:
-        """Lets everybody who waits look again, and sends what is to be sent."""
+        """Wakes all waiters, and sends what is due."""
         self._changed.set()
         self._changed = asyncio.Event()
         self._must_yield = True
         self._begin()
 
     def _begin(self) -> None:
-        """Outside of an event loop nothing is sent: what was taken there waits for the first call inside."""
+        """Starts due batches. Outside of an event loop it does nothing: records wait for the first call inside one."""
         loop = self._move()
         if loop is None:
             return
@@ -194,7 +194,7 @@ class AsyncNotarizer:
         return None
 
     async def _on_disk(self, effect: OnDisk) -> Any:
-        """Work that has begun is ended before a cancellation is heard: the spool may be another's right after."""
+        """Runs disk work in a thread, and lets it finish even if the task is cancelled: another process may own the spool right after."""
         if not self._core.spool.is_durable:
             return effect.work()
         work = asyncio.ensure_future(asyncio.to_thread(effect.work))

@@ -1,4 +1,4 @@
-"""A batch in a file."""
+"""A batch stored in a file."""
 
 import os
 from collections.abc import Sequence
@@ -18,28 +18,28 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, 'O_BIN
 
 
 class SpoolDirectory(Protocol):
-    """Parts of the spool that a batch needs."""
+    """Methods of the spool that a batch needs."""
 
     @property
     def reserve(self) -> Reserve: ...
 
     def use(self, count: int) -> None:
-        """Counts bytes that are written, or no longer there."""
+        """Adds `count` to the used bytes. Negative: bytes were removed."""
 
     def require_held(self) -> None:
-        """Raises SpoolError when the spool is another's by now."""
+        """Raises SpoolError if another process owns the spool by now."""
 
     def sync(self) -> None:
-        """Names in the directory are on the disk."""
+        """Makes names in the directory durable."""
 
     def make_durable(self, batch: 'BatchFile') -> None:
-        """Has it on the disk soon, and does not wait for it."""
+        """Queues the batch to be made durable, without waiting."""
 
 
 class BatchFile:
-    """Records are written when they are taken, into the page cache, which survives the process.
+    """A batch in a file. Each accepted record is written to the page cache at once, which survives the process.
 
-    Before the first byte is sent the file and its name are on the disk, so that after a power cut the same request is sent again, or none.
+    The file and its name are on the disk before the first byte is sent: after a power cut the same request is sent again, or none.
     """
 
     def __init__(self, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> None:
@@ -48,16 +48,16 @@ class BatchFile:
         self._bytes = bytes_used
         self._records = records
         self._fd: int | None = None
-        """While records are taken."""
+        """Open while records are appended."""
         self._suspect = False
-        """Not known to be on the disk as it should be: an error was answered, and a later success says nothing then."""
+        """True after a failed write or fsync. A later fsync does not prove that the data is on disk."""
         self._is_durable = False
         self._mutex = Lock()
-        """Guards the two above: the spool's own thread makes a batch durable, and the one that sends it waits for that."""
+        """Guards `_suspect` and `_is_durable`: the spool's thread makes a batch durable, and the sending thread waits for it."""
 
     @classmethod
     def begin(cls, directory: SpoolDirectory, path: Path, idempotency_key: str, item: Item) -> 'BatchFile':
-        """With its first item. Raises SpoolError, and leaves no file."""
+        """Creates a batch with its first item. Raises SpoolError, and then leaves no file."""
         directory.require_held()
         batch = cls(directory, path, 0, 0)
         data = format_key(idempotency_key) + format_item(item)
@@ -74,7 +74,7 @@ class BatchFile:
 
     @classmethod
     def left_behind(cls, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> 'BatchFile':
-        """Batch of an earlier process."""
+        """Returns a batch that an earlier process left."""
         directory.use(bytes_used)
         directory.reserve.restore(reserve_for(bytes_used, records))
         return cls(directory, path, bytes_used, records)
@@ -99,13 +99,13 @@ class BatchFile:
             self._suspect = True
             if is_full(error):
                 assert self._fd is not None
-                # Needs no room, and leaves the file as it was.
+                # Truncating needs no room, and restores the file.
                 os.ftruncate(self._fd, self._bytes)
                 self._suspect = False
             raise
 
     def _reserve_for(self, data: bytes) -> None:
-        """Makes sure that a record can leave again before it is taken: raises OSError where the disk has no room for that."""
+        """Reserves the room that is needed to remove a record later. Raises OSError if the disk does not have it."""
         self._directory.reserve.ensure(reserve_for(self._bytes + len(data), self._records + 1))
 
     def _write(self, data: bytes) -> None:
@@ -129,7 +129,7 @@ class BatchFile:
             raise as_spool_error(error, self._path) from error
 
     def sync(self) -> None:
-        """The file and its name are on the disk. Raises OSError; a later call tries again."""
+        """Makes the file and its name durable. Raises OSError; a later call tries again."""
         with self._mutex:
             if self._is_durable:
                 return
@@ -148,7 +148,7 @@ class BatchFile:
             self._is_durable = True
 
     def _parse(self) -> list[Segment]:
-        """Without what a failed write may have left at its end."""
+        """Parses the file without the bytes that a failed write may have left at its end."""
         return parse_segments(self._path, self._path.read_bytes()[: self._bytes], every_line=False)
 
     def replace(self, segments: Sequence[Segment]) -> None:

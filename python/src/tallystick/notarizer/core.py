@@ -1,4 +1,4 @@
-"""Batches of a notarizer, without what sends them: its caller holds it to one thread at a time."""
+"""The batches of a notarizer, without the sending. Not thread-safe: its caller uses it in one thread at a time."""
 
 import time
 from collections import deque
@@ -31,11 +31,11 @@ class Core:
         """Oldest first."""
         self._under_way: list[Pending] = []
         self.closed: str | None = None
-        """Why it takes no more."""
+        """Reason why no more records are accepted. None: they are."""
         self.is_stopped = False
-        """Nothing is sent any more."""
+        """True: nothing is sent any more."""
         self.asked = 0
-        """Grows when somebody asks whether it is mended: waits that only people can end begin anew."""
+        """Counts flushes. A waiting retry of an error that needs a person is made at once when it grows."""
 
     def take(self, measured: MeasuredItem) -> None:
         if self.closed is not None:
@@ -52,7 +52,7 @@ class Core:
             try:
                 batch.spooled.append(measured.item)
             except TallystickError:
-                # Ends the file at what a failed write has left in it: nothing may come after that.
+                # Seals the batch: its file may end with an incomplete line, after which nothing may be appended.
                 self.seal()
                 raise
         batch.count(measured)
@@ -73,7 +73,7 @@ class Core:
         self._add(self.spool.recover())
 
     def adopt(self, found: Found) -> int:
-        """Batches of other processes are sent after those that were taken before: how many records."""
+        """Queues batches of other processes behind the own ones. Returns the number of records."""
         if self.open is not None:
             self.seal()
         self._add(found)
@@ -88,7 +88,7 @@ class Core:
         self._wake()
 
     def next(self) -> tuple[Pending, Effects] | None:
-        """Batch to be sent now, as far as so many may be under way, and how."""
+        """Returns the next batch to send, and the generator that sends it. None: nothing is due, or `in_flight_max` is reached."""
         if self.is_stopped or len(self._under_way) >= self.limits.in_flight_max:
             return None
         if not self._sealed and self.open is not None and self.open.due_at <= time.monotonic():
@@ -102,18 +102,18 @@ class Core:
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until the open batch is to be sent; None: nothing is to be sent by the clock."""
+        """Seconds until the open batch is due. None: no batch waits for the clock."""
         if self.open is None or len(self._under_way) >= self.limits.in_flight_max:
             return None
         return max(0.0, self.open.due_at - time.monotonic())
 
     @property
     def demand(self) -> int:
-        """Batches that could be under way."""
+        """Number of batches that could be in flight now."""
         return 0 if self.is_stopped else min(self.limits.in_flight_max, len(self._under_way) + len(self._sealed) + (self.open is not None))
 
     def reclaim(self) -> None:
-        """Marks batches in flight to be sent again, with the same keys, because their sender has ended."""
+        """Queues the batches in flight again, with the same keys, because their sender has ended."""
         self._sealed.extendleft(reversed(self._under_way))
         self._under_way.clear()
 
@@ -123,7 +123,7 @@ class Core:
         self._wake()
 
     def begin_flush(self) -> Sequence[Pending]:
-        """Everything that was taken so far is to be sent now: the batches to wait for."""
+        """Makes everything due now. Returns the batches to wait for."""
         waiting: list[Pending] = [*self._under_way, *self._sealed]
         if self.open is not None:
             self.open.due_at = 0.0
@@ -133,7 +133,10 @@ class Core:
         return waiting
 
     def is_flushed(self, waiting: Sequence[Pending], blocks: int) -> bool:
-        """Raises where waiting is of no use. `blocks`: the count of the reports when the wait began."""
+        """Whether all of `waiting` are settled. Raises if waiting is useless.
+
+        `blocks`: the value of `reports.blocks` when the wait began.
+        """
         if all(pending.is_settled for pending in waiting):
             return True
         if self.reports.blocks > blocks and self.reports.last_block is not None:

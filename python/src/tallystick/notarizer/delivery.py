@@ -1,4 +1,4 @@
-"""Sends a batch until all of it is recorded or refused, however long that takes."""
+"""Sends a batch until each of its records is recorded or refused, however long that takes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -21,9 +21,9 @@ from .segments import RecordHandle, Refused, Segment, Spool, SpooledBatch, Spool
 
 
 class Delivery:
-    """The same bytes go with the same key, so that nothing is there twice. A change of the batch is on the disk before it is acted upon.
+    """Sends batches. The same bytes always have the same key, so that nothing is recorded twice.
 
-    Its generators yield effects, and are closed to end them: then the batch stays where it is.
+    A changed batch is on disk before it is sent. The generators yield effects. Closing one ends it, and the batch stays.
     """
 
     def __init__(self, spool: Spool, limits: Limits, reports: Reports) -> None:
@@ -33,11 +33,11 @@ class Delivery:
         self._pauses = RetryPolicy(delay_min=limits.delay_s_min, delay_max=limits.delay_s_max)
         self._is_claimed = not spool.is_durable
         self._set_aside = 0
-        """Records that something before the server refused since one was recorded."""
+        """Records that an intermediary refused since the last one that was recorded."""
         self._is_size_reported = False
 
     def deliver(self, batch: SpooledBatch, older: tuple[Pending, ...]) -> Effects:
-        """`older`: batches that were taken before, and may hold parents of this one's records."""
+        """Sends one batch. `older`: batches that were accepted earlier, and may have parents of its records."""
         if not self._is_claimed:
             yield from self._claim()
         segments: Sequence[Segment] = yield from self._on_disk(batch.read)
@@ -60,7 +60,7 @@ class Delivery:
         yield from self._on_disk(batch.remove)
 
     def _claim(self) -> Effects:
-        """The spool is known to be that of the key's agent before anything is sent from it."""
+        """Makes sure that the spool belongs to the key's agent, before anything is sent from it."""
         owner: SpoolOwner = yield from self._persistently(lambda: _once(Ask(operations.GET_LEDGER), _owner_of))
         yield from self._on_disk(partial(self._spool.claim, owner))
         self._is_claimed = True
@@ -82,8 +82,10 @@ class Delivery:
             yield from self._on_disk(partial(self._spool.handles.keep, found))
 
     def _send_first(self, segments: Sequence[Segment]) -> Effects:
-        """Sends the first segment, and where its key was used for it and some after it, these together: that writes nothing, and after a
-        crash is done again. Returns the segment that was sent, those after it, and the answer.
+        """Sends the first segment. Returns the segment that was sent, those after it, and the answer.
+
+        If the server used its key for a larger request, sends it together with the following segments of that key. This writes nothing, and
+        is repeated after a crash.
         """
         first, *others = segments
         answer = yield from self._send(first)
@@ -98,7 +100,7 @@ class Delivery:
         return first, others, answer
 
     def _send(self, segment: Segment) -> Effects:
-        """The answer, or why it will never be taken as it is."""
+        """Returns the answer to a segment, or the error because of which it will never be accepted unchanged."""
         ask = Ask(operations.POST_RECORDS_BATCH, _body_of(segment), segment.idempotency_key)
 
         def attempt() -> Effects:
@@ -112,9 +114,9 @@ class Delivery:
         return answer
 
     def _avoid(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: UnexpectedAnswerError) -> Effects:
-        """The segments that are left where something before the server refused the first.
+        """Returns the segments that are left after an intermediary refused the first.
 
-        These are its halves, or the segments after a record that was alone.
+        These are its halves, or the segments after a single record that was set aside.
         """
         if len(segment.items) == 1:
             why = set_aside(len(_body_of(segment)), error)
@@ -123,7 +125,8 @@ class Delivery:
             return left
         halves = [*halve(segment), *others]
         yield from self._on_disk(partial(batch.replace, halves))
-        # Once: a proxy that takes small requests only does so with every batch. A record that is refused alone is reported itself.
+        # Reported once: a proxy with a small limit refuses every batch. A record that is refused alone is reported
+        # separately.
         if is_by_size(error) and not self._is_size_reported:
             self._is_size_reported = True
             self._reports.failed(sent_in_halves(segment, error))
@@ -131,7 +134,7 @@ class Delivery:
         return halves
 
     def _refuse(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: ApiError, *, again: bool) -> Effects:
-        """The segments that are left to be sent."""
+        """Returns the segments that are left to be sent."""
         refused, left = split_refused(segment, others, error, again=again)
         left = yield from self._take_out(batch, segment, refused, left, error, error.problem)
         return left
@@ -145,7 +148,7 @@ class Delivery:
         why: TallystickError,
         problem: Mapping[str, Any],
     ) -> Effects:
-        """The segments that are left. Refused records are kept for people first."""
+        """Stores refused records for people, and then removes them from the batch. Returns the segments that are left."""
         dead = [Refused(item, problem, segment.idempotency_key) for item in refused]
         if dead:
             yield from self._on_disk(partial(self._spool.refuse, dead))
@@ -197,7 +200,7 @@ def _known(error: Exception) -> TallystickError:
 
 
 def _check_batch(segment: Segment, answer: Any) -> Any:
-    """Raises unless the answer is about these records: anything that answers 201 could say that they are recorded."""
+    """Raises UnexpectedAnswerError unless the answer is about these records. A wrong server could answer 201 as well."""
     if isinstance(answer, dict) and isinstance(answer.get('batch'), str) and isinstance(answer.get('entry'), dict):
         records = answer.get('records')
         if isinstance(answer['entry'].get('seq'), int) and isinstance(records, list) and len(records) == len(segment.items):
@@ -211,7 +214,7 @@ def _check_batch(segment: Segment, answer: Any) -> Any:
 
 
 def _owner_of(ledger: Any) -> SpoolOwner:
-    """Raises unless the answer says whose key it is: a spool would be another's for good."""
+    """Returns the owner of the API key. Raises UnexpectedAnswerError if it is missing: a wrong owner would claim the spool for good."""
     if isinstance(ledger, dict) and isinstance(ledger.get('id'), str) and isinstance(ledger.get('key'), dict):
         agent = ledger['key'].get('agent')
         if isinstance(agent, str):

@@ -38,7 +38,7 @@ from .segments import Found, Refused, Segment, SpooledBatch, SpoolOwner
 _BATCH_NAME = re.compile(r'\d{16}\.ndjson\Z')
 _PARTS_NAME = re.compile(r'\d{16}\.parts\Z')
 _UNFINISHED_NAME = re.compile(r'\d{16}\.ndjson\.tmp\Z')
-"""Unfinished replacement: the file that it should have replaced is there."""
+"""Unfinished replacement of a file. The file to be replaced still exists."""
 
 
 def open_spool(
@@ -48,15 +48,18 @@ def open_spool(
     refused_bytes_max: int = REFUSED_BYTES_MAX_DEFAULT,
     lock_stale_s: float = LOCK_STALE_S_DEFAULT,
 ) -> 'DirectorySpool':
-    """A spool in a directory of its own, in the same format as that of the SDK for TypeScript: one writes, the other sends.
+    """Opens a spool in a directory of its own. The SDK for TypeScript has the same format: one can write, the other send.
 
-    Records that `record` took survive the process, and sealed batches survive the machine. Holds payloads: directory and files are their
-    owner's only. Records that the server never takes are kept in `refused.ndjson`, with the reason, until somebody takes them away. Files
-    that can't be understood are moved aside as `….damaged`.
+    Accepted records survive the process; sealed batches survive the machine. Directory and files can be read by their owner only,
+    because they contain payloads. Records that the server never accepts are stored in `refused.ndjson` with the reason, until a person
+    removes them. Unreadable files are renamed to `….damaged`.
 
-    `bytes_max`: bytes that wait to be sent. `refused_bytes_max`: from which `refused.ndjson` takes no more, and batches with such records
-    wait. `lock_stale_s`: after this time without a sign of life another process may take the directory. Raises SpoolError when another
-    process has it, after at most that time; a program of asyncio calls it by `asyncio.to_thread`.
+    - `bytes_max`: most bytes that wait to be sent.
+    - `refused_bytes_max`: at this size `refused.ndjson` accepts no more, and batches with refused records wait.
+    - `lock_stale_s`: after this time without a sign of life another process may take the directory.
+
+    Raises SpoolError if another process has it, after at most `lock_stale_s`. Raises UsageError for invalid options. Programs of asyncio
+    call it by `asyncio.to_thread`.
     """
     if bytes_max < LINE_BYTES_MAX:
         raise UsageError(f'bytes_max is at least {LINE_BYTES_MAX}')
@@ -84,7 +87,7 @@ def open_spool(
 
 
 class DirectorySpool:
-    """Made by `open_spool`, for one notarizer."""
+    """A spool in a directory, for one notarizer. Made by `open_spool`."""
 
     is_durable = True
 
@@ -93,7 +96,7 @@ class DirectorySpool:
         self.used_bytes = 0
         self._mutex = Mutex()
         self._shared = Mutex()
-        """Guards the files that several batches write, each from its thread."""
+        """Guards files that several batches write, each from its own thread."""
         self._refused_bytes_max = refused_bytes_max
         self._path = path
         self._lock = lock
@@ -140,7 +143,7 @@ class DirectorySpool:
             return self._adopt()
 
     def _adopt(self) -> Found:
-        """A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process."""
+        """Moves batches out of the inbox. A rename moves each file, so a record is never in both places, even after a crash."""
         inbox = self._path / INBOX
         batches: list[SpooledBatch] = []
         errors: list[TallystickError] = []
@@ -149,7 +152,8 @@ class DirectorySpool:
                 if not self.has_room:
                     break
                 self.require_held()
-                # Taken first: another thread may take a record meanwhile, and a failure leaves what the next process merges.
+                # The number is taken first, because another thread may begin a batch. After a failure the next
+                # process merges the rest.
                 number = self._take_number()
                 path = self._path_of(number)
                 if len(names) == 1:
@@ -168,7 +172,7 @@ class DirectorySpool:
         return Found(batches, errors)
 
     def _mergeable(self, groups: Iterable[InboxGroup]) -> Iterator[Sequence[str]]:
-        """Files that become one batch; where the disk has no room for that, one each, which needs none."""
+        """Yields the files of one batch. If the disk has no room to merge them, yields each alone, which needs none."""
         for names, size in groups:
             if self.reserve.restore(reserve_for(size, len(names))):
                 yield names
@@ -220,7 +224,7 @@ class DirectorySpool:
 
     def _sync_sealed(self) -> None:
         while (batch := self._sealed.get()) is not None:
-            # Reading it says what failed, and tries again.
+            # Reading the batch reports the error, and tries again.
             with suppress(OSError, SpoolError):
                 batch.sync()
 
@@ -234,14 +238,14 @@ class DirectorySpool:
             errors.append(_move_aside(path, path.with_name(f'{path.name}.damaged'), error))
             return
         records = sum(len(items) for _, items in segments)
-        # The process ended while it made the file: no record was taken.
+        # The process ended while it created the file. No record was accepted.
         if records == 0:
             path.unlink()
         else:
             batches.append(BatchFile.left_behind(self, path, size, records))
 
     def _merge(self, number: str, errors: list[TallystickError]) -> None:
-        """Makes one batch of the files in a folder, which are in no other place. If the batch is there, it has all of them."""
+        """Merges the files of a folder into one batch. If the batch exists already, it has all of their records."""
         path = self._path / f'{number}.ndjson'
         parts = self._path / f'{number}.parts'
         if not path.exists():
@@ -273,7 +277,7 @@ def _move_aside(path: Path, aside: Path, error: SpoolError) -> SpoolError:
 
 
 def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> None:
-    """Adds to the file, unless it has `bytes_max` already: looked up each time, because people remove it when they have read it."""
+    """Appends to the file unless it has `bytes_max` already. Reads its size each time, because people may move it away."""
     refused_at = rfc3339(datetime.fromtimestamp(time.time(), UTC))
     data = b''.join(format_refused(one, refused_at) for one in refused)
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_FOLLOW, 0o600)
@@ -288,7 +292,7 @@ def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> Non
                 'What to do: see why they are refused, and move the file away'
             )
         try:
-            # A process that ended here has left half a line.
+            # A process that crashed here may have left half a line.
             if size > 0 and os.pread(fd, 1, size - 1) != b'\n':
                 write_all(fd, b'\n')
             write_all(fd, data)
@@ -302,9 +306,9 @@ def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> Non
 
 
 def _claim(directory: Path, path: Path, claimed: SpoolOwner) -> None:
-    """Claims the directory for its first sender. Raises SpoolError for another.
+    """Claims the directory for its first sender. Raises SpoolError for any other.
 
-    Idempotency keys belong to an agent: a batch whose answer was lost would be recorded twice, the second time under another name.
+    Idempotency keys belong to an agent: another agent would record a batch again whose answer was lost.
     """
     owner = _read_owner(path)
     if owner is None:
@@ -317,7 +321,7 @@ def _claim(directory: Path, path: Path, claimed: SpoolOwner) -> None:
 
 
 def _read_owner(path: Path) -> SpoolOwner | None:
-    """None: nobody has sent from it."""
+    """Returns the owner. None: nothing was sent from the spool yet."""
     try:
         fd = os.open(path, os.O_RDONLY | NO_FOLLOW)
     except FileNotFoundError:

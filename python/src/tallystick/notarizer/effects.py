@@ -1,4 +1,4 @@
-"""Effects that a delivery asks of the notarizer that runs it: one text serves threads and asyncio, and neither waits in it."""
+"""Effects that a delivery yields. The notarizer runs them, with threads or with asyncio. The delivery itself never waits."""
 
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
@@ -9,16 +9,16 @@ from .pending import Pending
 
 
 class Ask(NamedTuple):
-    """One attempt of a request: its JSON, or a TallystickError."""
+    """One attempt of a request. Results in its JSON, or raises TallystickError."""
 
     operation: Operation
     content: bytes | None = None
     idempotency_key: str | None = None
     media_type: str | None = None
-    """Its bytes are answered, and the request has no signature. None: JSON, signed where the agent signs."""
+    """Not None: the request is not signed, and results in bytes. None: results in JSON, and is signed if the agent signs."""
 
     def call(self, timeout: float | None) -> Call:
-        """`timeout`: seconds; None: the client's."""
+        """Returns the call. `timeout`: seconds; None: the client's."""
         options: StepOptions = {'max_retries': 0}
         if timeout is not None:
             options['timeout'] = timeout
@@ -28,20 +28,20 @@ class Ask(NamedTuple):
 
 
 class OnDisk(NamedTuple):
-    """Work that may wait for the disk: its result, or what it raises."""
+    """Work that may wait for the disk. Results in its return value, or raises its error."""
 
     work: Callable[[], Any]
 
 
 class Wait(NamedTuple):
-    """Ends when it is over; one that only people can end, also as soon as somebody asks."""
+    """Waits. With `is_blocked`, a flush ends it early."""
 
     seconds: float
     is_blocked: bool
 
 
 class Older(NamedTuple):
-    """Ends when these are settled."""
+    """Waits until these batches are settled."""
 
     batches: tuple[Pending, ...]
 

@@ -7,19 +7,19 @@ from ..errors import TallystickError
 
 
 class BufferFullError(TallystickError):
-    """The notarizer's buffer, or its spool, is full: nothing was taken. Wait for `ready()`, then record it."""
+    """The buffer or the spool is full, and the record was not accepted. Wait for `ready()`, then record it again."""
 
 
 class SpoolError(TallystickError):
-    """The spool can't keep what it should, or another process has it. No record was taken."""
+    """The spool cannot store a record, or another process owns it. The record was not accepted."""
 
 
 class SpoolInUseError(SpoolError):
-    """Another process has the spool, or this one has it already."""
+    """The spool is open already, in another process or in this one."""
 
 
 class NotRecordedError(TallystickError):
-    """Records that `flush` or `close` waited for were not recorded in time; `__cause__` is why, if that is known. Nothing is lost by it."""
+    """Records were not recorded in time for `flush` or `close`. `__cause__` is the reason, if known. No record is lost."""
 
 
 _ADVICE = {
@@ -38,11 +38,11 @@ _ADVICE = {
 
 
 _PASSING = (errno.EMFILE, errno.ENFILE)
-"""Faults that pass without anybody's help, as other files are closed."""
+"""Errors that pass by themselves, as other files are closed."""
 
 
 def is_full(error: OSError) -> bool:
-    """Whether nothing more can be written because there is no room, no inode, or no quota."""
+    """Whether a write failed because there is no room, no inode, or no quota."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 

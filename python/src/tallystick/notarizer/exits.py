@@ -6,7 +6,8 @@ from multiprocessing.util import Finalize, register_after_fork
 
 
 def at_exit(work: Callable[[], object], *, priority: int) -> None:
-    """Calls `work` when the process ends. It also works in children of `multiprocessing` (pools, executors), which do not run `atexit`.
+    """Calls `work` when the process ends, even in children of `multiprocessing` (pools, executors), which do not run `atexit`.
+
     Work with a higher priority is called first. `work` may be called twice, and must be a function of a module.
     """
     atexit.register(work)
@@ -14,6 +15,6 @@ def at_exit(work: Callable[[], object], *, priority: int) -> None:
     def register(_: object) -> None:
         Finalize(None, work, exitpriority=priority)
 
-    # A child drops the finalizers that it inherits, and those that were registered before it began to run.
+    # A child drops finalizers that it inherits, and those that were registered before it began to run.
     register_after_fork(work, register)
     register(work)

@@ -1,4 +1,4 @@
-"""Files of a spool: their owner's only, whole or not there."""
+"""Files of a spool: private, and either complete or absent."""
 
 import os
 import re
@@ -11,13 +11,13 @@ _SPOOL_NAME = re.compile(
     r'(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|reserve|calls|sender\.log|lost\+found)(\..+)?\Z'
 )
 NO_FOLLOW: int = getattr(os, 'O_NOFOLLOW', 0)
-"""An attacker who can write into the directory could put a link where a file is expected. Windows has no such flag."""
+"""Refuses links: an attacker who can write into the directory could put one in place of a file. Windows has no such flag."""
 
 
 def take_directory(path: Path) -> None:
-    """A directory of this user is made private. One of root is taken as it is: volumes of Kubernetes are root's, and their group's.
+    """Makes a directory of this user private. Accepts a directory of root: volumes of Kubernetes belong to root and a group.
 
-    Raises SpoolError for anybody else's, who could read and change all that is put there, and for one that holds other things.
+    Raises SpoolError if it belongs to another user, who could read and change the records, or if it contains other things.
     """
     found = path.stat()
     own = _own_uid()
@@ -26,7 +26,7 @@ def take_directory(path: Path) -> None:
     if found.st_uid == own:
         if found.st_mode & 0o077 == 0:
             return
-        # Nobody else may need it: the path could name /tmp or all of /var/spool, which are root's.
+        # Other users may need the directory: the path could be /tmp or all of /var/spool, which belong to root.
         if any(_SPOOL_NAME.match(each.name) is None for each in path.iterdir()):
             raise SpoolError(
                 f"the directory {path} holds other things, and others may read it. What to do: name one in it that is the spool's alone"
@@ -40,13 +40,13 @@ def take_directory(path: Path) -> None:
 
 
 def is_own_file(found: os.stat_result) -> bool:
-    """A regular file that nobody else has put there."""
+    """Whether it is a regular file of this user."""
     own = _own_uid()
     return stat.S_ISREG(found.st_mode) and (own is None or found.st_uid == own)
 
 
 def _own_uid() -> int | None:
-    """None: files have no owners here."""
+    """Returns the user id. None: the system has no owners of files."""
     return os.geteuid() if hasattr(os, 'geteuid') else None
 
 
@@ -56,7 +56,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def make_file(path: Path, content: bytes) -> None:
-    """Raises FileExistsError where there is something, also a link. A failure leaves nothing."""
+    """Creates a file. Raises FileExistsError if the path exists, even as a link. A failure leaves no file."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, 'O_BINARY', 0), 0o600)
     try:
         try:
@@ -70,7 +70,7 @@ def make_file(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """All of it or nothing, also after a power cut, once the directory is synced."""
+    """Replaces a file atomically, even across a power cut once the directory is synced."""
     made = path.with_name(f'{path.name}.tmp')
     made.unlink(missing_ok=True)
     make_file(made, content)
@@ -82,7 +82,7 @@ def sync_data(fd: int) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Names in the directory are on the disk. Windows opens no directories, and needs no such thing."""
+    """Makes names in the directory durable. Windows cannot open directories, and does not need it."""
     if os.name == 'nt':
         return
     fd = os.open(path, os.O_RDONLY)

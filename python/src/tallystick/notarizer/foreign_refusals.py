@@ -1,10 +1,11 @@
-"""Requests that something between a notarizer and its server (a firewall, a proxy with a limit) refuses for their contents or their size.
+"""Refusals by an intermediary between notarizer and server (a firewall, a proxy with a limit), for contents or size.
 
-Halves find the record. The answer does not prove that the server never got the request, so a half keeps the request's key:
+Halving the request finds the refused record. The refusal does not prove that the server never received the request, so each half
+keeps the key of the request:
 
-[abcd K]  refused   ->  [ab K] [cd K]     the same key: it is known of none of them whether it was written
-[ab K]    recorded  ->  [cd L]            K has been used for ab alone: the whole was never written
-[ab K]    `idempotency_key_reused`  ->  [abcd K]   the whole was written, and its answer was lost or replaced. If that is answered now,
+[abcd K]  refused   ->  [ab K] [cd K]     the same key: it is unknown whether abcd was written
+[ab K]    recorded  ->  [cd L]            K was used for ab alone: abcd was never written
+[ab K]    `idempotency_key_reused`  ->  [abcd K]   abcd was written, and its answer was lost or replaced. If it is answered now,
                                         all are recorded. Otherwise nothing is sent again
 """
 
@@ -20,13 +21,13 @@ from .refusals import is_refusal
 from .segments import Segment
 
 _LOGINS = frozenset({401, 407, 511})
-"""Statuses that demand a login, whatever the request holds."""
+"""Statuses that demand a login, whatever the request contains."""
 _BY_SIZE = frozenset({413, 414, 431})
 _NO_RECORDS = b'{"records":[]}'
 
 
 def is_foreign_refusal(error: Exception) -> TypeGuard[UnexpectedAnswerError]:
-    """Whether something before the server refused the request: its contents, its size, or every request."""
+    """Whether an intermediary refused the request: for its contents, its size, or every request."""
     if not isinstance(error, UnexpectedAnswerError) or error.retryable or error.status is None:
         return False
     return 400 <= error.status < 600 and error.status not in _LOGINS
@@ -38,9 +39,9 @@ def is_by_size(error: UnexpectedAnswerError) -> bool:
 
 
 def send_or_judge(segment: Segment, ask: Ask, check: Callable[[Any], Any], pause: float) -> Effects:
-    """Sends a segment: the answer, or why it will never be taken as it is.
+    """Sends a segment. Returns the answer, or the error because of which it will never be accepted unchanged.
 
-    Raises every other error, and one that says so where everything is refused. `pause`: seconds between attempts at a record alone.
+    Raises every other error. Raises also if the intermediary refuses every request. `pause`: seconds between attempts at a single record.
     """
     is_alone = len(segment.items) == 1
     attempts = 0
@@ -82,14 +83,17 @@ def _passes() -> Effects:
 
 
 def halve(segment: Segment) -> list[Segment]:
-    """Two segments of more than one record, under the same key."""
+    """Splits a segment of more than one record into two, under the same key."""
     key, items = segment
     middle = (len(items) + 1) // 2
     return [Segment(key, items[:middle]), Segment(key, items[middle:])]
 
 
 def rejoin(segment: Segment, others: Sequence[Segment]) -> tuple[Segment, Sequence[Segment]] | None:
-    """Joins the first segment with the next one of its key, as before halving. Returns it and the rest; None: the next has another key."""
+    """Joins the first segment with the next one of the same key, as before halving.
+
+    Returns the joined segment and the rest. None: the next one has another key.
+    """
     key, items = segment
     if not others or others[0].idempotency_key != key:
         return None
@@ -104,7 +108,7 @@ def renew_keys(segments: Sequence[Segment], recorded: str, make_key: Callable[[]
 
 
 def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """Error for `on_error`: the segment is sent in halves."""
+    """Returns the error for `on_error`: the segment is sent in halves."""
     return _told(
         f'something before the server answered {error.status} to a batch of {len(segment.items)} records, which are sent in halves. '
         f'What to do: {_advice_for(error)}',
@@ -114,7 +118,7 @@ def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> Unexpected
 
 
 def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """Error for `on_refused`: the record is set aside. `size`: bytes of its request."""
+    """Returns the error for `on_refused`: the record is set aside. `size`: bytes of its request."""
     return _told(
         f'something before the server answers {error.status} to this record alone ({size} bytes), and lets other requests pass: it is set '
         f'aside. What to do: {_advice_for(error)}; then record it again',
@@ -123,7 +127,7 @@ def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
 
 
 def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """Error for `on_error`: records wait, because too many in a row were set aside."""
+    """Returns the error for `on_error`: records wait, because too many in a row were set aside."""
     return _told(
         f'something before the server refused {records} records in a row, each alone, and none was recorded: the others wait. '
         f'What to do: {_advice_for(error)}',
@@ -132,7 +136,7 @@ def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerE
 
 
 def problem_of(error: UnexpectedAnswerError) -> Mapping[str, Any]:
-    """Problem for `refused.ndjson`. It has no `code`, because the server has not answered."""
+    """Returns the problem for `refused.ndjson`. It has no `code`, because the server did not answer."""
     return {'type': 'about:blank', 'title': 'Refused before the server', 'status': error.status, 'detail': str(error)}
 
 

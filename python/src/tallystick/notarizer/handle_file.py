@@ -1,4 +1,4 @@
-"""Handles with their ids in a file, a line each, for the next process on the spool."""
+"""Stores handles with their ids in a file, one line each, for the next process that uses the spool."""
 
 import json
 import os
@@ -20,13 +20,13 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_FOLLOW
 
 class HandleFile(MemoryHandles):
     def __init__(self, path: Path, reserve: Reserve) -> None:
-        """Lines that nobody understands are passed over: a record without its parent is better than none."""
+        """Ignores invalid lines: a record without its parent is better than no record."""
         super().__init__()
         self._path = path
         self._reserve = reserve
         lines = _read(path).split(b'\n')
         self._suspect = lines.pop() != b''
-        """The file may end with half a line, or not be on the disk."""
+        """True if the file may end with half a line, or may not be on the disk."""
         self._lines = len(lines)
         self.add([(match[1].decode(), match[2].decode()) for match in map(_LINE.match, lines) if match])
 
@@ -56,7 +56,7 @@ class HandleFile(MemoryHandles):
             os.close(fd)
 
     def _rewrite(self) -> bool:
-        """False: the disk has no room for all of them at once."""
+        """Writes the file anew. False: the disk has no room for all handles at once."""
         try:
             self._reserve.lend(lambda: replace_file(self._path, _format(self.ids.items())))
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Parents that are named before their records have ids."""
+"""Parents that are named by handle, before their records have ids."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -9,12 +9,12 @@ from .segments import Handles, RecordHandle, Segment
 
 
 class MemoryHandles:
-    """In memory, the oldest forgotten first."""
+    """Handles and ids in memory. The oldest ones are forgotten first."""
 
     def __init__(self) -> None:
         self.ids: dict[str, str] = {}
         self.lock = Lock()
-        """Batches may be under way in several threads."""
+        """Several threads may send batches."""
 
     def find(self, handle: str) -> str | None:
         return self.ids.get(handle)
@@ -32,12 +32,15 @@ class MemoryHandles:
 
 
 def lacks_parent(segment: Segment) -> bool:
-    """Whether a parent is named that is no earlier record of the segment: its id has to be known before it is sent."""
+    """Whether a record's parent is not an earlier record of the segment. Its id must then be known before sending."""
     return bool(_parents_elsewhere(segment))
 
 
 def give_parents(segment: Segment, handles: Handles) -> Segment:
-    """The segment with the ids of these parents in its text. The same request after a crash, if it is kept before it is sent."""
+    """Returns the segment with the ids of these parents in its text.
+
+    Stored before it is sent, so that the same request is sent after a crash.
+    """
     elsewhere = _parents_elsewhere(segment)
     items = []
     for index, item in enumerate(segment.items):
@@ -50,7 +53,7 @@ def give_parents(segment: Segment, handles: Handles) -> Segment:
 
 
 def texts_of(segment: Segment) -> list[bytes]:
-    """Texts that are sent: a parent in the segment is named by its place, which the segment alone decides."""
+    """Returns the texts to send. A parent within the segment is named by its index."""
     places: dict[str, int] = {}
     texts = []
     for index, item in enumerate(segment.items):
@@ -62,7 +65,7 @@ def texts_of(segment: Segment) -> list[bytes]:
 
 
 def _parents_elsewhere(segment: Segment) -> set[int]:
-    """Places of records whose parent is no earlier record of the segment."""
+    """Returns the indices of records whose parent is not an earlier record of the segment."""
     earlier: set[str] = set()
     found = set()
     for index, item in enumerate(segment.items):

@@ -1,7 +1,7 @@
-"""Folder of a spool in which any number of processes put records at the same time, without its lock.
+"""Inbox of a spool: a folder into which many processes put records at the same time, without the spool's lock.
 
-One file for each, whole from the moment at which it has its name. The process that has the spool moves the files out of it and sends them,
-in the order of their names: milliseconds, a number within one, a random part.
+One file for each put, renamed into the inbox when it is complete. The process that owns the spool moves the files out and sends them in
+the order of their names: milliseconds, a number within the millisecond, a random value.
 """
 
 import re
@@ -16,14 +16,14 @@ _INBOX_NAME = re.compile(r'\d{13}-\d{6}-[0-9a-f]{32}\.ndjson\Z')
 
 
 class InboxGroup(NamedTuple):
-    """Files that are to become one batch."""
+    """Files that become one batch."""
 
     names: list[str]
     size: int
 
 
 def list_inbox(inbox: Path) -> list[InboxGroup]:
-    """In the order in which they were put."""
+    """Returns the files in the order in which they were put, grouped for merging."""
     try:
         names = sorted(each.name for each in inbox.iterdir())
     except FileNotFoundError:
@@ -47,4 +47,4 @@ def _remove_unfinished(path: Path) -> None:
         if time.time() - path.stat().st_mtime > UNFINISHED_S:
             path.unlink()
     except FileNotFoundError:
-        pass  # it has its name by now
+        pass  # it was renamed meanwhile

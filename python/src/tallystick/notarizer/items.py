@@ -1,4 +1,4 @@
-"""A record as it waits: the text that is sent, made when it was taken."""
+"""A waiting record: the text that will be sent, made when the record was accepted."""
 
 import re
 import time
@@ -18,30 +18,33 @@ TRACEPARENT = re.compile(r'00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-
 
 
 class RecordOptions(OtherMembers, total=False):
-    """Members of a record besides its payload."""
+    """Members of a record other than its payload."""
 
     type: str
-    """Absent: `generic/1`, which takes any object."""
+    """By default `generic/1`, which accepts any object."""
     occurred_at: datetime | str | None
-    """Absent: now. The ledger has its own time of a record, which is later by as long as the record waited here."""
+    """By default now. The ledger adds a time of its own, which is later by the time that the record waited here."""
     on_behalf_of: str | None
     metadata: Mapping[str, Any] | None
-    """Free, at most 4 KiB, not signed."""
+    """Any object of at most 4 KiB. Not signed."""
     parent: str | None
-    """Id of a record of the ledger. Its own records are known by their ids from `on_recorded` on: `parent_handle` names one before."""
+    """Id of a record of the ledger. Before `on_recorded` has named an id, use `parent_handle`."""
     handle: str | None
-    """Name of the record for those that follow from it; no two have the same. 1 to 255 visible ASCII characters, no `"` or `\\`."""
+    """Unique name of the record, by which later records name it as their parent. 1 to 255 visible ASCII characters without `"` and `\\`.
+    """
     parent_handle: str | None
-    """`handle` of an earlier record of this notarizer, or of an earlier process on its spool, which becomes the parent. Without a parent if
-    that record was refused, or is not among the newest 10 000 with a handle."""
+    """`handle` of an earlier record of this notarizer, or of an earlier process on its spool, which becomes the parent.
+
+    The record gets no parent if that record was refused, or is not among the newest 10 000 with a handle.
+    """
     references: Sequence[str] | None
     """URIs, or `system:id`: at most 16, of 256 characters each."""
     subject: str | None
-    """The person that it is about, whose documents can be found and erased; kept as a keyed hash."""
+    """Label of the person that the record is about, to find and erase that person's documents. Stored as a keyed hash."""
     traceparent: str | None
-    """W3C Trace Context: signed with the record, which is found by its trace id."""
+    """W3C Trace Context, signed with the record. Searches find the record by its trace id."""
     tag: str | None
-    """One's own name for the record: comes back with its id, and is sent nowhere."""
+    """The caller's name for the record, returned with its id and never sent."""
 
 
 class Item(NamedTuple):
@@ -50,14 +53,14 @@ class Item(NamedTuple):
     tag: str | None = None
     handle: str | None = None
     parent_handle: str | None = None
-    """None once the text names the parent, or it is known that there is none."""
+    """None after the text contains the parent, or if there is none."""
 
 
 class MeasuredItem(NamedTuple):
     item: Item
     type: str
     parent: str | None
-    """Its id or its handle."""
+    """Id or handle of the parent."""
 
 
 def make_item(
@@ -77,7 +80,10 @@ def make_item(
     now: float | None = None,
     **others: Unpack[OtherMembers],
 ) -> MeasuredItem:
-    """Raises UsageError for what would not be recorded as it was given. `now`: seconds since 1970."""
+    """Returns a record as it will be sent. Raises UsageError for values that would not be recorded unchanged.
+
+    `now`: seconds since 1970.
+    """
     if tag is not None and len(tag) > TAG_CHARS_MAX:
         raise UsageError(f'a tag has at most {TAG_CHARS_MAX} characters')
     for name in (handle, parent_handle):
@@ -118,13 +124,13 @@ def _others(given: OtherMembers) -> list[bytes]:
 
 
 def with_parent(text: bytes, parent: str | int) -> bytes:
-    """The text of a record with a parent: an id, or the place of an earlier record of its batch."""
+    """Returns the text of a record with a parent: an id, or the index of an earlier record of its batch."""
     return text[:-1] + b',"parent":' + to_json(parent) + b'}'
 
 
 def _document(document: Mapping[str, Any], at: str, bytes_max: int) -> bytes:
     text = to_json(document if isinstance(document, dict) else _as_dict(document, at), at, DOCUMENT_DEPTH_MAX)
-    # The server counts the canonical form, which is as long: members in another order.
+    # The server measures the canonical form, which has the same length: only the order of members differs.
     if len(text) > bytes_max:
         raise UsageError(f'{at} has more than the {bytes_max} bytes that are taken: keep the large part elsewhere, and its digest here')
     return text
@@ -147,7 +153,7 @@ _instant: tuple[int, bytes] = (-1, b'')
 
 
 def _now(now: float | None) -> bytes:
-    """As JSON; made once in a millisecond, because a hot loop records dozens in each."""
+    """Returns the time as JSON. Made once a millisecond, because a hot loop records dozens in each."""
     global _instant
     ms = int((time.time() if now is None else now) * 1000)
     if _instant[0] != ms:

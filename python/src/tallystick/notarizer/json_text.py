@@ -1,4 +1,4 @@
-"""JSON for what it writes as it was given."""
+"""Writes values as JSON, or refuses those that JSON would change."""
 
 import json
 from math import isfinite
@@ -13,12 +13,13 @@ _DIGITS_MAX = 17
 
 
 def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
-    """The value as JSON in UTF-8. Other values (models, datetimes, enumerations) are converted as the client does it; a
-    plain one is looked at, and encoded as it is, in half of the time.
+    """Returns a value as JSON in UTF-8. Models, datetimes and enumerations are converted as the client does.
 
-    Raises UsageError, and names the place, for what JSON would change: names that are no texts, NaN, integers that no double holds, half a
-    surrogate pair, U+0000, other classes, and more than `depth_max` objects and arrays in each other. `at`: where the value stands, as a
-    JSON Pointer, for what is raised.
+    A plain value is only checked and encoded directly, in half of the time.
+
+    Raises UsageError, which names the path, for values that JSON would change: names that are not text, NaN, integers that no double
+    represents, lone surrogates, U+0000, other classes, and more than `depth_max` nested objects and arrays.
+    `at`: JSON Pointer of the value, for errors.
     """
     try:
         try:
@@ -27,7 +28,7 @@ def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
             value = _converted(value, at, depth_max)
             _check(value, depth_max)
         data = _encode(value).encode()
-        # An escape of this kind is rare, and the only one that can be of U+0000.
+        # Only such an escape can be of U+0000, and it is rare. Checked exactly only then.
         if b'\\u0000' in data:
             _check_strings(value)
         return data
@@ -38,11 +39,11 @@ def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
 
 
 class _OtherClass(Exception):
-    """A value that is none of JSON's."""
+    """The value contains a class that JSON does not have."""
 
 
 class _Lossy(Exception):
-    """A value that JSON would lose; its path is put together on the way up."""
+    """A value that JSON would lose. Its path is collected on the way up."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -58,7 +59,7 @@ class _Lossy(Exception):
 
 
 def _check(value: Any, depth: int) -> None:
-    """`depth`: how many more objects and arrays may lie in each other."""
+    """Checks a value. `depth`: how many more levels of objects and arrays are allowed."""
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return
@@ -84,7 +85,7 @@ def _check(value: Any, depth: int) -> None:
 
 
 def _check_integer(value: int) -> None:
-    """The server reads numbers as doubles, and refuses those that would change (docs/formats/documents.md)."""
+    """Raises `_Lossy` for an integer that changes as a double: the server refuses those (docs/formats/documents.md)."""
     if -_SAFE <= value <= _SAFE:
         return
     try:

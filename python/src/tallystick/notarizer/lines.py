@@ -1,4 +1,4 @@
-"""Lines of a spool's files (docs/formats/spool.md): the text of a record is written and cut out, never parsed and written again.
+"""Lines of a spool's files (docs/formats/spool.md). The text of a record is copied, never parsed and written again.
 
 {"idempotencyKey":"0123456789abcdef0123456789abcdef"}
 {"record":{"type":"generic/1","payload":{…},"occurredAt":"…"}}
@@ -47,9 +47,9 @@ def format_refused(refused: Refused, refused_at: str) -> bytes:
 
 
 def parse_segments(path: Path, data: bytes, *, every_line: bool) -> list[Segment]:
-    """The segments of a file. Its last line is dropped where it has no end: the power or the disk failed before that record was taken.
+    """Returns the segments of a file. An incomplete last line is dropped: its record was never accepted.
 
-    `every_line`: each has to be JSON. Raises SpoolError for anything else that was never written by a spool.
+    `every_line`: checks that each line is JSON. Raises SpoolError for lines that no spool writes.
     """
     segments: list[tuple[str, list[Item]]] = []
     for number, line in enumerate(data.split(b'\n')[:-1], 1):

@@ -1,4 +1,4 @@
-"""One process per directory, through `lock` in it."""
+"""The file `lock`, which gives a directory to one process."""
 
 import json
 import os
@@ -17,14 +17,17 @@ from .reserve import Reserve
 
 _STARTED_AT_MS = int(time.time() * 1000)
 _SAME_START_MS = 100
-"""Clocks are set, and a process starts in no time."""
+"""Tolerance, because clocks are adjusted."""
 
 _held: set[tuple[int, Path]] = set()
-"""Directories that a process has, by its pid: a child of `fork` has none of its parent's."""
+"""Directories that a process owns, by its pid: a child of `fork` owns none of its parent's."""
 
 
 class Holder(NamedTuple):
-    """Process that holds a spool. `place`: where its pid means something. `started_at_ms` tells it from an earlier one of the same pid."""
+    """Process that owns a spool.
+
+    `place`: the machine and namespace in which its pid is valid. `started_at_ms`: distinguishes it from an earlier process of the same pid.
+    """
 
     token: str
     pid: int
@@ -39,14 +42,18 @@ class Lock(NamedTuple):
 
 
 class SpoolLock:
-    """The holder touches the file again and again, from a thread of its own.
+    """The lock of a directory. Its owner updates the file's time regularly, in a thread of its own.
 
-    A lock is stale when its process is known to be gone, or nobody has touched it for `stale_s`, by the clock of the process that waits:
-    killed processes leave theirs, in a container every process has the pid 1, and what is on a shared disk has the time of another machine.
+    A lock is stale if its process is known to have ended, or if nobody has touched it for `stale_s` by the clock of the waiting process.
+    Killed processes leave their lock behind. In a container every process has pid 1. Files on a shared disk have the time of another
+    machine.
     """
 
     def __init__(self, directory: Path, stale_s: float, reserve: Reserve) -> None:
-        """`directory`: its real path. Raises SpoolError when another has it, or it can't be written, not even in the reserve."""
+        """Acquires the lock. `directory`: its real path.
+
+        Raises SpoolError if another process owns it, or if the lock cannot be written, not even with the reserve.
+        """
         self._directory = directory
         self._reserve = reserve
         self._path = directory / 'lock'
@@ -70,10 +77,10 @@ class SpoolLock:
             raise
 
     def require_held(self) -> None:
-        """Raises SpoolError when another process has taken the lock for stale, and in a child of `fork`, which has none.
+        """Raises SpoolError if another process has taken the lock, and in a child of `fork`, which owns none.
 
-        Looks when that could be: a process that was stopped, or did not come to touching its lock, must not write into what another one has
-        sent and removed.
+        Reads the lock only when it was not checked recently. A process that was stopped, or could not touch its lock, must not write
+        into files that another process has sent and removed.
         """
         if self._pid != os.getpid():
             raise SpoolError(f'the spool {self._directory} is of the process {self._pid}. What to do: open one of its own after a fork')
@@ -91,7 +98,7 @@ class SpoolLock:
         self._ended.set()
         self._beating.join()
         _held.discard((self._pid, self._directory))
-        # A lock that can't be read stays, and the next process takes it when it is stale.
+        # An unreadable lock stays. The next process takes it when it is stale.
         with suppress(SpoolError):
             if not self._lost and self._is_own():
                 self._path.unlink(missing_ok=True)
@@ -118,7 +125,7 @@ class SpoolLock:
             return False
 
     def _wait_until_stale(self, found: Lock) -> None:
-        """Returns when nobody has touched it for so long; raises when somebody does."""
+        """Returns when nobody has touched the lock for `stale_s`. Raises SpoolInUseError if somebody does."""
         until = time.monotonic() + self._stale_s
         while time.monotonic() < until:
             time.sleep(self._stale_s / LOCK_POLLS_PER_STALE)
@@ -131,7 +138,7 @@ class SpoolLock:
                 raise _in_use(self._directory, who)
 
     def _replace(self, found: Lock) -> bool:
-        """Whether the lock is ours, and not the other's who wanted to replace it too."""
+        """Replaces a stale lock. Returns whether this process owns it, and not another one that replaced it too."""
         own = self._path.with_name(f'lock.{self._token}')
         try:
             made = self._make_replacement(own, found)
@@ -150,7 +157,10 @@ class SpoolLock:
         return self._is_own()
 
     def _make_replacement(self, path: Path, found: Lock) -> bool:
-        """False: a full disk has no room for it but where the lock of a process that is gone lies; that has to be removed first."""
+        """Writes the new lock beside the old one.
+
+        False: on a full disk its only room is the lock of a process that has ended, which must be removed first.
+        """
         try:
             self._make_file(path)
             return True
@@ -177,14 +187,14 @@ class SpoolLock:
                 else:
                     self._lost = True
             except (OSError, SpoolError):
-                pass  # require_held looks itself when it has not been seen for too long
+                pass  # require_held reads the lock itself after too long a gap
 
     def _text(self) -> bytes:
         holder = {'token': self._token, 'pid': self._pid, 'place': _place(), 'startedAtMs': _STARTED_AT_MS}
         return json.dumps(holder, separators=(',', ':')).encode()
 
     def _is_own(self) -> bool:
-        """Raises SpoolError where the file can't be read: that says nothing about whose it is."""
+        """Whether the lock belongs to this process. Raises SpoolError if the file cannot be read, which proves nothing about its owner."""
         try:
             holder = parse_holder(self._path.read_bytes())
         except FileNotFoundError:
@@ -195,7 +205,7 @@ class SpoolLock:
 
 
 def _read_lock(path: Path) -> Lock | None:
-    """None: there is none."""
+    """Returns the lock. None: there is none."""
     try:
         text = path.read_bytes()
         return Lock(text, path.stat().st_mtime_ns, parse_holder(text))
@@ -204,7 +214,7 @@ def _read_lock(path: Path) -> Lock | None:
 
 
 def parse_holder(text: bytes) -> Holder | None:
-    """None: nothing that a spool writes, perhaps half of it."""
+    """Returns the owner in a lock file. None: the text is not that of a lock, or incomplete."""
     try:
         found = json.loads(text)
         token, pid, place, started = found['token'], found['pid'], found['place'], found['startedAtMs']
@@ -212,18 +222,18 @@ def parse_holder(text: bytes) -> Holder | None:
         return None
     if not isinstance(token, str) or not isinstance(place, str) or not isinstance(started, (int, float)):
         return None
-    # For 0 and less, kill() means a group of processes, or all of them.
+    # For 0 and below, kill() means a group of processes, or all of them.
     return Holder(token, pid, place, started) if isinstance(pid, int) and 0 < pid < 2**31 else None
 
 
 def is_gone(holder: Holder | None) -> bool:
-    """Whether its process is known not to live any more."""
+    """Whether the process is known to have ended."""
     if holder is None or holder.place != _place():
         return False
     if holder.pid == os.getpid():
         return abs(holder.started_at_ms - _STARTED_AT_MS) > _SAME_START_MS
     if os.name == 'nt':
-        return False  # os.kill would end it
+        return False  # os.kill would end the process
     try:
         os.kill(holder.pid, 0)
         return False
@@ -234,7 +244,7 @@ def is_gone(holder: Holder | None) -> bool:
 
 
 def _place() -> str:
-    """The machine since it was started, and on Linux the namespace: each container counts its pids from 1."""
+    """Returns the machine since its start and, on Linux, the pid namespace: each container counts its pids from 1."""
     try:
         boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where records wait that nothing but this process holds: they end with it."""
+"""Stores waiting records in memory. They end with the process."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -36,7 +36,7 @@ class Memory:
         return Found([], [])
 
     def claim(self, owner: SpoolOwner) -> None:
-        """Memory is never another's."""
+        """Does nothing: memory belongs to this process."""
 
     def begin(self, idempotency_key: str, item: Item) -> SpooledBatch:
         batch = _MemoryBatch(self, idempotency_key)
@@ -44,10 +44,10 @@ class Memory:
         return batch
 
     def refuse(self, refused: Sequence[Refused]) -> None:
-        """A caller that wants to keep it has `on_refused`."""
+        """Does nothing: callers who want the record use `on_refused`."""
 
     def close(self) -> None:
-        """Nobody else can have it."""
+        """Does nothing: no other process can use it."""
 
 
 class _MemoryBatch:
@@ -67,7 +67,7 @@ class _MemoryBatch:
         self._memory.use(1, len(item.text))
 
     def seal(self) -> None:
-        """It is complete as it is."""
+        """Does nothing."""
 
     def read(self) -> Sequence[Segment]:
         return self._segments

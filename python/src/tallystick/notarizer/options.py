@@ -1,4 +1,4 @@
-"""Options and counts of a notarizer."""
+"""Options and counters of a notarizer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
@@ -14,34 +14,37 @@ class RecordedBatch(NamedTuple):
     batch: str
     entry: Mapping[str, Any]
     records: Sequence[Mapping[str, Any]]
-    """Each as the server answered it (`id`, `digest`, `salt`), with the `tag` that it was given."""
+    """Each as in the server's answer (`id`, `digest`, `salt`), with its `tag`."""
 
 
 class NotarizerOptions(TypedDict, total=False):
     spool: Spool | None
-    """Absent: records wait in memory, and end with the process."""
+    """By default records wait in memory and end with the process."""
     records_per_batch_max: int
     """1 to 2000, by default 1000."""
     linger_s: float
-    """How long a batch waits for more than its first record; 0.02 by default. Longer while others are under way."""
+    """How long a batch waits for further records, by default 0.02. Longer while others are in flight."""
     in_flight_max: int
-    """Batches under way at a time. With more than one, the default, the ledger's order may differ from that of `record`."""
+    """Batches in flight at a time, by default 1. With more, the ledger's order may differ from that of `record`."""
     buffered_records_max: int
-    """Without a spool: how much waits in memory, 20 000 records and 32 MiB by default."""
+    """Most records in memory, without a spool. By default 20 000 records and 32 MiB."""
     buffered_bytes_max: int
     delay_s_min: float
-    """Before a retry: 0.1 and 10 by default. The number of retries has no bound."""
+    """Shortest and longest wait before a retry, by default 0.1 and 10. Retries are unlimited."""
     delay_s_max: float
     blocked_delay_s: float
-    """Before a retry of what only people can mend, such as a revoked key: 30 by default."""
+    """Wait before a retry of an error that needs a person, such as a revoked key. By default 30."""
     timeout: float | None
-    """Seconds for the answer to one attempt. Absent: the client's."""
+    """Seconds for the answer to one attempt. By default the client's."""
     on_recorded: Callable[[RecordedBatch], object] | None
-    """Records are in the ledger. From a spool this may be said again after a crash. Called in the thread that sends."""
+    """Called when records are in the ledger, in the thread that sends. From a spool, may be called again after a crash."""
     on_refused: Callable[[dict[str, Any], TallystickError], object] | None
-    """A record that the server, or something before it, will never take: as it was sent, with its tag. Absent: it is logged."""
+    """Called with a record, as sent and with its tag, that the server or an intermediary will never accept. By default logs it."""
     on_error: Callable[[TallystickError], object] | None
-    """Hears of failures. Everything is kept, and tried again; `error.retryable`: without anybody's help. Absent: the first is logged."""
+    """Called for failures. No record is lost, and all are tried again. By default logs the first failure.
+
+    `error.retryable`: the failure may pass without a person.
+    """
 
 
 class Limits(NamedTuple):
@@ -65,11 +68,11 @@ _NUMBERS: dict[str, tuple[float, float, float]] = {
     'delay_s_max': (10, 0.001, 3_600),
     'blocked_delay_s': (30, 0.001, 3_600),
 }
-"""Name → default, least, most. One batch in flight keeps the ledger in the order of `record`, which is what a ledger is read in."""
+"""Name → default, minimum, maximum. One batch in flight gives the ledger the order of `record`."""
 
 
 def parse_limits(options: Mapping[str, Any]) -> Limits:
-    """Raises UsageError for what is outside of its range."""
+    """Returns the limits. Raises UsageError for a value outside of its range."""
     limits: dict[str, Any] = {}
     for name, (usual, least, most) in _NUMBERS.items():
         value = options.get(name, usual)
@@ -85,15 +88,15 @@ def parse_limits(options: Mapping[str, Any]) -> Limits:
 
 class NotarizerStats(NamedTuple):
     buffered: int
-    """Taken, and neither recorded nor refused yet."""
+    """Records that were accepted and are neither recorded nor refused."""
     buffered_bytes: int
     """Bytes in memory, or in the spool."""
     in_flight: int
-    """Batches under way."""
+    """Batches in flight."""
     recorded: int
-    """Since this notarizer began."""
+    """Records since this notarizer was made."""
     refused: int
     failures: int
     """Attempts that failed."""
     last_error: TallystickError | None
-    """Error that keeps the oldest batch from being recorded at the moment."""
+    """Error because of which the oldest batch is not recorded at the moment."""

@@ -1,4 +1,4 @@
-"""Batches that were begun, and are not settled yet."""
+"""Batches that are not settled yet."""
 
 from .._core.request_limits import BATCH_PARENTS_MAX, BATCH_TYPES_MAX
 from .items import MeasuredItem
@@ -12,11 +12,11 @@ class Pending:
     def __init__(self, spooled: SpooledBatch) -> None:
         self.spooled = spooled
         self.is_settled = False
-        """All of it is recorded or refused."""
+        """True when each of its records is recorded or refused."""
 
 
 class Open(Pending):
-    """The batch that takes records, until it is sent or full."""
+    """The batch that accepts records, until it is sent or full."""
 
     __slots__ = ('bytes', 'due_at', 'parents', 'records', 'types')
 
@@ -27,10 +27,10 @@ class Open(Pending):
         self.records = 0
         self.bytes = 0
         self.due_at = due_at
-        """By the monotonic clock: from then on it is sent as soon as it may."""
+        """Monotonic time from which it is sent as soon as possible."""
 
     def fits(self, measured: MeasuredItem, records_max: int) -> bool:
-        """Whether the batch may take this as well."""
+        """Whether this record fits into the batch."""
         item, kind, parent = measured
         return (
             self.records < records_max
@@ -40,7 +40,7 @@ class Open(Pending):
         )
 
     def count(self, measured: MeasuredItem) -> None:
-        """Counts a record that the batch has taken."""
+        """Counts a record that the batch has accepted."""
         item, kind, parent = measured
         self.types.add(kind)
         if parent is not None:

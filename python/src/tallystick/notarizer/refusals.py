@@ -1,4 +1,4 @@
-"""Requests that the server will never take, and what is left of them."""
+"""Requests that the server will never accept, and the segments that are left of them."""
 
 import re
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from .items import Item
 from .segments import Segment
 
 _OF_THE_BODY = (400, 413, 422)
-"""Statuses of what is wrong with a body: it would be refused as often as it is sent."""
+"""Statuses for an invalid body, which would be refused each time."""
 _OF_THE_SIGNER = frozenset({'envelope_refused', 'signing_key_refused', 'signed_time_refused', 'statement_mismatch'})
-"""Codes of what is wrong with the signer, its key or its clock: no record's fault."""
+"""Codes for a fault of the signer, its key or its clock, not of a record."""
 _PATH = re.compile(r'/records/(\d{1,4})(?:/|\Z)')
 
 
 def is_refusal(error: ApiError) -> bool:
-    """Whether the server will never take this request. It may take any other, when people have mended something."""
+    """Whether the server will never accept this request. Other refusals pass when a person has mended something."""
     return error.status in _OF_THE_BODY and error.code not in _OF_THE_SIGNER
 
 
@@ -28,16 +28,16 @@ class Split(NamedTuple):
 
 
 def split_refused(segment: Segment, others: Sequence[Segment], error: ApiError, *, again: bool) -> Split:
-    """Splits the first of a batch's segments, which was refused. Every part holds fewer items than the segment, so that it ends.
+    """Splits the refused first segment of a batch. Each result has fewer items, so that repeated splitting ends.
 
-    Where the server names an item, that one is refused, and the rest is sent again; where that is refused as well (`again`), in two halves:
-    of 1000 records that are all bad, one request each would otherwise send half a million. A type that the ledger does not have is the
-    commonest of them, and concerns all of the batch's records of that type. Where no item is named, halves find it.
+    If the server names an item, that item is refused and the rest is sent again. If the rest is refused as well (`again`), it is sent in
+    halves: with 1000 invalid records, one request for each would send half a million records. If the server names no item, halves find it.
+    An unknown type is the most common reason; it refuses all records of that type in the batch.
     """
     key, items = segment
-    # A key of 128 random bits was used before: the spool was changed, or copied and used twice; or a larger request was written, and
-    # something replaced its answer (foreign_refusals.py). Nobody knows which of these records are in the ledger, and with another key they
-    # might be there twice.
+    # A key of 128 random bits was used before. The spool was changed or copied, or a larger request was written and
+    # its answer was replaced (foreign_refusals.py). It is unknown which of these records are in the ledger. With
+    # another key they might be recorded twice.
     if error.code == 'idempotency_key_reused':
         same = [item for other in others if other.idempotency_key == key for item in other.items]
         return Split([*items, *same], [other for other in others if other.idempotency_key != key])
@@ -55,7 +55,7 @@ def split_refused(segment: Segment, others: Sequence[Segment], error: ApiError, 
 
 
 def _index_of(error: ApiError) -> int | None:
-    """A fault that no schema of the batch knows is located by `path` alone: `/records/7/occurredAt`."""
+    """Returns the index of the refused item. Some errors name it only in `path`: `/records/7/occurredAt`."""
     index = error.problem.get('index')
     if isinstance(index, int):
         return index
@@ -65,7 +65,7 @@ def _index_of(error: ApiError) -> int | None:
 
 
 def _type_of(item: Item) -> bytes:
-    """As its text begins (items.py)."""
+    """Returns the beginning of the text, which has the type (items.py)."""
     return item.text.partition(b',"payload":')[0]
 
 
@@ -75,5 +75,5 @@ def _halves(items: Sequence[Item]) -> list[Segment]:
 
 
 def _segments(items: Sequence[Item]) -> list[Segment]:
-    """A segment of these items: none of no items."""
+    """Returns a segment of these items; none if there are no items."""
     return [Segment(make_idempotency_key(), items)] if items else []

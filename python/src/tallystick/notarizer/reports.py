@@ -1,4 +1,4 @@
-"""Counts what happens to records, and tells the caller, whose mistakes must not keep records from being sent."""
+"""Counts outcomes of records and calls the caller's callbacks. An error in a callback does not stop the sending."""
 
 import json
 import logging
@@ -22,18 +22,18 @@ class Reports:
         self._on_refused: Callable[[dict[str, Any], TallystickError], object] | None = options.get('on_refused')
         self._on_error: Callable[[TallystickError], object] | None = options.get('on_error')
         self._mutex = Lock()
-        """Guards the counts: records are taken in one thread and sent in others."""
+        """Guards the counters: records are accepted in one thread and sent in others."""
         self.buffered = 0
         self.recorded_count = 0
         self.refused_count = 0
         self.failures = 0
         self.last_error: TallystickError | None = None
         self.blocks = 0
-        """Failures that only people can mend: those who wait stop when it grows."""
+        """Counts failures that need a person. Waiters stop when it grows."""
         self.last_block: TallystickError | None = None
         self._has_complained = False
         self._unsaid = 0
-        """Refused records that are not in the log yet."""
+        """Refused records that are not logged yet."""
         self._latest: TallystickError | None = None
         self._said_refused_at = -REFUSED_LINES_S
 
@@ -70,7 +70,7 @@ class Reports:
             _tell(self._on_refused, record, error)
 
     def end(self) -> None:
-        """Nothing may come after it: says what was kept back."""
+        """Logs the refusals that were not logged yet. Called last."""
         self._say_refused()
 
     def _say_refused(self) -> None:
@@ -94,7 +94,7 @@ class Reports:
             log.error('%s', error)
 
     def recovered(self) -> None:
-        """Attempts succeed again."""
+        """Called when an attempt succeeds after failures."""
         self.last_error = None
         if self._has_complained:
             self._has_complained = False

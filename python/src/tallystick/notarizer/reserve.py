@@ -17,12 +17,15 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_FOLLOW | getattr(os, 'O_BIN
 
 
 def reserve_for(size: int, records: int) -> int:
-    """Reserve that lets a batch be replaced, and some of its records be set aside."""
+    """Returns the reserve that is needed to replace a batch and to set some of its records aside."""
     return RESERVE_BASE_BYTES + size + records * RESERVE_RECORD_BYTES
 
 
 class Reserve:
-    """On a full disk it is freed for writes that are needed before records can leave the spool, and made again afterwards."""
+    """Disk space that is freed on a full disk for writes without which records cannot leave the spool.
+
+    The reserve is made again afterwards.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._paths = [directory / f'reserve.{number}' for number in range(RESERVE_FILES)]
@@ -48,11 +51,11 @@ class Reserve:
             self._wanted = max(self._wanted, wanted)
 
     def restore(self, size: int = 0) -> bool:
-        """Makes as much of the reserve as there is room for. Returns whether that is enough."""
+        """Makes as much of the reserve as there is room for. Returns whether `size` is reached."""
         with self._mutex:
             wanted = self._wanted = max(self._wanted, size)
             while wanted >= RESERVE_STEP_BYTES:
-                # The disk is full, or fails: whatever is written next says so.
+                # The disk is full, or fails: the next write reports it.
                 with suppress(OSError, SpoolError):
                     self.ensure(wanted)
                     return wanted >= size
@@ -74,7 +77,7 @@ class Reserve:
                 self.restore()
 
     def give_up(self) -> None:
-        """Frees the room of the reserve."""
+        """Deletes the files of the reserve."""
         with self._mutex:
             self._bytes = 0
             for path in self._paths:
@@ -92,7 +95,7 @@ class Reserve:
 
 def _grow(path: Path, to: int) -> None:
     with _Open(path) as (fd, size):
-        # Random, because some file systems keep no room for what they can compress.
+        # Random bytes, because some file systems compress and would reserve no room.
         missing = os.urandom(max(0, to - size))
         if missing and os.write(fd, missing) < len(missing):
             raise OSError(ENOSPC, os.strerror(ENOSPC))

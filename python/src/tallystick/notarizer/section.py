@@ -1,12 +1,13 @@
-"""A condition that is safe against finalizers."""
+"""A condition variable that is safe against finalizers."""
 
 from threading import Condition, local
 from types import TracebackType
 
 
 class Section(Condition):
-    """A condition that records whether its own thread is inside. Garbage collection may run finalizers in the middle of a section: these
-    must not change the guarded state.
+    """A condition variable that records whether its own thread is inside.
+
+    Garbage collection may run finalizers in the middle of a section. These must not change the guarded state.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Batches and segments as they wait, in memory or on a disk; and where they wait: the interface of a spool."""
+"""Batches and segments of waiting records, and the interface of a spool that stores them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -8,9 +8,9 @@ from .items import Item
 
 
 class Segment(NamedTuple):
-    """Records that are sent in one request, and the key with which that can be repeated.
+    """Records that are sent in one request, and the idempotency key with which it can be repeated.
 
-    Segments with the same key are parts of one that something before the server refused.
+    Segments with the same key were one request, which an intermediary refused.
     """
 
     idempotency_key: str
@@ -18,7 +18,7 @@ class Segment(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """Item that will never be taken, why (a problem of RFC 9457), and in which request it was."""
+    """An item that will never be accepted, the reason (a problem of RFC 9457), and the key of its request."""
 
     item: Item
     problem: Mapping[str, Any]
@@ -26,7 +26,7 @@ class Refused(NamedTuple):
 
 
 class SpoolOwner(NamedTuple):
-    """Owner of a spool's records."""
+    """Ledger and agent that own a spool's records."""
 
     ledger: str
     agent: str
@@ -41,26 +41,25 @@ class Handles(Protocol):
 
     def find(self, handle: str) -> str | None: ...
 
-    # Before their batch is removed: after a crash it is sent again, and answered with the same ids.
+    # Called before their batch is removed. After a crash the batch is sent again and answered with the same ids.
     def keep(self, found: Sequence[RecordHandle]) -> None: ...
 
 
 class SpooledBatch(Protocol):
-    """Is begun, appended to, sealed, read, perhaps replaced, and removed, in this order."""
+    """A stored batch: begun, appended to, sealed, read, perhaps replaced, and removed, in this order."""
 
-    # Items that it holds.
     @property
     def records(self) -> int: ...
 
     def append(self, item: Item) -> None: ...
 
-    # No more items come.
+    # No items are appended after this.
     def seal(self) -> None: ...
 
-    # Segments to send, one after the other: from here on they are the same after a crash.
+    # Returns the segments to send, one after the other. From now on they are the same after a crash.
     def read(self) -> Sequence[Segment]: ...
 
-    # Replaces the segments of a batch that was read, all of them or none.
+    # Replaces all segments of a batch that was read, atomically.
     def replace(self, segments: Sequence[Segment]) -> None: ...
 
     def remove(self) -> None: ...
@@ -72,20 +71,20 @@ class Found(NamedTuple):
 
 
 class Spool(Protocol):
-    """Where records wait until they are recorded: in memory, or on a disk (`open_spool`).
+    """Stores records until they are recorded: in memory, or on a disk (`open_spool`).
 
-    A record for which `begin` or `append` has returned MUST survive all that the spool promises to survive. If they raise, nothing was
-    taken.
+    A record for which `begin` or `append` has returned MUST survive everything that the spool promises to survive. If they raise, the
+    record was not accepted.
     """
 
     @property
     def handles(self) -> Handles: ...
 
-    # Whether its contents survive the process: another one may send them.
+    # Whether its contents survive the process. Another process may then send them.
     @property
     def is_durable(self) -> bool: ...
 
-    # Whether an item of the largest size is sure to be taken.
+    # Whether an item of the largest size would be accepted.
     @property
     def has_room(self) -> bool: ...
 
@@ -95,20 +94,21 @@ class Spool(Protocol):
     @property
     def bytes_max(self) -> int: ...
 
-    # Takes over what earlier processes left behind, oldest first, with the first call; errors are about what could not be.
+    # Returns batches of earlier processes, oldest first, on the first call. `errors`: about files that could not be
+    # read.
     def recover(self) -> Found: ...
 
-    # Moves batches of other processes out of its inbox, oldest first, as far as there is room.
+    # Moves batches of other processes out of the inbox, oldest first, as far as there is room.
     def adopt(self) -> Found: ...
 
-    # Before anything is sent: raises SpoolError when it holds what is another's.
+    # Called before anything is sent. Raises SpoolError if the spool belongs to another owner.
     def claim(self, owner: SpoolOwner) -> None: ...
 
-    # A new batch, with its first item.
+    # Returns a new batch with its first item.
     def begin(self, idempotency_key: str, item: Item) -> SpooledBatch: ...
 
-    # Keeps what was refused, for people; after a crash it may stand there twice.
+    # Stores refused records for people. After a crash, a record may be stored twice.
     def refuse(self, refused: Sequence[Refused]) -> None: ...
 
-    # Lets another process have it.
+    # Releases the spool, so that another process can open it.
     def close(self) -> None: ...

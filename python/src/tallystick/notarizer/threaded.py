@@ -1,4 +1,4 @@
-"""The notarizer for programs of threads."""
+"""The notarizer for threads."""
 
 import os
 import time
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 
 class Notarizer:
-    """Records in batches, for hot loops: `record` returns at once, and a thread sends the records until the server has them, exactly once,
-    in the order of `record`. Made by `Tallystick.notarizer()`. Any thread may record.
+    """Records in batches, for hot loops: `record` returns at once. Made by `Tallystick.notarizer()`. Any thread may record.
 
-    A batch is sent when it is full or `linger_s` old. While one batch is in flight the next one fills, so a slow server gets larger
-    batches. At its end a process waits at most 5 s for records that are not sent. A child of `fork` starts without records: earlier records
-    and the spool belong to the parent. The child's own records wait in memory.
+    A thread sends the records until the server has them: each exactly once, in the order of `record`. A batch is sent when it is full or
+    `linger_s` old. While one batch is in flight, the next one fills, so a slow server gets larger batches.
+
+    At its end a process waits at most 5 s for records that are not sent. A child of `fork` starts without records: earlier records and the
+    spool belong to the parent. The child's own records wait in memory.
     """
 
     def __init__(self, http: 'Transport', **options: Unpack[NotarizerOptions]) -> None:
@@ -46,7 +47,7 @@ class Notarizer:
 
     def _begin(self) -> None:
         self._condition = Section()
-        """Guards the core, and is notified of all that changes in it."""
+        """Guards the core, and is notified of each change in it."""
         self._late: deque[MeasuredItem] = deque()
         """Records from finalizers that ran in the middle of a section."""
         self._threads: set[Thread] = set()
@@ -55,18 +56,18 @@ class Notarizer:
         self._is_releasing = False
         self._is_released = False
         self._until: float | None = None
-        """Attempts that begin after `close` have no more time than it."""
+        """Deadline that `close` sets for attempts that start later."""
         self._core = Core(self._options, self._wake)
 
     def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
-        """Takes a record; in a spool, it survives the process from here on. The caller may change the object afterwards.
+        """Accepts a record. The caller may change the object afterwards. In a spool, the record survives the process from now on.
 
-        Raises BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
-        was given; then nothing was taken.
+        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError for values that cannot be
+        recorded unchanged. The record was not accepted then.
         """
         measured = make_item(payload, **options)
         if self._condition.is_inside:
-            # A finalizer is running: the next call of `record` or the sending thread takes the record over.
+            # A finalizer is running. The next `record`, or the sending thread, takes the record over.
             self._late.append(measured)
             return
         with self._condition:
@@ -74,7 +75,7 @@ class Notarizer:
             self._core.take(measured)
 
     def ready(self, timeout: float | None = None) -> None:
-        """Returns when the next record is sure to find room. Raises NotRecordedError when the time is up."""
+        """Returns when there is room for the next record. Raises NotRecordedError after `timeout` seconds."""
         until = None if timeout is None else time.monotonic() + min(timeout, ENDLESS_SECONDS)
         with self._condition:
             while not self._core.spool.has_room and not self._core.is_stopped:
@@ -84,10 +85,10 @@ class Notarizer:
                 self._condition.wait(left)
 
     def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Returns when everything taken so far is recorded, or was refused and reported.
+        """Returns when each record so far is recorded, or was refused and reported.
 
-        Raises an error that only people can mend, as soon as one occurs, or NotRecordedError when the time is up. Records that were taken
-        are kept, and tried further.
+        Raises an error that needs a person as soon as one occurs, or NotRecordedError after `timeout`. Accepted records stay, and are
+        tried again.
         """
         until = time.monotonic() + min(timeout, ENDLESS_SECONDS)
         with self._condition:
@@ -101,15 +102,15 @@ class Notarizer:
                 self._condition.wait(left)
 
     def hurry(self) -> None:
-        """Begins what `flush` waits for: sends now what was taken, and tries again what waits for people."""
+        """Makes everything due now, as `flush` does, without waiting. Retries errors that needed a person at once."""
         with self._condition:
             self._core.begin_flush()
 
     def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Takes no more, and flushes. Can be called again.
+        """Accepts no more records, and flushes. Can be called again. Raises as `flush`.
 
-        If that fails, records in a spool stay there for the next process, and records in memory are tried further as long as the process
-        lives. An attempt that is under way then ends with its own time; until then it has the spool.
+        If that fails, records in a spool stay there for the next process. Records in memory are tried again as long as the process lives.
+        An attempt in flight then ends by its own timeout; until then this process owns the spool.
         """
         with self._condition:
             self._take_late()
@@ -133,7 +134,7 @@ class Notarizer:
                 self._core.reports.failed(error)
 
     def adopt(self) -> int:
-        """Takes what other processes have put into the spool's inbox, as far as there is room: how many records."""
+        """Moves records of other processes from the spool's inbox into the notarizer, as far as there is room. Returns how many."""
         with self._condition:
             return 0 if self._core.closed is not None else self._core.adopt(self._core.spool.adopt())
 
@@ -149,7 +150,7 @@ class Notarizer:
         self.close()
 
     def _release(self) -> None:
-        """Ends the threads, but for those whose attempt is under way."""
+        """Ends the threads, except those with an attempt in flight."""
         with self._condition:
             self._core.is_stopped = True
             if self._core.open is not None:
@@ -165,7 +166,7 @@ class Notarizer:
             thread.join()
 
     def _end(self, thread: Thread | None) -> None:
-        """Lets another process have the spool, if this is its last user."""
+        """Closes the spool if this is its last user, so that another process can open it."""
         with self._condition:
             if thread is not None:
                 self._threads.discard(thread)
@@ -182,7 +183,7 @@ class Notarizer:
             _living.discard(self)
 
     def _wake(self) -> None:
-        """Called with the condition held. Threads are begun while the process lives: one that ends can begin none."""
+        """Starts threads as needed. Called with the condition acquired. Must run early: an ending process cannot start threads."""
         if not self._threads and self._core.demand > 0:
             self._open()
         while len(self._threads) < self._core.demand:
@@ -192,7 +193,7 @@ class Notarizer:
         self._condition.notify_all()
 
     def _open(self) -> None:
-        """Makes the client early, in the thread that made the notarizer, because the first record may come from an event loop."""
+        """Makes the client early, in the thread that makes the notarizer: the first record may come from an event loop."""
         # The first attempt reports a closed client.
         with suppress(UsageError):
             self._http.open()
@@ -279,7 +280,7 @@ class Notarizer:
 
 
 class _Stopped(Exception):
-    """Nothing is sent any more."""
+    """Raised in waits and attempts when the notarizer was stopped."""
 
 
 _living: 'weakref.WeakSet[Notarizer]' = weakref.WeakSet()
@@ -287,7 +288,7 @@ _forking: list[Notarizer] = []
 
 
 def _before_fork() -> None:
-    """No core is in the middle of something in the child."""
+    """Acquires all conditions, so that no core is in the middle of a change in the child."""
     _forking.extend(_living)
     for notarizer in _forking:
         notarizer._condition.acquire()

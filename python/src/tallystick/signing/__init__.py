@@ -1,4 +1,4 @@
-"""Signs what an agent does with the agent's own key: `agent_signer`. Needs `tallystick[sign]`."""
+"""Signs an agent's calls with the agent's own key: `agent_signer`. Needs `tallystick[sign]`."""
 
 import json
 import time
@@ -33,20 +33,21 @@ _STEPS: Mapping[Operation, str] = {
 
 
 def agent_signer(pkcs8: bytes | str | None = None, *, seed: bytes | None = None) -> 'AgentSigner':
-    """Signs what an agent does with the agent's own key, so that nobody else can say that it did it, not even who runs the server:
+    """Returns a signer that signs an agent's calls with the agent's own key. Not even the server's operator can then forge them.
 
         signer = agent_signer(Path('agent.pem').read_text())
         tallystick = Tallystick(signer=signer)
 
-    `pkcs8`: private key in PKCS #8, as PEM or DER: Ed25519, or P-256. `seed`: the 32 bytes of an Ed25519 private key (RFC 8032). Records,
-    batches and steps of gated records are signed, by the client and by its notarizer. A step is read and signed as the record is: the API
-    key needs `records:read` or `records:read:own` besides. Raises UsageError for what is no such key.
+    `pkcs8`: private key in PKCS #8, as PEM or DER: Ed25519, or P-256. `seed`: the 32 bytes of an Ed25519 private key (RFC 8032).
+
+    Records, batches and steps of gated records are signed, by the client and by its notarizer. To sign a step, the record is read
+    first: the API key also needs `records:read` or `records:read:own`. Raises UsageError for an invalid key.
     """
     return AgentSigner(read_private_key(pkcs8, seed))
 
 
 class _Identity(NamedTuple):
-    """Signer, as the server knows it by the API key."""
+    """Ledger and agent of an API key, as the server names them."""
 
     ledger: str
     issuer: str
@@ -55,7 +56,7 @@ class _Identity(NamedTuple):
 
 
 class AgentSigner:
-    """Made by `agent_signer`. One may serve several clients."""
+    """Signs an agent's calls. Made by `agent_signer`. One signer may serve several clients."""
 
     alg: Algorithm
     kid: str
@@ -74,10 +75,10 @@ class AgentSigner:
         self.spki = to_base64(public.spki)
 
     def registration(self, *, ledger: str, agent: str, required: bool = False, endorsed_by: 'AgentSigner | None' = None) -> dict[str, Any]:
-        """Request of `agents.register_signing_key`, with proof of possession.
+        """Returns the arguments of `agents.register_signing_key`, with proof of possession.
 
-        `endorsed_by`: a current key of the agent; None: this is its first one. `required`: from then on nothing is taken in the agent's
-        name but what it has signed, for good.
+        `endorsed_by`: a current key of the agent; None: this is its first one. `required`: from then on, and for good, the server accepts
+        nothing in the agent's name that the agent did not sign.
         """
         lines = ('tallystick-agent-key-v1', ledger, agent, self.kid, 'required' if required else 'optional')
         text = ''.join(f'{line}\n' for line in lines).encode()
@@ -92,7 +93,7 @@ class AgentSigner:
         return request
 
     def sign(self, client: object, operation: Operation, call: Call) -> Asking:
-        """The call's body with its envelope; None: such calls are not signed. Yields what it needs the answer of."""
+        """Returns the call's body with its envelope; None: such calls are not signed. Yields calls whose answers it needs."""
         unsigned = yield from self._unsigned(client, operation, call)
         if unsigned is None:
             return None
@@ -103,7 +104,7 @@ class AgentSigner:
         return {**unsigned.body, 'envelope': to_base64(seal(self._key, protected, payload))}
 
     def forget(self, client: object) -> None:
-        """The server says that it is somebody else by now."""
+        """Forgets the ledger and agent of a client, after the server named others."""
         self._identities.pop(client, None)
 
     def _unsigned(self, client: object, operation: Operation, call: Call) -> Any:
@@ -119,7 +120,7 @@ class AgentSigner:
         if operation == operations.POST_RECORDS_BATCH:
             return of_batch(body, now_ms=now_ms)
         facts = yield from self._type_of(client, body['type'])
-        # The caller has said which it means: a server that says otherwise would have the other one signed.
+        # The caller chose `create` or `notarize`. A hostile server could name the other kind to get it signed.
         if call.gated is not None and call.gated != facts.gated:
             which = ('', 'create') if facts.gated else ('not ', 'notarize')
             raise UsageError(f'{body["type"]} is {which[0]}gated, as the server says: use records.{which[1]}')
@@ -127,7 +128,7 @@ class AgentSigner:
 
     def _read_record(self, call: Call) -> Any:
         record = yield operations.GET_RECORDS_BY_ID, Call(params=call.params)
-        # A server that shows another record, or a later state of it, would have that signed.
+        # A hostile server could show another record, or a later version, to get a step of that signed.
         if record.get('id') != call.params['id']:
             raise _wrong_server(f'the server answered another record than {call.params["id"]}')
         return {**record, 'version': call.said.get('if_version', record['version'])}
@@ -155,7 +156,7 @@ class AgentSigner:
 
 
 def _facts_of(kind: str, found: Mapping[str, Any]) -> TypeFacts:
-    """The digest is signed, so it must be that of the definition which the caller can read."""
+    """Returns the facts of a type. The digest is signed, so it must be that of the definition that the caller can read."""
     definition, digest = found.get('definition'), found.get('digest')
     if isinstance(definition, dict) and f'{definition.get("name")}/{definition.get("version")}' == kind:
         own = sha256(canonical(definition)).hexdigest()

@@ -11,14 +11,17 @@ _UINT, _TEXT = 0x00, 0x60
 
 
 def encode_protected(alg: str, kid: bytes, issuer: str, subject: str, issued_at: int) -> bytes:
-    """The protected header. `kid`: 32 bytes; `subject`: name of the statement's first subject; `issued_at`: seconds since 1970."""
+    """Returns the protected header.
+
+    `kid`: 32 bytes. `subject`: name of the statement's first subject. `issued_at`: seconds since 1970.
+    """
     content = _head(_TEXT, len(_CONTENT_TYPE)) + _CONTENT_TYPE
     start = b'\xa4\x01' + _ALGORITHMS[alg] + b'\x03' + content + b'\x04' + _bytes(kid)
     return start + b'\x0f\xa3\x01' + _text(issuer) + b'\x02' + _text(subject) + b'\x06' + _head(_UINT, issued_at)
 
 
 def seal(key: PrivateKey, protected: bytes, payload: bytes) -> bytes:
-    """The signed envelope. Raises UsageError for one that every verifier would refuse."""
+    """Returns the signed envelope. Raises UsageError if it is longer than verifiers accept."""
     signature = key.sign(signature_structure(protected, payload))
     envelope = b'\xd2\x84' + _bytes(protected) + b'\xa0' + _bytes(payload) + _bytes(signature)
     if len(envelope) > ENVELOPE_BYTES_MAX:
@@ -36,6 +39,6 @@ def _text(value: str) -> bytes:
 
 
 def _head(major: int, value: int) -> bytes:
-    """Head of an item in its shortest form (RFC 8949 §3): that of a byte string, of another major type."""
+    """Returns the head of an item in its shortest form (RFC 8949 §3): the head of a byte string, with another major type."""
     head = bytes_head(value)
     return bytes([head[0] & 0x1F | major]) + head[1:]

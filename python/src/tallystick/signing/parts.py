@@ -13,14 +13,14 @@ from ..verify.formats import from_base64url, id_bytes, id_of, to_base64url
 
 SALT_BYTES = 16
 _OWN_BIT = 0x800
-"""Set in the ids of records and completions with an entry of their own: places in batches are below it."""
+"""Set in ids of records and completions with an entry of their own. Indices in batches are smaller."""
 _INDEX_BITS = 12
 
 Random = Callable[[int], bytes]
 
 
 class Salted(NamedTuple):
-    """A document's salt as a request has it, and the digest that a statement signs, in lower-case hex."""
+    """A document's salt, as bytes and as sent, and the digest that a statement signs, in lower-case hex."""
 
     salt: bytes
     salt_text: str
@@ -35,12 +35,12 @@ def salt_document(document: Any, given: str | None, random: Random = os.urandom)
 
 
 def digest_with(salt: bytes, document: Any) -> str:
-    """Digest of a document, or of what lies beside it under its salt: references."""
+    """Returns the digest of a document, or of references that have its salt."""
     return sha256(b'\x03' + salt + canonical(document)).hexdigest()
 
 
 def time_of(text: str) -> str:
-    """As the server signs it: UTC, milliseconds."""
+    """Returns a time as the server signs it: UTC, milliseconds. Raises UsageError for an invalid time."""
     try:
         return rfc3339(datetime.fromisoformat(text))
     except ValueError:
@@ -52,7 +52,7 @@ def time_at(ms: int) -> str:
 
 
 def uuid7(ms: int, random: Random = os.urandom) -> int:
-    """A fresh UUIDv7 (RFC 9562 §5.7), as a number of 128 bits."""
+    """Returns a fresh UUIDv7 (RFC 9562 §5.7) as a number of 128 bits."""
     made = bytearray(random(16))
     made[:6] = ms.to_bytes(6, 'big')
     made[6] = made[6] & 0x0F | 0x70
@@ -65,13 +65,16 @@ def own_record_id(uuid: int) -> str:
 
 
 def batch_ids(uuid: int, count: int) -> tuple[str, list[str]]:
-    """Id of a batch, which is that of its first record, and those of its records: consecutive, the low 12 bits of the first zero."""
+    """Returns the id of a batch, which is that of its first record, and the ids of its records.
+
+    These are consecutive. The low 12 bits of the first one are zero.
+    """
     first = uuid >> _INDEX_BITS << _INDEX_BITS
     return _id('bat', first), [_id('rec', first + index) for index in range(count)]
 
 
 def completion_id(record: str, version: int) -> str:
-    """Id of the completion that an agent signs itself, made of what it completes. `version`: of the record after the step."""
+    """Returns the id of a completion that an agent signs. `version`: of the record after the step."""
     digest = sha256(b'tallystick-completion-v1' + id_bytes(record) + version.to_bytes(4, 'big')).digest()
     return _id('cmp', int.from_bytes(digest[:16], 'big') | _OWN_BIT)
 

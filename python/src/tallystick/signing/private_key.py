@@ -34,7 +34,7 @@ class PrivateKey:
         return self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
     def sign(self, message: bytes) -> bytes:
-        """64 bytes: R ‖ S of Ed25519, or r ‖ s of ECDSA with the lower of both s (docs/formats/envelopes.md)."""
+        """Returns 64 bytes: R ‖ S of Ed25519, or r ‖ s of ECDSA with the lower of both s (docs/formats/envelopes.md)."""
         if isinstance(self._key, Ed25519PrivateKey):
             return self._key.sign(message)
         r, s = decode_dss_signature(self._key.sign(message, ECDSA(SHA256())))
@@ -42,7 +42,7 @@ class PrivateKey:
 
 
 def read_private_key(pkcs8: bytes | str | None, seed: bytes | None) -> PrivateKey:
-    """`pkcs8`: DER, or its PEM. `seed`: the 32 bytes of RFC 8032's private key. Raises UsageError."""
+    """Returns the private key. `pkcs8`: DER or PEM. `seed`: the 32 bytes of RFC 8032's private key. Raises UsageError."""
     try:
         if seed is not None:
             return PrivateKey(Ed25519PrivateKey.from_private_bytes(seed))
@@ -59,6 +59,6 @@ def read_private_key(pkcs8: bytes | str | None, seed: bytes | None) -> PrivateKe
 
 
 def make_private_key(alg: Algorithm = 'EdDSA') -> str:
-    """PKCS #8 of a fresh key, as PEM."""
+    """Returns a new private key as PEM of PKCS #8."""
     key = Ed25519PrivateKey.generate() if alg == 'EdDSA' else generate_private_key(SECP256R1())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

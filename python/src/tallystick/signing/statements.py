@@ -1,6 +1,6 @@
-"""Statements that an agent signs, by request (docs/formats/statements.md).
+"""Builds the statements that an agent signs, by request (docs/formats/statements.md).
 
-The server builds the same statement of the same request, and takes no other.
+The server builds the same statement from the same request, and accepts no other.
 """
 
 import os
@@ -24,24 +24,24 @@ class Subject(NamedTuple):
 
 
 class Unsigned(NamedTuple):
-    """A statement, but for who signs it and when; and the body that goes with it, but for the envelope."""
+    """A statement without signer and time, and the request body without the envelope."""
 
     kind: str
     subjects: list[Subject]
     predicate: dict[str, Any]
-    """Members that are None are left out."""
+    """Members that are None are omitted."""
     body: dict[str, Any]
 
 
 class TypeFacts(NamedTuple):
-    """Facts about a type that its records' statements name."""
+    """Facts about a type that statements of its records contain."""
 
     gated: bool
     digest: str
 
 
 def statement_text(unsigned: Unsigned, *, ledger: str, agent: str, key: str, recorded_at: str) -> bytes:
-    """The in-toto v1 statement, as it is signed."""
+    """Returns the in-toto v1 statement, as it is signed."""
     subjects = ','.join(f'{{"name":{stringify(name)},"digest":{{"sha256":"{digest}"}}}}' for name, digest in unsigned.subjects)
     predicate = {'ledger': ledger, 'actor': agent, 'key': key, 'recordedAt': recorded_at} | unsigned.predicate
     shown = stringify({name: value for name, value in predicate.items() if value is not None})
@@ -52,7 +52,7 @@ def statement_text(unsigned: Unsigned, *, ledger: str, agent: str, key: str, rec
 
 
 def of_record(body: Json, facts: TypeFacts, *, now_ms: int, traceparent: str | None, random: Random = os.urandom) -> Unsigned:
-    """A record: notarized, or created where its type is gated."""
+    """Returns the statement of a record: notarized, or created if its type is gated."""
     record = own_record_id(uuid7(now_ms, random))
     salt, salt_text, digest = salt_document(body['payload'], body.get('salt'), random)
     predicate = {
@@ -76,7 +76,7 @@ def of_record(body: Json, facts: TypeFacts, *, now_ms: int, traceparent: str | N
 
 
 def of_batch(body: Json, *, now_ms: int, random: Random = os.urandom) -> Unsigned:
-    """A batch, which has the id of its first record."""
+    """Returns the statement of a batch, which has the id of its first record."""
     records = body['records']
     batch, ids = batch_ids(uuid7(now_ms, random), len(records))
     leaves, salted = [], []
@@ -90,7 +90,7 @@ def of_batch(body: Json, *, now_ms: int, random: Random = os.urandom) -> Unsigne
 
 
 def _signed_members(body: Json, salt: bytes, ids: Sequence[str] = ()) -> dict[str, str]:
-    """Optional members as they are signed: times as UTC with milliseconds, references by digest, the parent by its id."""
+    """Returns the optional members as they are signed: times in UTC with milliseconds, references by digest, the parent by id."""
     as_signed: dict[str, Callable[[Any], str]] = {
         'occurredAt': time_of,
         'references': lambda references: digest_with(salt, references),
@@ -107,7 +107,10 @@ def _parent_at(ids: Sequence[str], index: int) -> str:
 
 
 def of_step(step: str, record: Json, body: Json, *, traceparent: str | None, random: Random = os.urandom) -> Unsigned:
-    """A step of a gated record, which is bound to the record as it is now. Raises UsageError where there is nothing to judge."""
+    """Returns the statement of a step, bound to the present version of the record.
+
+    Raises UsageError if the step needs a verified completion or a verdict that the record does not have.
+    """
     version = record['version'] + 1
     parts = _STEPS[step](record, body, version)
     event = {

@@ -1,4 +1,4 @@
-"""Models of what the server answers, and types of what a caller passes on (`…Param`, dicts by the server's names)."""
+"""Models of the server's answers, and types of arguments (`…Param`, dicts with the server's names)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LedgerEvent: TypeAlias = (
     | _models.CheckpointEvent
     | _models.UnknownEvent
 )
-"""An event of the ledger; `UnknownEvent` is one that a newer server has."""
+"""An event of the ledger. `UnknownEvent`: a kind that only a newer server has."""
 
 DeliveredEvent: TypeAlias = (
     _models.DeliveredRecordEvent
@@ -32,4 +32,4 @@ DeliveredEvent: TypeAlias = (
     | _models.DeliveredWebhookTestEvent
     | _models.DeliveredUnknownEvent
 )
-"""An event as a webhook delivers it; `DeliveredUnknownEvent` is one that a newer server has."""
+"""An event as a webhook delivers it. `DeliveredUnknownEvent`: a kind that only a newer server has."""

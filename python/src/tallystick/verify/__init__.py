@@ -1,6 +1,6 @@
-"""A second, independent verifier of Tallystick's ledgers, written from docs/formats alone.
+"""A second, independent verifier of ledgers, written from docs/formats alone.
 
-It shares no code with the one in TypeScript, so what both take is what the format says.
+It shares no code with the verifier in TypeScript. What both accept is therefore what the formats say.
 """
 
 from .errors import Refused, Unreadable

@@ -1,4 +1,4 @@
-"""Agents that may make an entry: their API keys with scopes, and keys by which they sign for themselves."""
+"""Agents that may make entries: their API keys with scopes, and their signing keys."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -62,7 +62,7 @@ ABOUT_AGENT_KEYS = frozenset(('agent-key-registered', 'agent-key-revoked'))
 
 
 Pinned = Mapping[str, frozenset[bytes]]
-"""Kids of agents that are known from elsewhere."""
+"""Trusted kids, by agent. They are known from outside the ledger."""
 
 
 class Agent:
@@ -72,9 +72,9 @@ class Agent:
         self.digest = digest
         self.disabled_ms: int | None = None
         self.keys = 0
-        """How many signing keys it was ever given."""
+        """Number of signing keys that were registered for the agent."""
         self.current_keys = 0
-        """How many of them are not revoked."""
+        """Number of those that are not revoked."""
         self.required = False
 
 
@@ -103,13 +103,13 @@ class Actors:
     def __init__(self, pinned: Pinned = MappingProxyType({})) -> None:
         self.pinned = pinned
         self.trusted: set[bytes] = set()
-        """Keys of pinned agents that were known, or that one of these endorsed."""
+        """Keys of pinned agents that were pinned, or endorsed by a trusted key."""
         self.agents: dict[str, Agent] = {}
         self.api_keys: dict[str, ApiKey] = {}
         self.signing: dict[bytes, SigningKey] = {}
 
     def check_signer(self, entry: Entry, statement: Statement) -> None:
-        """An entry that an agent signed itself, by a key that it has."""
+        """Checks an entry that is signed with a registered key of an agent."""
         key = self.signing[entry.kid]
         if statement.predicate['actor'] != key.agent:
             raise Refused('key_of_another_agent', f'the key {entry.kid.hex()} is of {key.agent}')
@@ -119,7 +119,7 @@ class Actors:
             raise Refused('actor_not_entitled', f'agents do not sign {entry.kind}')
 
     def check_signed_by(self, entry: Entry, current_kid: bytes, statement: Statement) -> bool:
-        """Whether the agent signed the entry, not the server with its key. Raises Refused if `signer` of the line contradicts that."""
+        """Returns whether an agent signed the entry, and not the server. Raises Refused if the line's `signer` contradicts it."""
         by_agent = entry.kid in self.signing
         if by_agent:
             self.check_signer(entry, statement)
@@ -154,7 +154,7 @@ class Actors:
             raise Refused('actor_not_entitled', 'onBehalfOf needs agents:act')
 
     def check_agent(self, name: str, ms: int) -> None:
-        """A chain that has registered no agent yet says nothing of agents, and of API keys neither."""
+        """Checks that an agent is registered and not disabled. A chain without registered agents has no API keys either."""
         if not self.agents:
             return
         agent = self.agents.get(name)
@@ -182,7 +182,7 @@ class Actors:
             raise Refused('actor_not_entitled', f'{statement.kind} needs {scope}')
 
     def _check_required(self, entry: Entry, statement: Statement) -> None:
-        """Agents in whose name nothing is taken that they did not sign."""
+        """Checks that agents with `required` signed entries in their name."""
         predicate = statement.predicate
         actor = self.agents.get(predicate['actor'])
         by_server = entry.kid not in self.signing
@@ -195,7 +195,7 @@ class Actors:
         named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
         for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
             agent = self.agents.get(name)
-            # An agent may name itself: then it has signed this, or is refused above.
+            # An agent that names itself has signed the entry, or was refused above.
             if agent is not None and agent.required and name != predicate['actor']:
                 raise Refused('agent_signature_missing', f'{name} signs its entries itself')
 

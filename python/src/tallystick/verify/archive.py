@@ -1,4 +1,4 @@
-"""An archive of a ledger in a directory (docs/formats/archive.md), read as an export of it."""
+"""Reads an archive of a ledger in a directory (docs/formats/archive.md) as an export."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _DEPTH = 24
 
 
 class Keys:
-    """Secrets of the pieces of a ledger, by the first entry of each."""
+    """Secrets of a ledger's pieces, by the first entry of each. Raises Unreadable for another file."""
 
     def __init__(self, data: bytes) -> None:
         try:
@@ -97,13 +97,13 @@ class _TooLong:
 
 
 class Archive:
-    """Reads an archive as an export. A fault of an object is reported at its entries: entries before it are verified first."""
+    """Reads an archive as an export. A fault of an object is reported at its entries: earlier entries are verified first."""
 
     def __init__(self, directory: Path, keys: Keys | None) -> None:
         self._directory = directory.resolve()
         self._keys = keys
         self.damage: Refused | Unreadable | None = None
-        """Why the lines end before the last entry."""
+        """Reason why the lines end before the last entry."""
         checkpoint = self._read('checkpoint', ARCHIVE_OBJECT_BYTES_MAX)
         if isinstance(checkpoint, _Missing):
             raise Unreadable(f'{directory} holds no archive of a ledger')
@@ -118,13 +118,13 @@ class Archive:
         self._faults: list[str] = []
         self._erasures = {(subject, of): seq for seal in self._seals for subject, of, seq in seal.erasures}
         self._unexplained: list[str] = []
-        """Documents that have no key, and no entry that erases them."""
+        """Documents without a key and without an entry that erases them."""
         self._last_bundle: tuple[int, bytes] = (-1, b'')
         self._definitions: dict[int, str] = {}
         self._tiles = _Tiles({seal.size for seal in self._seals})
 
     def lines(self) -> Lines:
-        """Writes the export to a temporary file, up to the first piece that cannot be read; `damage` says why."""
+        """Writes the export to a temporary file, up to the first unreadable piece. `damage` is then the reason."""
         file = tempfile.TemporaryFile(prefix='tallystick-')  # noqa: SIM115, `Lines` closes it
         newest = self._seals[-1]
         head = {'export': 1, 'ledger': newest.ledger, 'keys': newest.keys}
@@ -138,7 +138,7 @@ class Archive:
         return Lines(file, file.tell(), line_bytes_max=file.tell())
 
     def taken(self, entry: Entry) -> None:
-        """Called for each verified entry. Raises Refused if its definition is not the signed one."""
+        """Called for each verified entry. Raises Refused if the archived definition differs from the signed one."""
         self._tiles.add(entry.leaf)
         if entry.kind != 'type-registered' or entry.statement is None:
             return
@@ -146,7 +146,7 @@ class Archive:
             raise refused(f'the definition of a type is another one than entry {entry.seq} signs')
 
     def end(self, erasures: list[Erasure]) -> None:
-        """Called after the last verified entry. Raises Refused if tiles hold other hashes, or seals name other erasures."""
+        """Called after the last verified entry. Raises Refused if tiles have other hashes, or seals name other erasures."""
         signed = [(one.subject, one.of, one.seq) for one in erasures]
         at = 0
         for seal in self._seals:
@@ -161,7 +161,7 @@ class Archive:
             raise refused('the seals lack erasures of their entries')
 
     def _read(self, name: str, bytes_max: int) -> bytes | _Missing | _TooLong:
-        """Regular files only, and no symbolic link below the directory."""
+        """Reads a regular file. Raises Unavailable for anything else, and for symbolic links below the directory."""
         path = self._directory / name
         try:
             if path.resolve(strict=True) != path:
@@ -196,7 +196,7 @@ class Archive:
         return seals[::-1]
 
     def _object(self, seal: Seal, name: str) -> bytes | None:
-        """Returns an object, or None if it is missing or not the sealed one; this is noted. Reads no more bytes than the seal says."""
+        """Returns an object. None: it is missing or not the sealed one, which is noted. Reads no more bytes than the seal names."""
         sealed = seal.objects[name]
         data = self._read(name, sealed.bytes)
         if isinstance(data, bytes) and len(data) == sealed.bytes and digest_of(data) == sealed.sha256:
@@ -205,7 +205,7 @@ class Archive:
         return None
 
     def _judge(self, name: str, work: Callable[[], list[bytes]]) -> list[bytes] | None:
-        """Runs work on an object that was read. Returns None if the object has a wrong form; that fault is noted."""
+        """Runs work on an object that was read. None: the object has a wrong form, which is noted."""
         try:
             return work()
         except Refused as found:
@@ -232,7 +232,7 @@ class Archive:
         raise refused('; '.join(dict.fromkeys(self._faults)))
 
     def _piece(self, seal: Seal, piece: Piece) -> list[bytes] | None:
-        """Lines of an export. None: an object is missing or not the sealed one."""
+        """Returns the export lines of a piece. None: an object is missing or not the sealed one."""
         data = self._object(seal, piece.lines)
         documents = b'' if piece.documents is None else self._object(seal, piece.documents)
         envelopes = self._envelopes(seal, piece)
@@ -269,7 +269,8 @@ class Archive:
         return envelopes
 
     def _entries(self, tile: int, width: int, bundle: bytes) -> list[bytes]:
-        """Checks that a bundle begins with the narrower one, whose entries were verified: readers of tiles get only the widest."""
+        """Returns the entries of a bundle. It must begin with the narrower bundle before it, because readers of tiles get only the
+        widest."""
         before, data = self._last_bundle
         if before == tile and not bundle.startswith(data):
             raise refused('holds other entries than the bundle before it')
@@ -292,7 +293,7 @@ class Archive:
         return f'{start},"documents":[{",".join(documents)}],{_text(beside)[1:]}\n'.encode()
 
     def _show(self, subject: str, said: float | None, seq: int, piece: int, item: int, sealed: bytes) -> str:
-        """The members of a document behind subject and digest."""
+        """Returns the members of a document after subject and digest."""
         known = self._erasures.get((subject, seq), said)
         erased_by = int(known) if known is not None and known < self.size else None
         if self._keys is None or erased_by is not None:
@@ -318,7 +319,7 @@ def _note_of(data: bytes | _TooLong) -> str:
 
 
 class _Tiles:
-    """Digests of hash tiles as the tree grows: of full tiles, and of partial ones at the sizes of seals."""
+    """Digests of hash tiles while the tree grows: of full tiles, and of partial ones at the sizes of seals."""
 
     def __init__(self, sizes: set[int]) -> None:
         self.found: dict[str, str] = {}

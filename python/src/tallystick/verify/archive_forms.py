@@ -1,4 +1,4 @@
-"""Forms of the objects of an archive (docs/formats/archive.md). Each is read by one function, which takes all of it or nothing."""
+"""Formats of the objects of an archive (docs/formats/archive.md). One function reads each, and accepts or refuses all of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TILE = 256
 NONCE_BYTES = 12
 _TAG_BYTES = 16
 _GZIP = b'\x1f\x8b\x08\x00'
-"""RFC 1952: magic, deflate, and no flag, so that no optional field follows."""
+"""RFC 1952: magic, deflate, and no flags, so that no optional field follows."""
 _SEAL = {'archive', 'ledger', 'keys', 'from', 'size', 'previous', 'checkpoint', 'erasures', 'pieces', 'objects'}
 _LEDGER = {'id', 'name', 'issuer', 'origin', 'noteVerifierKey'}
 _KEY = {'kid', 'use', 'alg', 'spki', 'activatedAt', 'retiredAt', 'compromisedAt'}
@@ -35,7 +35,7 @@ _LINE = MEMBERS - {'envelope'} | {'chain'}
 
 
 class Sealed(NamedTuple):
-    """Object as its seal names it."""
+    """An object as its seal names it."""
 
     bytes: int
     sha256: str
@@ -66,7 +66,7 @@ def refused(finding: str) -> Refused:
 
 
 def parse_seal(data: bytes, size: int) -> Seal:
-    """The seal of `size` entries, with the checkpoint of that size. Raises Refused: `archive_object`, or the code of its checkpoint."""
+    """Returns the seal of `size` entries. Raises Refused: `archive_object`, or the code of its checkpoint."""
     name = f'seals/{size}'
     try:
         value = parse(data, ARCHIVE_SEAL_DEPTH_MAX).value
@@ -168,7 +168,10 @@ def _seal_of(value: dict[str, Any]) -> Seal:
 
 
 def _names_its_objects(seal: Seal) -> bool:
-    """Computes names one by one, and so no more of them than the seal lists, whatever size it claims."""
+    """Whether the seal lists exactly the objects of its entries.
+
+    Computes the names one by one and stops at the first difference, whatever size a hostile seal claims.
+    """
     left = set(seal.objects)
     for name, wanted in _wanted(seal):
         if name != wanted or name not in left:
@@ -197,7 +200,7 @@ def tile_name(level: int | str, tile: int, width: int) -> str:
 
 
 def tiles_between(before: int, size: int, kind: str) -> Iterator[str]:
-    """Names of the bundles, or of the hash tiles, that a log of `size` entries has and one of `before` has not."""
+    """Yields the names of the bundles, or hash tiles, that a log of `size` entries has and a log of `before` entries does not."""
     level, unit = 0, 1
     while unit <= size:
         had, hashes = before // unit, size // unit
@@ -222,7 +225,7 @@ def split_bundle(bundle: bytes, width: int) -> list[bytes]:
 
 
 def split_documents(data: bytes, count: int) -> list[bytes]:
-    """Sealed documents: each empty, or as long as a cipher text at least."""
+    """Splits sealed documents. Each is empty, or at least as long as a ciphertext."""
     sealed: list[bytes] = []
     at = 0
     while at + 4 <= len(data) and len(sealed) < count:
@@ -237,7 +240,7 @@ def split_documents(data: bytes, count: int) -> list[bytes]:
 
 
 def plain_text(data: bytes) -> str:
-    """Returns a decrypted document as text for a line of an export. It is one object, so that no other document follows it."""
+    """Returns a decrypted document as text for a line of an export. It must be one object, so that no other document follows it."""
     value = parse(data, LINE_DEPTH_MAX - 2).value
     if not isinstance(value, dict) or not {'salt', 'document'} <= value.keys() <= {'salt', 'document', 'references'}:
         raise refused('holds a document of other members')
@@ -250,7 +253,7 @@ def plain_text(data: bytes) -> str:
 
 
 def read_lines(data: bytes, piece: Piece) -> list[dict[str, Any]]:
-    """A line for each entry of the piece."""
+    """Returns the lines of a piece, one for each entry. Raises Refused for any other lines."""
     *found, rest = _gunzip(data).split(b'\n')
     if rest:
         raise refused('ends within a line')
@@ -265,7 +268,7 @@ def read_lines(data: bytes, piece: Piece) -> list[dict[str, Any]]:
 
 
 def _gunzip(data: bytes) -> bytes:
-    """One member without optional fields, and nothing behind it."""
+    """Decompresses one gzip member without optional fields. Raises Refused if anything follows it."""
     inflater = zlib.decompressobj(wbits=31)
     try:
         text = inflater.decompress(data, ARCHIVE_LINES_BYTES_MAX + 1)
@@ -291,7 +294,7 @@ def _line(data: bytes) -> dict[str, Any]:
 
 
 def _check_definition(value: dict[str, Any]) -> None:
-    """Checks a definition, which is signed by its digest and read at a restore: an object in canonical form."""
+    """Checks a definition: an object in canonical form. Its digest is signed, and a restore reads it."""
     if (value['definition'] is not None) != (value['kind'] == 'type-registered'):
         raise refused('lacks a definition, or has one where none belongs')
     if value['definition'] is None:
@@ -324,7 +327,7 @@ def _is_document(value: Any) -> bool:
 
 
 def _is_item(value: Any) -> bool:
-    """Checks only `record` and `digest`: the rest of an item is checked with its batch."""
+    """Checks only `record` and `digest`. The rest of an item is checked with its batch."""
     return isinstance(value, dict) and isinstance(value.get('record'), str) and f.is_hex64(value.get('digest'))
 
 

@@ -1,4 +1,4 @@
-"""Verifies a bundle: all entries of a record, a run or a range, with what proves them (docs/formats/bundles.md)."""
+"""Verifies a bundle: entries of a record, a run or a range, with their proofs (docs/formats/bundles.md)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class BundleReport(NamedTuple):
     ledger: str
     of: dict[str, Any]
     name: str
-    """`of` in a line."""
+    """Text for `of` in a result line."""
     completeness: str
     entries: int
-    """Entries of the range, or about the records of the selection."""
+    """Entries of the range, or entries about records of the selection."""
     of_entries: int | None
-    """Entries that a filter selects from."""
+    """Entries that the filter was applied to. None: no filter."""
     records: int | None
-    """Records of a selection."""
+    """Records of a selection. None: a range."""
     agent_signed: int
     statements: int
     issuers_judged: int
@@ -100,9 +100,9 @@ class _Bundle:
         self.related = 0
         self.last_seq = -1
         self.newest = -1
-        """The last entry of the range, or about a record of the selection."""
+        """The last entry of the range, or the last one about a record of the selection."""
         self.range_leaf: bytes | None = None
-        """The last leaf of the range: the others are in the tree."""
+        """The last leaf of the range. All earlier ones are in the tree."""
         self.before: Entry | None = None
         self.registering: Entry | None = None
         self.pending: Pending = {}
@@ -136,7 +136,7 @@ class _Bundle:
         return self._verify_selected(value, plain)
 
     def _verify_selected(self, value: dict[str, Any], plain: bool) -> tuple[Entry, list[dict[str, Any]]]:
-        """A batch with the items that belong to the selection."""
+        """Verifies a batch with only the items that belong to the selection."""
         data = f.from_base64(value['envelope'], 'the envelope')
         read_documents(value)
         received = None if value['received'] is None else f.from_base64(value['received'], 'the received envelope')
@@ -269,7 +269,7 @@ class _Bundle:
             self.current_kid = kid
             self.named.add(kid)
         elif kind in ABOUT_AGENT_KEYS:
-            # The registration of the agent, which says what its digest is, is not here.
+            # The agent's registration, which fixes its digest, is not in the bundle.
             self.actors.agents.setdefault(statement.predicate['agent'], Agent(statement.digest)).digest = statement.digest
             if kind == 'agent-key-registered':
                 self.actors.register_signing_key(statement, self.named)
@@ -338,7 +338,10 @@ class _Bundle:
         self.completions.add(name)
 
     def _parents_first(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Orders items of a run so that each stands behind its parent, which may be a later one of the same batch. Strangers come last."""
+        """Orders items of a run so that each follows its parent, which may be a later item of the same batch.
+
+        Items without a known parent come last.
+        """
         root = self.first['of'].get('run')
         if root is None:
             return items
@@ -455,7 +458,7 @@ def _is_filtered(wanted: dict[str, Any], made: dict[str, Any], predicate: dict[s
 
 
 def _path_of(before: Tree, size: int, right: list[bytes]) -> list[bytes]:
-    """The path of the leaf behind the tree `before`: its left hashes are that tree's peaks, smallest first; the others are given."""
+    """Returns the path of the leaf after the tree `before`. Its left hashes are that tree's peaks; `right` has the others."""
     peaks, others = list(before.peaks), list(right)
     node, last = before.size, size - 1
     path: list[bytes] = []

@@ -1,4 +1,4 @@
-"""The lines of a bundle (docs/formats/bundles.md, "The file"). Each has all of its members, and no others."""
+"""The lines of a bundle (docs/formats/bundles.md, "The file"). Each has all of its members and no others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _syntax(what: str) -> Refused:
 
 
 def parse_first(data: bytes) -> dict[str, Any]:
-    """`of` without the members that are null."""
+    """Returns the first line. Members of `of` that are null are removed. Raises Refused."""
     if len(data) > END_LINE_BYTES_MAX:
         raise _syntax('the first line is too long')
     value = f.filled(parse(data, BUNDLE_FIRST_LINE_DEPTH_MAX).value, _FIRST, _FIRST_NULLABLE)
@@ -93,7 +93,10 @@ def _is_key(value: Any) -> bool:
 
 
 def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
-    """The members of an entry. Outside of the range it has a path, and of a batch items with paths."""
+    """Returns the members of an entry. Raises Refused.
+
+    Outside of the range an entry has a path, and the items of a batch have paths. `span`: the range; None: a selection.
+    """
     seq = value.get('seq') if isinstance(value, dict) else None
     inside = span is not None and isinstance(seq, (int, float)) and not isinstance(seq, bool) and span[0] <= seq <= span[1]
     line = f.filled(value, MEMBERS if inside else MEMBERS | {'path'}, NULLABLE)
@@ -116,7 +119,7 @@ def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
 
 
 def parse_last(data: bytes) -> int:
-    """The number of entries. Any damage of the line has the same code, because a file that was cut off may end within a character."""
+    """Returns the number of entries. Any damage gives the same code, because a truncated file may end within a character."""
     try:
         value = parse(data, 1).value
     except Refused:

@@ -1,6 +1,6 @@
 """CBOR of envelopes, receipts and Signed Statements (docs/formats/envelopes.md, "CBOR").
 
-Written by hand: a library returns what bytes mean, and has its own opinion on which spellings it takes.
+Written by hand: libraries return only the decoded value, and differ in which encodings they accept.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class Undefined:
 
 
 class BadText:
-    """A text string whose bytes are not UTF-8: no text, and equal to no other."""
+    """A text string whose bytes are not UTF-8. Equal to no other value."""
 
 
 class _Reader:
@@ -45,7 +45,7 @@ class _Reader:
             self.departure = what
 
     def argument(self, major: int, info: int) -> int | None:
-        """The argument of a head; None: an indefinite length."""
+        """Returns the argument of a head. None: an indefinite length."""
         if info < 24:
             return info
         if info == 31 and major in (4, 5):
@@ -123,7 +123,8 @@ class _Reader:
             if self.deterministic and spelled < last:
                 self.depart('the labels are not in order')
             last = spelled
-            # Python takes True for 1, and hashes no list: a label of another type keeps its bytes.
+            # In Python, True equals 1, and lists have no hash. A label of another type is therefore stored by its
+            # bytes.
             found[label if type(label) in (int, str) else OddLabel(spelled)] = self.item(level + 1)
             labels.add(spelled)
             count += 1
@@ -153,8 +154,9 @@ def _malformed(what: str) -> Refused:
 
 
 def decode(data: bytes, *, deterministic: bool, tag18: bool = False) -> Any:
-    """The one item of `data`. `deterministic`: RFC 8949 §4.2.1 is asked for; otherwise maps may have another order, and
-    text strings need not be UTF-8.
+    """Returns the only item of `data`. Raises Refused.
+
+    `deterministic`: requires RFC 8949 §4.2.1. Otherwise maps may have any order, and text strings need not be UTF-8.
     """
     reader = _Reader(data, deterministic, tag18)
     value = reader.item(1)
@@ -179,5 +181,5 @@ def _head(major: int, value: int) -> bytes:
 
 
 def signature_structure(protected: bytes, payload: bytes) -> bytes:
-    """The Sig_structure of RFC 9052 §4.4 without external data: the protected bytes as they came."""
+    """Returns the Sig_structure of RFC 9052 §4.4 without external data. `protected`: the bytes as received."""
     return b'\x84\x6aSignature1' + bytes_head(len(protected)) + protected + b'\x40' + bytes_head(len(payload)) + payload

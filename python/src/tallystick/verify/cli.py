@@ -1,4 +1,4 @@
-"""The command `tallystick-verify`: the result lines, codes and exit codes of `tallystick verify` (docs/reference/cli.md)."""
+"""The command `tallystick-verify`, with the result lines, codes and exit codes of `tallystick verify` (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WHOLE_SECOND = re.compile(r'(.*:[0-9]{2})Z\Z')
 
 
 class UsageError(Exception):
-    """The arguments do not say what is needed."""
+    """The arguments are invalid or incomplete."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         return _complain(str(error), EXIT_FILE)
     except Exception as error:
-        # Never a verdict: a file that finds a mistake of this program must not pass for one that is intact, or damaged.
+        # Not a verdict: a file that triggers a bug here must pass neither for intact nor for damaged.
         return _complain(f'an error in this program: {error!r}', EXIT_BUG)
 
 
@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    """Accepts only ASCII digits, like the verifier in TypeScript: `int` also accepts signs, spaces and the digits of every script."""
+    """Parses ASCII digits only, like the verifier in TypeScript. `int` also accepts signs, spaces and digits of every script."""
     if _COUNT.match(text) is None:
         raise argparse.ArgumentTypeError(f'{text!r} is no count')
     return int(text)
@@ -132,7 +132,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _kind_of(path: str) -> str:
-    """Kind of a file, by its first bytes. Standard input is an export."""
+    """Returns the kind of a file, by its first bytes. Standard input is an export."""
     if path == '-':
         return 'export'
     if Path(path).is_dir():
@@ -161,14 +161,14 @@ _TAKEN_BY = {
 
 
 def _check_taken(options: argparse.Namespace, kind: str) -> None:
-    """An option that would be passed over would leave its user in the belief that it was heeded."""
+    """Refuses options without effect: a user would believe that they were applied."""
     for name, kinds in _TAKEN_BY.items():
         if getattr(options, name) not in (None, False, []) and kind not in kinds:
             raise UsageError(f'--{name.replace("_", "-")} is of no use for {kind}')
 
 
 class _Asked:
-    """The options, read."""
+    """The parsed options."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.file: str = options.file
@@ -263,7 +263,7 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
 
 
 def _verify_export(asked: _Asked) -> Result:
-    # The first bytes were compared with those of the other kinds.
+    # The kind was detected from the first bytes, or given.
     is_other = asked.kind is None and asked.file != '-'
     with _naming(asked.file, '. It is not a bundle, a proof or a receipt either' if is_other else ''):
         return _verify_lines(asked, open_lines(asked.file))
@@ -271,7 +271,7 @@ def _verify_export(asked: _Asked) -> Result:
 
 @contextmanager
 def _naming(path: str, more: str = '') -> Iterator[None]:
-    """Says which file is not an export."""
+    """Adds the file's name to the error if it is not an export."""
     try:
         yield
     except NotAnExport as other:
@@ -305,7 +305,7 @@ def _verify_receipt(asked: _Asked) -> Result:
 
 
 def _read_keys(data: bytes) -> dict[bytes, Key | None]:
-    """A keys document; None for a key that is said to be compromised."""
+    """Returns the keys of a keys document, by kid. None: the key is marked as compromised."""
     try:
         value = parse(data, LINE_DEPTH_MAX).value
         hints = value.get('keys') if isinstance(value, dict) else None

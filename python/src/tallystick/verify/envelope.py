@@ -1,4 +1,4 @@
-"""Envelopes: COSE_Sign1 over a statement, and their refusals in order (docs/formats/envelopes.md)."""
+"""Parses envelopes: COSE_Sign1 over a statement. Refuses in the order of docs/formats/envelopes.md."""
 
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ def parse_envelope(data: bytes) -> Envelope:
 
 
 def attached_parts(data: bytes, *, deterministic: bool) -> tuple[bytes, dict[Any, Any], bytes, bytes]:
-    """The four parts of a COSE_Sign1 with its payload."""
+    """Returns the four parts of a COSE_Sign1 with its payload. Raises Refused."""
     protected, unprotected, payload, signature = parts_of(data, deterministic=deterministic)
     if payload is None:
         raise Refused('cose_structure', 'the payload is not attached')
@@ -45,7 +45,7 @@ def attached_parts(data: bytes, *, deterministic: bool) -> tuple[bytes, dict[Any
 
 
 def parts_of(data: bytes, *, deterministic: bool) -> tuple[bytes, dict[Any, Any], bytes | None, bytes]:
-    """The four parts of a COSE_Sign1. The payload may be null here."""
+    """Returns the four parts of a COSE_Sign1. The payload may be null. Raises Refused."""
     value = decode(data, deterministic=deterministic, tag18=True)
     if not isinstance(value, Tag18):
         raise Refused('cose_structure', 'no tag 18')

@@ -1,8 +1,8 @@
-"""The two ways in which a verification ends badly: what was read is wrong, or it is nothing that could be read."""
+"""Results of a failed verification: the input is wrong, or cannot be read."""
 
 
 class Refused(Exception):
-    """A refusal: the input is not genuine. `code` is one of docs/formats; `seq` the entry that is refused, where it is one."""
+    """The input is not genuine. `code` is one of docs/formats. `seq` is the refused entry, if it is one."""
 
     def __init__(self, code: str, reason: str, seq: int | None = None) -> None:
         super().__init__(code, reason, seq)
@@ -20,11 +20,11 @@ class Refused(Exception):
 
 
 class Unreadable(Exception):
-    """The input is no file of the kind that it should be (exit code 65)."""
+    """The input is not a file of the expected kind (exit code 65)."""
 
 
 class NotAnExport(Unreadable):
-    """The input is another file than an export."""
+    """The input is not an export."""
 
     def __init__(self) -> None:
         super().__init__('not an export: its first line is not {"export":1,…} with the id of a ledger and its keys')

@@ -31,11 +31,11 @@ EXPORT_START = b'{"export"'
 
 @dataclass
 class Trust:
-    """Facts that the verifier has from elsewhere."""
+    """Facts known from outside the file."""
 
     kids: list[bytes] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
-    """Notes."""
+    """Checkpoints as notes."""
     receipts: list[bytes] = field(default_factory=list)
     """Statements with their receipts."""
     compromised: dict[bytes, int | None] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class Trust:
     witnesses_min: int = 0
     strict: bool = False
     processes: int = 0
-    """Processes that verify; 0: one for each core."""
+    """Number of processes. 0: one for each core."""
     observe: Callable[[Entry, dict[str, Peering]], None] | None = None
-    """Called for each entry that was verified, with the peerings as they stand behind it."""
+    """Called for each verified entry, with the peerings after it."""
 
 
 @dataclass
@@ -74,12 +74,12 @@ class Header:
 
 
 class Beside(Protocol):
-    """Content of an archive beside the lines of an export, which is compared with the entries as they are verified."""
+    """Data of an archive that the lines of an export do not have. It is compared with the entries during verification."""
 
     notes: list[str]
     """The ledger's own checkpoints."""
     damage: Refused | Unreadable | None
-    """Why the lines end before the last entry."""
+    """Reason why the lines end before the last entry."""
 
     def taken(self, entry: Entry) -> None: ...
 
@@ -94,13 +94,13 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
     note = _parse_last(lines.last())
     keys, compromised = named_keys(header.hints)
     notes = beside.notes if beside is not None else [] if note is None else [note]
-    # The first entry says whose checkpoint it is, so without one it is nobody's.
+    # Without a first entry, the checkpoint's ledger is unknown and it is ignored.
     own = notes if lines.body_start < lines.body_end else []
     given = _Given(trust)
     witnessed: list[int] = []
 
     def begun(definition: Definition) -> None:
-        """Checkpoints and receipts: the first entry has said by whom they are signed."""
+        """Verifies checkpoints and receipts. The first entry has named the key that signs them."""
         key = definition.note_key
         witnessed.extend(witnessed_sizes([*trust.checkpoints, *own], key, trust.witnesses, trust.witnesses_min))
         for receipt in given.receipts:
@@ -128,7 +128,7 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
     except RecursionError:
         raise Refused('json_depth', 'nested beyond any sense') from None
     finally:
-        # Here, and not where the garbage happens to be collected: processes are joined.
+        # Closed here and not by the garbage collector, because processes are joined.
         entries.close()
     report = _report(state, trust, witnessed, header)
     if trust.strict:
@@ -137,7 +137,7 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
 
 
 def parse_header(data: bytes) -> Header:
-    """Ignores unknown members, because nothing in the first line is evidence."""
+    """Parses the first line. Ignores unknown members, because nothing in this line is evidence."""
     try:
         value = parse(data, LINE_DEPTH_MAX).value if len(data) <= END_LINE_BYTES_MAX else None
     except Refused:
@@ -155,7 +155,7 @@ def parse_header(data: bytes) -> Header:
 
 
 def _parse_last(data: bytes) -> str | None:
-    """Any damage of the last line has the same code, because a file that was cut off may end within a character."""
+    """Parses the last line. Any damage gives the same code, because a truncated file may end within a character."""
     try:
         value = parse(data, LINE_DEPTH_MAX).value if len(data) <= END_LINE_BYTES_MAX else None
     except Refused:
@@ -169,7 +169,7 @@ def _parse_last(data: bytes) -> str | None:
 
 
 def _parsed(notes: list[str]) -> list[Checkpoint]:
-    """A malformed checkpoint is refused later, when the first entry has said whose it must be."""
+    """Parses checkpoints. Malformed ones are refused later, when the first entry has named the ledger's key."""
     found: list[Checkpoint] = []
     for note in notes:
         with suppress(Refused):
@@ -178,7 +178,7 @@ def _parsed(notes: list[str]) -> list[Checkpoint]:
 
 
 class _Given:
-    """Checkpoints and receipts that were kept."""
+    """Checkpoints and receipts that the user stored earlier."""
 
     def __init__(self, trust: Trust) -> None:
         self.checkpoints = _parsed(trust.checkpoints)
@@ -212,7 +212,7 @@ def _expected(trust: Trust, said: set[bytes], given: _Given, own: list[Checkpoin
 def _digests(lines: Lines) -> Callable[[int], dict[str, str]]:
     @cache
     def digests_of(seq: int) -> dict[str, str]:
-        """Reads each line only once, however many documents are erased: once for each item of a large batch would take quadratic time."""
+        """Cached, so that each line is read once. Reading it for each erased item of a large batch would take quadratic time."""
         value = parse(lines.entry(seq), LINE_DEPTH_MAX).value
         if value['kind'] == 'statement':
             return {}
@@ -266,7 +266,7 @@ def _check_strict(report: Report, trust: Trust, state: Ledger) -> None:
         raise Refused('documents_withheld', 'documents are withheld')
 
 
-# Each line by itself, on all cores
+# Each line alone, on all cores
 
 _context: Context | None = None
 
@@ -294,7 +294,7 @@ def _in_this_process(lines: Lines, context: Context) -> Generator[Entry | Refuse
 
 
 def _in_processes(lines: Lines, context: Context, count: int) -> Generator[Entry | Refused, None, None]:
-    """Portions go out in order and come back in order, a few at a time: memory does not grow with the file."""
+    """Verifies ranges of lines in order, only a few at a time: memory does not grow with the file."""
     with ProcessPoolExecutor(count, get_context('spawn'), _begin, (context,)) as pool:
         running: deque[Future[list[Entry | Refused]]] = deque()
         seq = 0
@@ -334,7 +334,10 @@ def _verify(line: bytes, context: Context, seq: int) -> Entry | Refused:
 
 
 def kept_notes(data: bytes) -> list[str]:
-    """A note; or lines with a checkpoint: those of `checkpoints watch`, the last of an export, the first of a bundle."""
+    """Returns the checkpoints of a file that the user stored. Raises Unreadable if there is none.
+
+    The file is a note, or has lines with a checkpoint: those of `checkpoints watch`, the last line of an export, the first of a bundle.
+    """
     text = data.decode('utf-8', 'replace')
     if not text.startswith('{') and '\n\n\u2014 ' in text:
         return [text]

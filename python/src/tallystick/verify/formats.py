@@ -1,4 +1,4 @@
-"""Spellings: hashes, base64, times, ids (docs/formats/README.md). Each has one that is taken."""
+"""Formats of hashes, base64, times and ids (docs/formats/README.md). Each value has one accepted spelling."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ _VALUES = {ord(digit): value for value, digit in enumerate(_DIGITS)}
 _TIME = re.compile(r'([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z\Z')
 _CONTROL = re.compile('[\x00-\x1f\x7f-\x9f]')
 _BARRED = re.compile('[\x00-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+\ud800-\udfff]')
-"""Controls below U+0020, White_Space of Unicode, plus; and halves of surrogate pairs, which are no text."""
+"""Control characters below U+0020, White_Space of Unicode, plus, and lone surrogates, which are not text."""
 _URL = re.compile(r'https?://[!-~]+\Z')
 _TYPE = re.compile(r'[a-z][a-z0-9.-]{0,62}/[1-9][0-9]{0,8}\Z')
 _CODE = re.compile(r'[a-z][a-z0-9_]{0,63}\Z')
@@ -40,7 +40,7 @@ def is_id_of(value: object, prefix: str) -> bool:
 
 
 def id_number(value: str) -> int:
-    """The 128 bits of an id that `is_id` has taken."""
+    """Returns the 128 bits of an id that `is_id` has accepted."""
     number = 0
     for digit in value[-26:].encode():
         number = number << 5 | _VALUES[digit]
@@ -58,7 +58,7 @@ def id_of(prefix: str, uuid: bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def milliseconds(value: str) -> int | None:
-    """Milliseconds since 1970 of a time as the format spells it, or None: also of one that does not exist."""
+    """Returns the milliseconds since 1970. None: another spelling, or a time that does not exist."""
     match = _TIME.match(value)
     if match is None:
         return None
@@ -98,7 +98,7 @@ def is_key_name(value: str) -> bool:
 
 
 def is_origin(value: object, ledger: str) -> bool:
-    """Whether it is `<host>/<ledger>`, text, and the name of a note key. The host is not looked at, but it is there."""
+    """Whether it is `<host>/<ledger>` and a valid name of a note key. The host is only checked to be present."""
     if not is_text(value) or not isinstance(value, str) or not is_key_name(value):
         return False
     host, slash, end = value.rpartition('/')
@@ -110,7 +110,7 @@ def is_url(value: object) -> bool:
 
 
 def utf8_length(value: str) -> int:
-    """How many bytes it has in UTF-8; half of a surrogate pair counts as three."""
+    """Returns the length in bytes of UTF-8. A lone surrogate counts as three."""
     return len(value.encode('utf-8', 'surrogatepass'))
 
 
@@ -135,16 +135,16 @@ def is_traceparent(value: object) -> bool:
 
 
 def is_integer(value: object, least: int = -INTEGER_MAX, most: int = INTEGER_MAX) -> bool:
-    """Whether it is an integer. JSON has one kind of number, so `1.0` is one too; `true` is none."""
+    """Whether it is an integer. JSON has one kind of number, so `1.0` is an integer too. `true` is not."""
     if isinstance(value, float):
         return value.is_integer() and least <= value <= most
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def filled(value: Any, required: frozenset[str], nullable: frozenset[str]) -> dict[str, Any] | None:
-    """Members of an object in a file, with None for each of `nullable` that is absent: absent and null mean the same.
+    """Returns the members of an object in a file, with None for each absent one of `nullable`: absent and null mean the same.
 
-    None unless it is an object with all of `required`, and with no other members. Members keep the order of the file.
+    None: it is not an object, lacks a member of `required`, or has others. The order of the file is preserved.
     """
     if not isinstance(value, dict) or not required <= value.keys() or not value.keys() <= required | nullable:
         return None
@@ -152,7 +152,7 @@ def filled(value: Any, required: frozenset[str], nullable: frozenset[str]) -> di
 
 
 def from_base64(value: object, what: str) -> bytes:
-    """Bytes of padded base64, of which one spelling is taken."""
+    """Returns the bytes of canonical padded base64. Raises Refused. `what`: name of the value, for the error."""
     if isinstance(value, str):
         try:
             found = binascii.a2b_base64(value.encode('ascii'), strict_mode=True)

@@ -1,4 +1,4 @@
-"""Keys that a file brings along: hints, because a kid is the thumbprint of its key."""
+"""Keys in a file. They need no trust, because a kid is the thumbprint of its key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEMBERS = frozenset(('kid', 'alg', 'spki'))
 
 
 def is_hint(value: Any) -> bool:
-    """By its form alone. Other members are not looked at."""
+    """Checks the format only. Other members are ignored."""
     return (
         isinstance(value, dict)
         and f.is_hex64(value.get('kid'))
@@ -23,7 +23,7 @@ def is_hint(value: Any) -> bool:
 
 
 def named_keys(values: list[dict[str, Any]]) -> tuple[dict[bytes, Key], set[bytes]]:
-    """Keys by kid, and the kids of keys that are marked as compromised. `values`: accepted by `is_hint`."""
+    """Returns the keys by kid, and the kids of keys marked as compromised. `values`: accepted by `is_hint`. Raises Refused."""
     keys: dict[bytes, Key] = {}
     compromised: set[bytes] = set()
     for value in values:

@@ -1,4 +1,4 @@
-"""Rules of retention, holds, and what was said to be erased or exported by them."""
+"""Retention rules, legal holds, and the erasures and exports that entries record."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from .statement import Statement
 class Hold:
     case: str
     records: frozenset[str] | None
-    """None: everything is held. Empty if a type or an agent narrows it: statements of erasures do not say whose records they are about."""
+    """None: holds everything. Empty if a type or an agent narrows it: statements of erasures do not name the record's type or agent."""
 
 
 class Keeping:
@@ -21,7 +21,7 @@ class Keeping:
         self.holds: dict[int, Hold] = {}
         self.of_all: set[int] = set()
         self.of_records: dict[str, set[int]] = {}
-        """Entries that hold everything, and those that hold a record by its id."""
+        """`of_all`: entries that hold everything. `of_records`: entries that hold a record, by its id."""
         self.erasures: set[int] = set()
 
     def follow(self, entry: Entry, statement: Statement) -> None:

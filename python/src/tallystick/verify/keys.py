@@ -1,4 +1,4 @@
-"""Keys and signatures: Ed25519 as strict as docs/formats/envelopes.md asks for, ES256 with the lower s."""
+"""Keys and signatures: Ed25519 by the strict rules of docs/formats/envelopes.md, ES256 with the lower s."""
 
 from functools import lru_cache
 from hashlib import sha256
@@ -30,7 +30,7 @@ class Key(NamedTuple):
 
 
 def parse_key(alg: object, spki: bytes) -> Key:
-    """A public key of the two DER forms that are taken, with its thumbprint."""
+    """Returns a public key in one of the two accepted DER forms, with its thumbprint. Raises Refused."""
     if alg == EDDSA:
         return Key(EDDSA, thumbprint_ed25519(_ed25519_bytes(spki)), spki)
     if alg == ES256:
@@ -41,7 +41,7 @@ def parse_key(alg: object, spki: bytes) -> Key:
 
 
 def thumbprint_ed25519(raw: bytes) -> bytes:
-    """RFC 9679."""
+    """Returns the thumbprint of an Ed25519 key (RFC 9679)."""
     return sha256(b'\xa3\x01\x01\x20\x06\x21\x58\x20' + raw).digest()
 
 
@@ -58,7 +58,8 @@ def is_signed(key: Key, signature: bytes, message: bytes) -> bool:
     if len(signature) != SIGNATURE_BYTES:
         return False
     if key.alg == EDDSA:
-        # OpenSSL refuses S >= L, and compares the encoding of [S]B - [k]A with R, without a cofactor. It takes an R of small order.
+        # OpenSSL refuses S >= L and compares the encoding of [S]B - [k]A with R, without a cofactor. It accepts an R
+        # of small order.
         if _is_weak(signature[:32]) or not _is_point(ed25519_raw(key.spki)):
             return False
         try:
@@ -70,7 +71,7 @@ def is_signed(key: Key, signature: bytes, message: bytes) -> bool:
 
 
 def is_signed_by_issuer(key: Key, signature: bytes, message: bytes) -> bool:
-    """The same for statements of others, of whose ES256 both signatures are taken."""
+    """Whether the key made the signature of a registered statement. Accepts both values of s in ES256."""
     if key.alg == EDDSA:
         return is_signed(key, signature, message)
     return _is_signed_es256(key, signature, message, lower=False)
@@ -100,7 +101,7 @@ def _ed25519_bytes(spki: bytes) -> bytes:
     raw = spki[len(_ED25519_DER) :]
     if len(raw) != 32 or not spki.startswith(_ED25519_DER):
         raise Refused('bad_key', 'not the DER of an Ed25519 key')
-    # Whether it is a point at all is asked when a signature is verified: it costs two exponentiations.
+    # Whether it is a point at all is checked with a signature: that costs two exponentiations.
     if _is_weak(raw):
         raise Refused('bad_key', 'an Ed25519 key that is not canonical, or of small order')
     return raw
@@ -108,7 +109,7 @@ def _ed25519_bytes(spki: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _is_point(raw: bytes) -> bool:
-    """Whether it encodes a point of the curve that a key may be (RFC 8032 §5.1.3)."""
+    """Whether the bytes encode a point of the curve that a key may be (RFC 8032 §5.1.3)."""
     return not _is_weak(raw) and _recover(int.from_bytes(raw, 'little') & (2**255 - 1)) is not None
 
 
@@ -122,7 +123,7 @@ def _recover(y: int) -> int | None:
 
 
 def _small_order() -> frozenset[int]:
-    """y of the eight points of small order, computed from the curve, because a typed list can have a wrong digit.
+    """Returns y of the eight points of small order. Computed from the curve, because a typed list may have a wrong digit.
 
     The double of a point of order 8 has y = 0. So x² + y² = 0, and the curve's equation becomes d·y⁴ + 2·y² - 1 = 0. All of them are
     multiples of that point.
@@ -136,7 +137,7 @@ def _small_order() -> frozenset[int]:
 
 
 def _add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
-    """The sum of two points (RFC 8032 §5.1.4)."""
+    """Returns the sum of two points (RFC 8032 §5.1.4)."""
     product = _D * a[0] * b[0] * a[1] * b[1]
     x = (a[0] * b[1] + b[0] * a[1]) * pow(1 + product, -1, _P) % _P
     return x, (a[1] * b[1] + a[0] * b[0]) * pow(1 - product, -1, _P) % _P
@@ -164,7 +165,7 @@ def _p256_point(spki: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _p256(spki: bytes) -> EllipticCurvePublicKey | None:
-    """None where it is no point of the curve: no signature verifies under it."""
+    """Returns the key. None: it is not a point of the curve, so no signature verifies under it."""
     try:
         return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), b'\x04' + _p256_point(spki))
     except ValueError:

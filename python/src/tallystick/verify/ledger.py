@@ -1,4 +1,4 @@
-"""The entries of a ledger in order (docs/formats/export.md, "The entries in order")."""
+"""Verifies the entries of a ledger in order (docs/formats/export.md, "The entries in order")."""
 
 from collections.abc import Callable, Mapping, Set
 from types import MappingProxyType
@@ -27,11 +27,11 @@ BUILT_IN = (
     'otel-span/1',
     'task/1',
 )
-"""Types that every ledger has, also one that was made before they were built in."""
+"""Types that every ledger has, even one that is older than they are."""
 
 
 class Head(NamedTuple):
-    """Demand on the ledger at a size: of a checkpoint, or of a receipt, which has no chain."""
+    """Expected root and chain hash at a size, from a checkpoint or a receipt. A receipt has no chain hash."""
 
     size: int
     root: bytes
@@ -40,7 +40,7 @@ class Head(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a receipt's entry must stand."""
+    """Position at which a receipt's entry must be."""
 
     seq: int
     leaf: bytes
@@ -50,13 +50,13 @@ class Expected(NamedTuple):
     heads: tuple[Head, ...] = ()
     places: tuple[Place, ...] = ()
     covered_outside: int = 0
-    """The size of the largest checkpoint that was kept."""
+    """Size of the largest checkpoint or receipt that the user stored."""
     covered: int = 0
-    """The same, of the ledger's own too."""
+    """Size of the largest one, including the ledger's own checkpoint."""
     own: int = 0
-    """The size of the ledger's own checkpoint."""
+    """Size of the ledger's own checkpoint."""
     compromised: Mapping[bytes, int | None] = MappingProxyType({})
-    """Kids in wrong hands, and since when if somebody else said so."""
+    """Compromised kids. The time since when, if the user named one; otherwise None."""
     pinned: Pinned = MappingProxyType({})
 
 
@@ -81,13 +81,13 @@ class Definition(NamedTuple):
 
 
 _FOUND_BY_IDS = frozenset(('record-notarized', 'batch-notarized'))
-"""The same envelope again would have the same ids, which are looked up anyway."""
+"""Not compared by envelope: a repeated envelope would repeat the ids, which are compared anyway."""
 DigestsOf = Callable[[int], dict[str, str]]
 
 
 class Ledger:
     def __init__(self, expected: Expected, digests_of: DigestsOf, begun: Callable[[Definition], None]) -> None:
-        """Calls `begun` as soon as the first entry has said whose ledger it is. `begun` may refuse input that waited for this."""
+        """`begun` is called when the first entry has named the ledger. It may refuse input that waited for this."""
         self.expected = expected
         self.digests_of = digests_of
         self.begun = begun
@@ -99,17 +99,17 @@ class Ledger:
         self.server_kids: set[bytes] = set()
         self.actors = Actors(expected.pinned)
         self.types: dict[str, str | None] = dict.fromkeys(BUILT_IN)
-        """The digest of each; None of a built-in type that the ledger's definition does not name."""
+        """Digest of each type. None: a built-in type that the ledger's definition does not name."""
         self.agent_signed_types: set[str] = set()
         self.records: dict[int, Record | None] = {}
-        """By id; None of what was notarized."""
+        """By id. None: a notarized record."""
         self.batches: dict[int, int] = {}
-        """The number of items, by what the ids of a batch have in common."""
+        """Number of items, by the common bits of the ids of a batch."""
         self.ids: set[int] = set()
         self.leaves: set[bytes] = set()
         self.peerings = Peerings()
         self.pending: Pending = {}
-        """Documents that are missing, by the entry that is said to erase them."""
+        """Missing documents, by the entry that should erase them."""
         self.erased: set[tuple[int, str]] = set()
         self.keeping = Keeping()
         self.erasures: list[Erasure] = []
@@ -122,7 +122,7 @@ class Ledger:
         self.documents_shown = 0
         self.newest_ms: int | None = None
         self.uncovered_kid: bytes | None = None
-        """A key in wrong hands that signed what nothing that was kept covers."""
+        """A compromised key that signed entries which no stored checkpoint covers."""
         self.oldest_uncovered: tuple[int, int] | None = None
         self.oldest_beyond_own: int | None = None
         self.newest_within_own: int | None = None
@@ -225,7 +225,10 @@ class Ledger:
             self.oldest_beyond_own = min(entry.ms, self.oldest_beyond_own or entry.ms)
 
     def is_own_tail_long(self) -> bool:
-        """Whether something stands behind the ledger's own checkpoint that is older than a minute, or behind a gap of one."""
+        """Whether the ledger's own checkpoint is too old.
+
+        True if an entry after it is more than a minute older than the newest entry, or follows its last entry by more than a minute.
+        """
         if self.oldest_beyond_own is None or self.newest_ms is None:
             return False
         if self.newest_ms - self.oldest_beyond_own > TAIL_AGE_MS_MAX:
@@ -239,7 +242,7 @@ class Ledger:
         if any(leaf != entry.leaf for leaf in self.places.get(entry.seq, ())):
             raise Refused('receipt_mismatch', f'another entry than the receipt’s stands at seq {entry.seq}')
 
-    # By kind
+    # Changes by kind of entry
 
     def _apply(self, entry: Entry, statement: Statement) -> None:
         kind = entry.kind
@@ -391,7 +394,7 @@ class Ledger:
         self.add_id(statement.subjects[0].name)
 
     def end(self) -> None:
-        """Checks that only the whole allows."""
+        """Checks that need all entries."""
         if self.statement_before is not None:
             raise Refused('statement_pair', 'the last statement is not registered').at(self.size - 1)
         if self.pending:

@@ -1,10 +1,10 @@
-"""Every limit of the verifier, by name. docs/formats/rules.md lists them; src/proof/limits.ts has the same names and values.
+"""All limits of the verifier. docs/formats/rules.md lists them; src/proof/limits.ts has the same names and values.
 
 Lengths of text are bytes of UTF-8. A value is written as a product of integers, because a test reads them from here.
 """
 
 INTEGER_MAX = 9_007_199_254_740_991
-"""The largest integer that a double holds exactly."""
+"""The largest integer up to which a double represents all integers."""
 
 TEXT_BYTES_MAX = 1_024
 URL_BYTES_MAX = 2_048
@@ -47,7 +47,7 @@ RECEIPT_FILE_BYTES_MAX = 40_960
 
 SALT_BYTES = 16
 LINE_BYTES_MAX = 32 * 1024 * 1024
-"""An entry has 2,048 items of 16 KiB at most."""
+"""An entry has at most 2,048 items of 16 KiB."""
 LINE_DEPTH_MAX = 35
 END_LINE_BYTES_MAX = 1024 * 1024
 BUNDLE_FIRST_LINE_DEPTH_MAX = 4
@@ -58,22 +58,22 @@ ARCHIVE_ENTRY_DOCUMENTS_MAX = 4_096
 ARCHIVE_SEAL_DEPTH_MAX = 3
 ARCHIVE_KEY_FILE_DEPTH_MAX = 3
 ARCHIVE_LINES_BYTES_MAX = 64 * 1024 * 1024
-"""Lines of a piece of an archive, decompressed."""
+"""Decompressed lines of a piece of an archive."""
 ARCHIVE_OBJECT_BYTES_MAX = 64 * 1024 * 1024
 ARCHIVE_SEAL_BYTES_MAX = 64 * 1024 * 1024
 ARCHIVE_SEALS_BYTES_MAX = 1024 * 1024 * 1024
 
 KEY_LINGER_MS_MAX = 120_000
-"""How long an agent or API key that has ended may still be named: requests were under way, and clocks differ."""
+"""Time for which an ended agent or API key may still be named: requests were in flight, and clocks differ."""
 CLOCK_SKEW_MS_MAX = 30_000
 TAIL_AGE_MS_MAX = 60_000
-"""How much older than the newest entry one may be that no checkpoint covers."""
+"""Most time by which an entry without a checkpoint may be older than the newest entry."""
 
 PORTION_BYTES = 512 * 1024
-"""How much of an export a process is given at a time."""
+"""Bytes of an export that a process is given at a time."""
 PORTIONS_PER_PROCESS = 3
-"""How many portions lie at a process, done or not, so that memory does not grow with the file."""
+"""Ranges of lines that a process has, done or not. Bounds the memory."""
 SMALL_FILE_BYTES = 2 * 1024 * 1024
-"""Below it, starting processes takes longer than they save."""
+"""Below this size, starting processes takes longer than they save."""
 SPOOL_BYTES_MAX = 64 * 1024 * 1024 * 1024
-"""How much of standard input is written to a temporary file."""
+"""Most bytes of standard input that are written to a temporary file."""

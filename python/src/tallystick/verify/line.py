@@ -1,4 +1,4 @@
-"""A line of an export by itself (docs/formats/export.md, "Each line by itself"): everything that needs no other line."""
+"""Verifies a line of an export alone (docs/formats/export.md, "Each line by itself")."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ class Received(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Facts of an entry that is genuine by itself, for the entries before and behind it."""
+    """Facts of an entry that verified alone, for the checks across entries."""
 
     seq: int
     kind: str
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
 
 
 Pending = dict[int, tuple[int, str, str]]
-"""By the seq of the entry that erases it: seq, name and digest of a document that is missing."""
+"""Seq, name and digest of a missing document, by the seq of the entry that erases it."""
 
 
 def await_erasures(pending: Pending, entry: Entry) -> None:
@@ -85,7 +85,7 @@ def await_erasures(pending: Pending, entry: Entry) -> None:
 
 
 def take_erasure(pending: Pending, erased: set[tuple[int, str]], seq: int, statement: Statement) -> bool:
-    """Takes what entry `seq` erases. Returns whether a document is missing because of it."""
+    """Records the erasure by entry `seq`. Returns whether a document is missing because of it. Raises Refused."""
     of, subject = int(statement.predicate['seq']), statement.subjects[0]
     if (of, subject.name) in erased:
         raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
@@ -97,7 +97,7 @@ def take_erasure(pending: Pending, erased: set[tuple[int, str]], seq: int, state
 
 
 class Context(NamedTuple):
-    """Facts of the first line by which the others are read."""
+    """Facts of the first line that the verification of others needs."""
 
     keys: dict[bytes, Key]
     withheld: bool
@@ -115,7 +115,7 @@ def verify_line(data: bytes, context: Context) -> Entry:
 
 
 def verify_members(value: dict[str, Any], plain: bool, context: Context) -> Entry:
-    """The same of members that were parsed. `seq` and the others have their place in the line of a bundle too."""
+    """Verifies the parsed members of a line of an export or a bundle."""
     data = f.from_base64(value['envelope'], 'the envelope')
     read_documents(value)
     beside = None if value['received'] is None else f.from_base64(value['received'], 'the received envelope')
@@ -159,7 +159,7 @@ def check_head(value: dict[str, Any]) -> None:
 
 
 def read_documents(value: dict[str, Any]) -> None:
-    """Checks the documents of a line, and fills in their members that are absent."""
+    """Checks the documents of a line, and fills in their absent members."""
     value['documents'] = [_read_document(document) for document in value['documents']]
 
 
@@ -188,7 +188,7 @@ def is_references(value: Any) -> bool:
 
 
 def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple[Envelope, Statement, bytes, Key | None]:
-    """Envelope, signature and statement; and that the line repeats what they say."""
+    """Verifies envelope, signature and statement, and that the line repeats them. Raises Refused."""
     envelope = parse_envelope(data)
     signer = None if value['signer'] is None else _signer(value['signer'], envelope)
     key = signer or context.keys.get(envelope.kid)
@@ -205,7 +205,7 @@ def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple
 
 
 def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
-    """Returns the key that a line brings along. It must be that of its envelope: otherwise nobody would check it."""
+    """Returns the key in a line. It must be the one of the envelope, because nothing else checks it."""
     key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
     if key.kid != envelope.kid:
         raise Refused('line_contradicts_envelope', 'signer is not the key of the envelope')
@@ -222,7 +222,7 @@ def is_signer(value: Any) -> bool:
 
 
 def check_definition(statement: Statement) -> None:
-    """Where a statement holds what its subject digests: that it has this digest; and that keys have their kids."""
+    """Checks that a definition in a statement has the digest that the subject names, and that keys have their kids."""
     predicate, name = statement.predicate, statement.subjects[0].name
     definition: object = None
     keys: list[dict[str, Any]] = []
@@ -284,7 +284,7 @@ def check_item(item: Any) -> None:
 
 
 def documents_of(statement: Statement, items: list[dict[str, Any]] | None) -> list[tuple[str, str, str | None]]:
-    """Documents that an entry digests for the first time: subject, digest, and the digest of its references."""
+    """Returns the documents that an entry digests for the first time: subject, digest, and digest of its references."""
     if statement.kind == 'batch-notarized':
         return [(item['record'], item['digest'], item.get('references')) for item in items or ()]
     found: list[tuple[str, str, str | None]] = []
@@ -341,7 +341,7 @@ def _check_document(document: dict[str, Any], plain: bool, withheld: bool) -> No
 
 
 def _check_beside(document: dict[str, Any], references: str | None, plain: bool) -> None:
-    """References, which are gone where their document is."""
+    """Checks the references of a document. They are erased with it."""
     subject = document['subject']
     if document['salt'] is not None:
         check_references(document['references'], parse_salt(document['salt']), references, plain, subject)
@@ -411,7 +411,7 @@ def _check_claim(claim: dict[str, Any], received: Statement, leaf: bytes) -> Non
 
 
 def _check_addressed(received: Statement, peer: str) -> None:
-    """Checks that what names a peering names the one that it came by."""
+    """Checks that a received entry that names a peering names the one it came by."""
     named, code = peer, 'received_mismatch'
     if received.kind == 'record-shared':
         named = peer if any(share['peer'] == peer for share in received.predicate['share']) else ''

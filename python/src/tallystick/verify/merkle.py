@@ -24,7 +24,7 @@ def link(before: bytes, leaf: bytes) -> bytes:
 
 
 class Tree:
-    """A tree that grows leaf by leaf and holds the roots of its perfect subtrees, largest first."""
+    """A tree that grows leaf by leaf. Stores the roots of its perfect subtrees, largest first."""
 
     __slots__ = ('peaks', 'size')
 
@@ -57,7 +57,7 @@ def root_of(leaves: list[bytes]) -> bytes:
 
 
 def root_by_path(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes:
-    """The root that a path leads to: RFC 9162 §2.1.3.2."""
+    """Returns the root that a path leads to (RFC 9162 §2.1.3.2). Raises Refused."""
     if not 0 <= index < size:
         raise Refused('merkle_range', f'leaf {index} is none of {size}')
     if any(len(sibling) != 32 for sibling in path):
@@ -86,7 +86,7 @@ def check_inclusion(leaf: bytes, index: int, size: int, path: list[bytes], root:
 
 
 def root_by_consistency(first: int, second: int, path: list[bytes], first_root: bytes) -> bytes:
-    """The root of `second` leaves that begin with the tree of `first`: RFC 9162 §2.1.4.2."""
+    """Returns the root of `second` leaves that begin with the tree of `first` (RFC 9162 §2.1.4.2). Raises Refused."""
     if not 1 <= first <= second:
         raise Refused('merkle_range', f'{first} and {second} are not two sizes, the smaller one first')
     if any(len(node) != 32 for node in path):

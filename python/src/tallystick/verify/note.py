@@ -1,4 +1,4 @@
-"""Checkpoints: C2SP signed notes, with the cosignatures of witnesses (docs/formats/chain-and-checkpoints.md, witnesses.md)."""
+"""Checkpoints: C2SP signed notes with cosignatures of witnesses (docs/formats/chain-and-checkpoints.md, witnesses.md)."""
 
 import re
 from hashlib import sha256
@@ -12,7 +12,7 @@ from .limits import COSIGNATURE_SECONDS_MAX, INTEGER_MAX, NOTE_BYTES_MAX, NOTE_S
 LOG = 0x01
 WITNESS = 0x04
 _TYPES = {1: 'Ed25519', 2: 'ECDSA', 4: 'Ed25519 cosignature', 5: 'RFC 6962 tree head', 6: 'ML-DSA-44 cosignature'}
-"""All types that C2SP signed-note assigns. Those other than LOG and WITNESS are not verified here."""
+"""All types that C2SP signed-note assigns. Only LOG and WITNESS are verified here."""
 _CONTROL = re.compile('[\x00-\x09\x0b-\x1f]')
 _SURROGATE = re.compile('[\ud800-\udfff]')
 _SIZE = re.compile(r'(?:0|[1-9][0-9]{0,15})\Z')
@@ -73,7 +73,7 @@ def parse_verifier_key(text: object, kind: int = LOG) -> NoteKey:
 
 
 def _type_name(kind: bytes) -> str:
-    """`06 (ML-DSA-44 cosignature)`: names the type, so that nobody takes a good key of an unsupported type for a broken one."""
+    """Returns `06 (ML-DSA-44 cosignature)`: the name shows that a key is valid, but of an unsupported type."""
     return f'{kind.hex()} ({_TYPES.get(kind[0], "unknown")})' if kind else 'none'
 
 
@@ -138,14 +138,14 @@ def check_note(checkpoint: Checkpoint, key: NoteKey) -> None:
 
 
 class Cosignatures(NamedTuple):
-    """`unknown`: lines by keys that are neither the log's nor a given witness's. A line does not say of what type its key is."""
+    """`unknown`: lines by other keys than the log's and the given witnesses'. A line does not name the type of its key."""
 
     cosigned: int
     unknown: int
 
 
 def count_cosignatures(checkpoint: Checkpoint, witnesses: list[NoteKey]) -> Cosignatures:
-    """Counts each witness once. Refuses the note if a line of a witness does not verify."""
+    """Counts each witness once. Raises Refused if a line of a witness does not verify."""
     found = 0
     for witness in witnesses:
         lines = [line for line in checkpoint.lines if line.name == witness.name and line.id == witness.id]
@@ -162,9 +162,9 @@ def count_cosignatures(checkpoint: Checkpoint, witnesses: list[NoteKey]) -> Cosi
 
 
 def witnessed_sizes(notes: list[str], key: NoteKey, witnesses: list[NoteKey], least: int) -> list[int]:
-    """Checks the checkpoints of a ledger one by one: the first bad one is refused, before the next is looked at.
+    """Verifies the checkpoints of a ledger one by one. Returns the sizes that at least `least` of the witnesses cosigned.
 
-    Answers the sizes of those that at least so many of the witnesses cosigned.
+    Raises Refused at the first bad checkpoint, before the next one is read.
     """
     found: list[int] = []
     for note in notes:

@@ -1,4 +1,4 @@
-"""Conversation of two ledgers, as one of them has it in its chain (docs/formats/federation.md)."""
+"""Messages between two ledgers, as one of them has them in its chain (docs/formats/federation.md)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _BEFORE: dict[str, tuple[str, ...]] = {
     REVOKED: (PENDING, ACTIVE, SUSPENDED),
 }
 _OF_PENDING = frozenset(('peer-added', 'peer-revoked', 'server-key-rotated'))
-"""Kinds that may come before the other half of the handshake."""
+"""Kinds that are allowed before the other half of the handshake."""
 
 
 class Ids(Protocol):
-    """Ids of records and completions of the ledger."""
+    """Ids of the ledger's records and completions."""
 
     def has_record(self, number: int) -> bool: ...
     def add_id(self, name: str) -> None: ...
 
 
 class Offer:
-    """An offer of an agent of this ledger."""
+    """An offer by an agent of this ledger."""
 
     __slots__ = ('answered', 'leaf', 'record', 'statement')
 
@@ -52,14 +52,14 @@ class Peering:
         self.leaf = leaf.hex()
         self.state = state
         self.keys: list[tuple[int, Key]] = [(-1, key)]
-        """The other ledger's keys, in order, with the seq of the entry behind which each holds."""
+        """Keys of the other ledger in order, each with the seq of the entry after which it is valid."""
         self.kids = {key.kid}
         self.received: set[int] = set()
         self.documents: dict[tuple[int, str], str] = {}
         self.shared: set[str] = set()
-        """Records of the other ledger that it has said to share."""
+        """Records of the other ledger that it has announced as shared."""
         self.copies: dict[str, Record] = {}
-        """Records of the other ledger that came by this peering. Records of one that was revoked come anew where they are shared anew."""
+        """Records of the other ledger that arrived through this peering. After a revocation, a new peering shares them anew."""
 
     def key_at(self, seq: int) -> Key:
         return self.keys[bisect_left(self.keys, seq, key=lambda one: one[0]) - 1][1]
@@ -73,9 +73,9 @@ class Peerings:
         self.own_key: dict[str, Any] = {}
         self.peerings: dict[str, Peering] = {}
         self.newest_with: dict[str, Peering] = {}
-        """By the other ledger. The ones before it are revoked."""
+        """By the other ledger. Earlier peerings with it are revoked."""
         self.shared: dict[str, set[str]] = {}
-        """The peerings that a record of this ledger is shared with."""
+        """Peerings that a record of this ledger is shared with."""
         self.offers: dict[int, Offer] = {}
 
     def define(self, ledger: str, definition: dict[str, Any], leaf: bytes) -> None:
@@ -143,7 +143,7 @@ class Peerings:
             shared.add(peer)
         return peers
 
-    # Received
+    # Received entries
 
     def receive(self, entry: Entry, statement: Statement, ids: Ids) -> None:
         claim = statement.predicate['received']
@@ -166,7 +166,7 @@ class Peerings:
             peering.documents[int(claim['seq']), name] = digest
 
     def _accept(self, name: str, claim: dict[str, Any], received: Received, about: Statement | None = None) -> Peering:
-        """Rules for every entry of another ledger. `about`: a statement of this one whose subject is the peering."""
+        """Applies the rules for every entry of another ledger. `about`: a statement of this ledger whose subject is the peering."""
         peering = self._known(name)
         if claim['ledger'] != peering.other:
             raise Refused('ledger_foreign', f'{claim["ledger"]} is not the ledger of {name}')
@@ -224,7 +224,7 @@ class Peerings:
             raise Refused('erasure_of_nothing', f'entry {of} of {peering.other} did not come, or digests no {subject.name}')
 
     def _answer(self, claim: dict[str, Any], answer: Statement) -> None:
-        """An answer of the other side to an offer of this one."""
+        """Matches an answer of the other ledger with an offer of this one."""
         offer = self.offers.get(int(claim['seq'])) if claim['ledger'] == self.ledger else None
         if offer is not None and offer.answered:
             raise Refused('offer_answered_twice', 'the offer was answered before')
@@ -252,7 +252,7 @@ class Peerings:
         self.offers[entry.seq] = Offer(statement, entry.leaf)
 
     def take_offer(self, entry: Entry, statement: Statement) -> None:
-        """A step of the home that takes an offer."""
+        """Checks a step of the home ledger that accepts an offer."""
         claim = statement.predicate['offer']
         assert entry.received is not None
         peering = self._accept(claim['peer'], claim, entry.received)

@@ -31,13 +31,13 @@ _ITEM = frozenset(('item', 'index', 'count', 'path'))
 
 @dataclass
 class OfflineTrust:
-    """Knowledge that the reader of a proof or a bundle has from elsewhere."""
+    """Facts that the reader of a proof or a bundle knows from outside the file."""
 
     kids: list[bytes] = field(default_factory=list)
     note_key: NoteKey | None = None
     checkpoints: list[str] = field(default_factory=list)
     consistency: list[bytes] = field(default_factory=list)
-    """Consistency proofs, which join checkpoints."""
+    """Consistency proofs that link checkpoints."""
     compromised: dict[bytes, int | None] = field(default_factory=dict)
     agent_keys: dict[str, frozenset[bytes]] = field(default_factory=dict)
     witnesses: list[NoteKey] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Coverage:
     cosignatures: Cosignatures | None
 
     def parts(self) -> list[str]:
-        """The number of witnesses that cosigned, if any were named; and the number of lines by unknown keys, if there are any."""
+        """Returns the number of witnesses that cosigned, if any were given, and the number of lines by unknown keys, if any."""
         if self.cosignatures is None:
             return []
         cosigned, unknown = self.cosignatures
@@ -168,7 +168,7 @@ def hashes(path: list[str]) -> list[bytes]:
 
 @dataclass
 class _Signed:
-    """The entry; and where its agent signed it, the envelope that registers the agent's key."""
+    """The entry and, if its agent signed it, the envelope that registers the agent's key."""
 
     envelope: Envelope
     statement: Statement
@@ -250,7 +250,7 @@ def _verify_note(proof: dict[str, Any], trust: OfflineTrust) -> tuple[Checkpoint
 
 
 def verify_item(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
-    """An item of a batch by its path."""
+    """Verifies an item of a batch by its path, and returns it. Raises Refused."""
     item: dict[str, Any] = value['item']
     if statement.kind != 'batch-notarized' or value['count'] != statement.predicate['count']:
         raise Refused('batch_contradicts_statement', 'no batch, or of another count')
@@ -263,7 +263,10 @@ def verify_item(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
 
 
 def join(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, joins: list[dict[str, Any]]) -> int | None:
-    """Number of entries that the given checkpoints cover. None: no checkpoint was given."""
+    """Returns the number of entries that the given checkpoints cover. None: no checkpoint was given.
+
+    Raises Refused if a given checkpoint contradicts this one, or if no consistency proof links it.
+    """
     notes: list[Checkpoint] = []
     for note in trust.checkpoints:
         notes.append(parse_checkpoint(note))
@@ -287,14 +290,14 @@ def count_given(checkpoint: Checkpoint, trust: OfflineTrust) -> Cosignatures | N
 
 
 def cover(checkpoint: Checkpoint, joined: int | None, cosignatures: Cosignatures | None, seq: int) -> Coverage:
-    """How far the report reaches, of which entry `seq` is the last."""
+    """Returns the coverage of a report whose last entry is `seq`."""
     if joined is not None and joined > seq:
         return Coverage(True, joined, checkpoint.size, cosignatures)
     return Coverage(False, checkpoint.size, checkpoint.size, cosignatures)
 
 
 def _is_joined(kept: Checkpoint, own: Checkpoint, joins: list[dict[str, Any]]) -> bool:
-    """Whether the two are known to be of one ledger: one of another size says nothing until a consistency proof joins them."""
+    """Whether a consistency proof shows that both checkpoints, of different sizes, belong to one ledger."""
     smaller, larger = (kept, own) if kept.size < own.size else (own, kept)
     for proof in joins:
         if (proof['from'], proof['to']) == (smaller.size, larger.size):
@@ -313,7 +316,10 @@ def parse_consistency(data: bytes) -> dict[str, Any]:
 
 
 def check_compromised(said: set[bytes], kid: bytes, statement: Statement, joined: int | None, trust: OfflineTrust, seq: int) -> None:
-    """`said`: keys that the file itself marks as compromised. `joined`: entries that a given checkpoint covers."""
+    """Refuses an entry by a compromised key, unless it is old enough.
+
+    `said`: keys that the file itself marks as compromised. `joined`: entries that a given checkpoint covers.
+    """
     if kid not in said and kid not in trust.compromised:
         return
     since = trust.compromised.get(kid)

@@ -1,4 +1,4 @@
-"""Verifies one entry by its receipt (docs/formats/receipts.md), and Transparent Statements of others."""
+"""Verifies one entry by its receipt (docs/formats/receipts.md), and Transparent Statements of other issuers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def parse_receipt(data: bytes) -> Receipt:
 
 
 def verify_consistency(data: bytes, key: NoteKey, size: int, root: bytes) -> tuple[int, bytes]:
-    """The size and root that a consistency receipt leads to, from a checkpoint that was kept."""
+    """Returns the size and root that a consistency receipt leads to, from a stored checkpoint of `size` and `root`. Raises Refused."""
     head = _parse_head(data)
     value = _parse_proof(_proof_of(head, -2, {VDP}), CONSISTENCY_PATH_MAX)
     _check_key(head.origin, head.kid, key)
@@ -110,7 +110,7 @@ def _parse_head(data: bytes) -> _Head:
 
 
 def _proof_of(head: _Head, kind: int, labels: set[int]) -> bytes:
-    """The one proof of this kind. `labels`: what the unprotected header may have."""
+    """Returns the only proof of this kind. `labels`: those that the unprotected header may have."""
     proofs = head.unprotected.get(VDP)
     if not head.unprotected.keys() <= labels or not isinstance(proofs, dict) or proofs.keys() != {kind}:
         raise _syntax('the unprotected header has other labels, or another proof')
@@ -133,7 +133,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _parse_proof(data: bytes, path_max: int) -> list[Any]:
-    """Two numbers and a list of hashes."""
+    """Returns two numbers and a list of hashes."""
     value = decode(data, deterministic=True)
     if not isinstance(value, list) or len(value) != 3 or not _is_count(value[0]) or not _is_count(value[1]):
         raise _syntax('a proof of another form')
@@ -153,7 +153,7 @@ def _parse_item(value: Any) -> tuple[bytes, Inclusion]:
 
 
 def split_attached(data: bytes) -> tuple[bytes, bytes]:
-    """The envelope with its empty unprotected header again, and the receipt that was in it."""
+    """Returns the envelope with its unprotected header empty again, and the receipt that was in the header."""
     if len(data) > RECEIPT_FILE_BYTES_MAX:
         raise _syntax(f'more than {RECEIPT_FILE_BYTES_MAX} bytes')
     protected, unprotected, payload, signature = attached_parts(data, deterministic=True)
@@ -178,7 +178,7 @@ def _check_key(origin: str, kid: bytes, key: NoteKey) -> None:
 
 
 def verify_place(receipt: Receipt, leaf: bytes, key: NoteKey) -> bytes:
-    """The root that the note key signed, with the leaf in its place."""
+    """Returns the root that the note key signed, after verifying the leaf's position in its tree."""
     _check_key(receipt.origin, receipt.kid, key)
     if receipt.inclusion.size != receipt.size:
         raise Refused('proof_contradicts_entry', 'the size of the proof is not the signed one')
@@ -189,7 +189,10 @@ def verify_place(receipt: Receipt, leaf: bytes, key: NoteKey) -> bytes:
 
 
 def verify_receipt(data: bytes, key: NoteKey, keys: Mapping[bytes, Key | None] | None, record: bytes | None = None) -> ReceiptReport:
-    """`keys`: of envelopes, by kid; None where one is compromised. Without them the entry's own signature is not verified."""
+    """Verifies an entry by its receipt. Raises Refused.
+
+    `keys`: envelope keys by kid; None for a compromised one. Without `keys` the entry's own signature is not verified.
+    """
     whole, attached = split_attached(data)
     receipt = parse_receipt(attached)
     root = verify_place(receipt, leaf_hash(whole), key)
@@ -230,18 +233,18 @@ def _verify_item(found: tuple[bytes, Inclusion], statement: Statement) -> dict[s
 
 @dataclass
 class ReceiptHead:
-    """Facts of a ledger by a receipt that was kept."""
+    """Facts about a ledger from a receipt that the user stored."""
 
     size: int
     root: bytes
     seq: int
     leaf: bytes
     check: Callable[[NoteKey], None]
-    """Verifies the receipt by the ledger's note key, which its first entry names."""
+    """Verifies the receipt with the note key, which the ledger's first entry names."""
 
 
 def kept_receipt(data: bytes) -> ReceiptHead:
-    """Refuses nothing: `check` does, when the first entry has said whose receipt it must be."""
+    """Reads a stored receipt. Never raises: `check` refuses it later, when the first entry has named the note key."""
     try:
         return _read_kept(data)
     except Refused as refused:
@@ -289,7 +292,7 @@ class TransparentReport:
 
 
 def verify_transparent(data: bytes, key: NoteKey, issuer_key: Key | None) -> TransparentReport:
-    """A Signed Statement of somebody else, with its receipt."""
+    """Verifies a Signed Statement of another issuer by its receipt. Raises Refused."""
     whole, attached = split_attached(data)
     receipt = parse_receipt(attached)
     root = verify_place(receipt, leaf_hash(whole), key)

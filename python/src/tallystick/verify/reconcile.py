@@ -1,4 +1,4 @@
-"""Holds two ledgers that share records against each other (docs/formats/federation.md, "Reconciliation")."""
+"""Compares two ledgers that share records (docs/formats/federation.md, "Reconciliation")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_PEERING = frozenset(('peer-added', 'peer-suspended', 'peer-resumed', 'peer-r
 
 
 class Differs(Exception):
-    """The first difference between the two. `ledger` and `seq` say where it stands."""
+    """The first difference between two ledgers. `ledger` and `seq` name the entry."""
 
     def __init__(self, ledger: str | None, seq: int | None, code: str, reason: str) -> None:
         super().__init__(code, reason)
@@ -29,7 +29,7 @@ class Differs(Exception):
 
 @dataclass
 class Sent:
-    """An entry that a ledger shares with a peering."""
+    """An entry that a ledger shares through a peering."""
 
     seq: int
     leaf: str
@@ -40,7 +40,7 @@ class Sent:
 
 @dataclass
 class Taken:
-    """Entry that a ledger received, and its own that says so."""
+    """A received entry, and the seq of the own entry that records it."""
 
     by: int
     seq: int
@@ -50,7 +50,7 @@ class Taken:
 
 @dataclass
 class Side:
-    """One ledger of a peering: its messages to the other one, and from it."""
+    """One ledger of a peering: the messages that it sent and received."""
 
     ledger: str
     peering: Peering
@@ -63,7 +63,7 @@ class Side:
 
 @dataclass
 class History:
-    """One ledger, verified, with what concerns others."""
+    """A verified ledger, with its messages to and from others."""
 
     name: str
     report: Report
@@ -72,7 +72,7 @@ class History:
 
 
 class Collector:
-    """Gathers from the entries of a ledger what it shares."""
+    """Collects the shared entries of a ledger."""
 
     def __init__(self) -> None:
         self.sides: dict[str, Side] = {}
@@ -95,7 +95,7 @@ class Collector:
             self._see_event(entry, predicate)
         elif kind == 'record-shared':
             for share in predicate['share']:
-                # The sharing entry goes first, so that the other side knows why the rest comes.
+                # The sharing entry goes first, so that the other side knows why the record's entries follow.
                 self._send(share['peer'], entry, predicate['record'])
                 self._share(predicate['record'], share['peer'])
         elif kind == 'payload-erased':
@@ -122,7 +122,7 @@ class Collector:
             self._send(peer, entry, record)
 
     def _share(self, record: str, peer: str) -> None:
-        """From then on the peer is sent the record from its first entry on."""
+        """Shares a record: the peer is sent all of its entries, from the first one on."""
         self.shared.setdefault(record, set()).add(peer)
         for entry in self.events.get(record, []):
             self._send(peer, entry, record)
@@ -230,7 +230,7 @@ def _check_taken(receiver: Side, sender: Side, size: int, counts: Counts) -> Non
 
 
 def _check_arrived(sender: Side, receiver: Side, counts: Counts) -> None:
-    """Checks that each stream is received without a gap; messages behind the last received one are under way."""
+    """Checks that each stream is received without a gap. Messages after the last received one are in flight."""
     taken = {one.seq for one in receiver.taken}
     over = REVOKED in (sender.peering.state, receiver.peering.state)
     for stream in _streams(sender.sent):
@@ -250,7 +250,7 @@ def _check_arrived(sender: Side, receiver: Side, counts: Counts) -> None:
 
 
 def _streams(sent: list[Sent]) -> Iterator[list[Sent]]:
-    """Splits messages into streams, each in the order of sending: those of a record, offers for it, rotations, and those of the peering."""
+    """Splits messages into streams, each in the order of sending: of a record, of offers for it, of rotations, of the peering."""
     streams: dict[tuple[str | None, str], list[Sent]] = {}
     for one in sent:
         kind = 'offers' if one.offer else 'rotations' if one.kind == 'server-key-rotated' else ''

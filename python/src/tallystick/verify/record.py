@@ -1,4 +1,4 @@
-"""The life of a gated record: its steps, by whom, in time (docs/formats/statements.md). The same rows hold at home and for a guest."""
+"""Steps of a gated record: their order, parties and times (docs/formats/statements.md). Home and guest have the same rules."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ SYSTEM = 'system'
 STEPS = frozenset(kind for _, kind, _ in TRANSITIONS)
 
 _ENDED = frozenset(('ACCEPTED', 'CANCELLED', 'EXPIRED'))
-"""States in which no step is looked at any more."""
+"""States after which no step is allowed."""
 
 
 class Record:
-    """A gated record as its last entry left it."""
+    """State of a gated record after its last entry."""
 
     __slots__ = (
         'completion',
@@ -69,7 +69,7 @@ class Record:
             raise Refused('actor_not_entitled', 'the principal is no agent, or the performer')
 
     def step(self, statement: Statement, leaf: bytes) -> None:
-        """Takes the next step, or refuses it."""
+        """Applies the next step. Raises Refused."""
         predicate = statement.predicate
         if self.state in _ENDED:
             raise Refused('transition_refused', f'{statement.kind} of a record that is {self.state}')
@@ -135,7 +135,7 @@ class Record:
             raise Refused('time_out_of_order', f'{statement.kind} after the deadline')
 
     def _check_terms(self, statement: Statement) -> None:
-        """Checks what is asked of a step that its party may take."""
+        """Checks the terms of a step that its party may take."""
         kind = statement.kind
         if kind == 'record-expired' and (self.deadline is None or statement.ms < self.deadline - CLOCK_SKEW_MS_MAX):
             raise Refused('time_out_of_order', 'expired before its deadline')

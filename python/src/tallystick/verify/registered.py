@@ -1,4 +1,4 @@
-"""Signed Statements of others (docs/formats/registered-statements.md)."""
+"""Signed Statements of other issuers (docs/formats/registered-statements.md)."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Foreign(NamedTuple):
 
 
 def parse_foreign(sent: bytes) -> Foreign:
-    """A statement with anything in its unprotected header: nobody signed that, and it is not registered."""
+    """Parses a statement as sent. Its unprotected header is not signed, and not registered. Raises Refused."""
     protected, unprotected, payload, signature = _parts(sent)
     header = _header(protected)
     _check_labels(unprotected, 'the unprotected header')
@@ -45,7 +45,7 @@ def parse_foreign(sent: bytes) -> Foreign:
 
 
 def parse_registered(data: bytes) -> Foreign:
-    """A statement as it lies in a ledger: its hash is the leaf."""
+    """Parses a registered statement, whose hash is the leaf. Raises Refused."""
     found = parse_foreign(data)
     if found.leaf != leaf_hash(data):
         raise Refused('cose_unprotected', 'a registered statement has an empty unprotected header')
@@ -59,13 +59,13 @@ def _parts(data: bytes) -> tuple[bytes, dict[Any, Any], bytes, bytes]:
 
 
 def canonical_bytes(protected: bytes, payload: bytes, signature: bytes) -> bytes:
-    """The statement with an empty unprotected header."""
+    """Returns the statement with an empty unprotected header."""
     parts = b''.join((bytes_head(len(protected)), protected, b'\xa0', bytes_head(len(payload)), payload))
     return b'\xd2\x84' + parts + bytes_head(len(signature)) + signature
 
 
 def _header(protected: bytes) -> dict[Any, Any]:
-    # RFC 9052 §3: no bytes are an empty map.
+    # Returns the protected header. No bytes mean an empty map (RFC 9052 §3).
     header = decode(protected, deterministic=False) if protected else {}
     if not isinstance(header, dict):
         raise Refused('cose_header', 'the protected header is no map')
@@ -81,7 +81,7 @@ def _check_labels(header: dict[Any, Any], where: str) -> None:
 
 
 def _is_entry(header: dict[Any, Any], kid: bytes) -> bool:
-    """Whether it has the form of an entry's envelope: labels, claims, content type and the length of the kid."""
+    """Whether it has the form of an entry's envelope: labels, claims, content type and length of the kid."""
     return header.keys() == {1, 3, 4, 15} and header[15].keys() == {1, 2, 6} and header[3] == CONTENT_TYPE and len(kid) == 32
 
 
@@ -121,7 +121,7 @@ def _is_text(value: Any) -> bool:
 
 
 def check_pair(foreign: Foreign, foreign_at: str, subject_digest: str, predicate: dict[str, Any]) -> None:
-    """Checks that a `statement-registered` says what the statement before it says."""
+    """Checks that a `statement-registered` agrees with the statement before it."""
     said = {
         'issuer': foreign.issuer,
         'subject': foreign.subject,
@@ -135,7 +135,7 @@ def check_pair(foreign: Foreign, foreign_at: str, subject_digest: str, predicate
 
 
 def judge(foreign: Foreign, policy: dict[str, Any]) -> None:
-    """Checks that the policy takes the statement, and that its issuer has signed it."""
+    """Checks that the policy allows the statement, and that its issuer signed it. Raises Refused."""
     issuer = next((one for one in policy['issuers'] if one['issuer'] == foreign.issuer), None)
     if issuer is None or foreign.content_type not in policy.get('contentTypes', [foreign.content_type]):
         raise Refused('policy_refused', 'the policy does not take this issuer or content type')

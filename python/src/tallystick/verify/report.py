@@ -1,4 +1,4 @@
-"""Verdicts as a line for people and scripts, and as an object: both are made from values, so that no foreign text imitates a verdict."""
+"""Makes verdicts, as a line and as an object. Text from outside is quoted, so that it cannot imitate a verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .reconcile import Counts
 
 @dataclass
 class Result:
-    """A line, the same as an object, lines that go before, and notices for people."""
+    """The result line, the same as an object, lines to print before it, and notices for people."""
 
     line: str
     report: dict[str, Any]
@@ -25,7 +25,7 @@ class Result:
 
 
 def quoted(text: str) -> str:
-    """Somebody else's text in a line, as a JSON string: it cannot imitate the rest of the line, and does not control a terminal."""
+    """Returns text from outside as a JSON string. It cannot imitate the rest of the line or control a terminal."""
     return escape_hidden(json.dumps(text, ensure_ascii=False))
 
 

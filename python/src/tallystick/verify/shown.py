@@ -1,4 +1,4 @@
-"""Reads an entry for somebody who has neither ledger nor server, and compares a record, as a server shows it, with what was signed."""
+"""Compares a record, as a server shows it, with a proved entry. Needs neither ledger nor server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STEP_DOCUMENTS = {'completion-submitted': 'evidence', 'completion-verified': 'v
 
 @dataclass
 class ShownEntry:
-    """An entry that was proved, and the item of a batch that the proof is about."""
+    """A proved entry, and the item of a batch that the proof is about."""
 
     seq: int
     statement: Statement
@@ -39,13 +39,13 @@ class ShownEntry:
 
     @property
     def version(self) -> int | None:
-        """The version of a gated record after the step."""
+        """Version of a gated record after the step. None: another entry."""
         is_gated = KINDS[self.statement.kind].event and self.statement.kind != 'record-notarized'
         return int(self.statement.predicate['version']) if is_gated else None
 
     @property
     def signal(self) -> dict[str, Any] | None:
-        """For a payer to act upon."""
+        """Settlement signal of the entry. None: it has none."""
         found: dict[str, Any] | None = self.statement.predicate.get('signal')
         return found
 
@@ -55,13 +55,13 @@ def _contradicts(what: str) -> Refused:
 
 
 def _check_member(shown: dict[str, Any], name: str, signed: Any) -> None:
-    """An absent member and a null one mean the same. Compared as JSON, in which `true` is not 1."""
+    """Compares as JSON, in which `true` is not 1. Absent and null are the same."""
     if canonical(shown.get(name)) != canonical(signed):
         raise _contradicts(name)
 
 
 def check_record(shown: ShownEntry, data: bytes) -> None:
-    """docs/formats/proofs.md, "Checking one by hand", 10 and 11."""
+    """Checks a record against the entry (docs/formats/proofs.md, "Checking one by hand", 10 and 11). Raises Refused."""
     record = _parse(data)
     statement, item = shown.statement, shown.item
     kind = KINDS[statement.kind]
@@ -91,10 +91,10 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def _signed(statement: Statement, item: dict[str, Any] | None) -> dict[str, Any]:
-    """Members of the record that the entry says."""
+    """Returns the members of the record that the entry signs."""
     predicate = statement.predicate
     if item is None and not KINDS[statement.kind].first:
-        # Later events say who made them, not who made the record.
+        # Later entries name their own actor, not that of the record.
         return {'id': predicate['record'], 'digest': statement.digest, 'ledger': predicate['ledger']}
     of = predicate if item is None else item
     return {

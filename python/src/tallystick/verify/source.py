@@ -1,4 +1,4 @@
-"""Files of lines, read without holding them: an export's first and last line, its entries in portions, one entry again."""
+"""Reads files of lines without loading them: the first and last line, ranges of lines, and single entries again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND_BYTES = 64
 
 
 class Lines:
-    """A file of lines. Its entries have the offsets of their lines kept, 8 bytes each."""
+    """A file of lines. Stores the offset of each entry's line, 8 bytes each."""
 
     def __init__(self, file: IO[bytes], size: int, line_bytes_max: int = LINE_BYTES_MAX) -> None:
         self.file = file
@@ -29,7 +29,7 @@ class Lines:
         self.line_bytes_max = line_bytes_max
         self.offsets = array('Q')
         self.first_is_whole = False
-        """Whether a newline ends the first line."""
+        """True if a newline ends the first line."""
         self.body_start = 0
         self.body_end = size
 
@@ -40,7 +40,7 @@ class Lines:
         self.file.close()
 
     def first(self) -> bytes:
-        """The first line, or more than END_LINE_BYTES_MAX bytes of it: such a line is for the reader to refuse."""
+        """Returns the first line, or more than END_LINE_BYTES_MAX bytes of a longer one, which the caller refuses."""
         self.file.seek(0)
         line = self.file.readline(END_LINE_BYTES_MAX + 2)
         self.body_start = len(line)
@@ -48,7 +48,7 @@ class Lines:
         return line.removesuffix(b'\n')
 
     def last(self) -> bytes:
-        """The last line, which then is no entry. Empty where there is but the first."""
+        """Returns the last line, which is then not an entry. Empty if there is only one line."""
         end = self.size
         if self.body_start == end:
             return b''
@@ -65,7 +65,7 @@ class Lines:
         return tail[at + 1 :].removesuffix(b'\n')
 
     def portions(self) -> Iterator[list[bytes]]:
-        """The lines of the body, some at a time."""
+        """Yields the entries' lines in ranges of about PORTION_BYTES."""
         self.file.seek(self.body_start)
         at = self.body_start
         while at < self.body_end:
@@ -89,7 +89,7 @@ class Lines:
 
 
 def kind_of(start: bytes) -> str:
-    """The kind of a file, by its first bytes. A file of no known kind is read as an export, and refused as none."""
+    """Returns the kind of a file, by its first bytes. An unknown kind counts as an export, which is then refused."""
     start = start.lstrip(b' \t\r\n')
     if start.startswith(b'\xd2'):
         return 'receipt'
@@ -99,7 +99,7 @@ def kind_of(start: bytes) -> str:
 
 
 def open_lines(path: str) -> Lines:
-    """A file, or `-` for standard input, which is written to a temporary file: its end must be known before its entries."""
+    """Opens a file, or `-` for standard input, which is written to a temporary file: its last line is read before its entries."""
     if path == '-':
         file = tempfile.TemporaryFile(prefix='tallystick-')  # noqa: SIM115
         _spool(sys.stdin.buffer, file)

@@ -1,4 +1,4 @@
-"""Statements: what an entry says, by kind (docs/formats/statements.md)."""
+"""Parses statements, by kind (docs/formats/statements.md)."""
 
 import re
 from collections.abc import Callable
@@ -81,7 +81,7 @@ class Kind(NamedTuple):
     required: dict[str, Check]
     optional: dict[str, Check]
     subjects: str
-    """The subjects, apart by spaces: a prefix, or what its name is; `?` marks what is optional."""
+    """Subjects, separated by spaces: a prefix, or the kind of the name. `?` marks an optional one."""
     event: bool = False
     first: bool = False
 
@@ -148,7 +148,7 @@ def _is_share(value: Any) -> bool:
 
 
 def is_envelope_key(value: Any) -> bool:
-    """By its form alone: whether its kid is its thumbprint is asked later (`kid_mismatch`)."""
+    """Checks the format only. Whether the kid is the thumbprint is checked later (`kid_mismatch`)."""
     if not _exactly({'kid': f.is_hex64, 'alg': _one_of('EdDSA', 'ES256'), 'spki': _is_base64})(value):
         return False
     return _is_key(value['alg'], value['spki'])

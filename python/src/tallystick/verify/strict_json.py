@@ -1,4 +1,4 @@
-"""JSON as docs/formats/documents.md takes it, checked on its text; and its canonical form, RFC 8785."""
+"""Parses JSON by docs/formats/documents.md, checked on its text, and writes its canonical form (RFC 8785)."""
 
 import json
 import re
@@ -14,12 +14,12 @@ __all__ = ['Text', 'canonical', 'number_text', 'parse', 'parse_text']
 _SAFE = 2**53
 _PLAIN_CHARS = 15
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-"""Strings as a whole, and brackets. Possessive, so that no text costs more than one pass."""
+"""Whole strings, and brackets. Possessive, so that any text takes only one pass."""
 _STEPS = {'{': 1, '[': 1, '}': -1, ']': -1}
 
 
 class Text:
-    """A text that was parsed. `plain` says that Python's own encoder makes its canonical form."""
+    """A parsed text. `plain`: Python's own encoder writes its canonical form."""
 
     __slots__ = ('plain', 'value')
 
@@ -37,7 +37,10 @@ def parse(data: bytes, depth_max: int) -> Text:
 
 
 def parse_text(text: str, depth_max: int) -> Text:
-    """Raises in the order of docs/formats/documents.md: the depth comes first, because only a text that is not too deep can be read."""
+    """Parses a text. Raises Refused in the order of docs/formats/documents.md.
+
+    Depth is checked first, because only a text that is not too deep can be parsed.
+    """
     numbers: list[str] = []
     doubled: list[str] = []
     decode = _decoder(numbers, doubled)
@@ -93,7 +96,7 @@ def _first_doubled(pairs: list[tuple[str, Any]]) -> str:
 
 
 def _strings_of(value: Any) -> Iterator[str]:
-    """Every string and name in a value."""
+    """Yields every string and name in a value."""
     stack = [value]
     while stack:
         at = stack.pop()
@@ -129,7 +132,7 @@ def _significant(literal: str) -> str:
 
 
 def _check_depth(text: str, depth_max: int) -> None:
-    """Counts brackets outside of strings, whether the text is JSON or not."""
+    """Counts brackets outside of strings, whether or not the text is JSON."""
     if text.count('{') + text.count('[') <= depth_max:
         return
     depth = 0

@@ -1,4 +1,4 @@
-"""Verifies that a webhook of a ledger is genuine, and reads it; and that a settlement signal is one to act upon, once."""
+"""Verifies webhooks of a ledger, and settlement signals in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusals of webhooks."""
+"""Errors for webhooks that do not verify."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ WebhookCode = Literal[
     'signature_mismatch',
     'body_invalid',
 ]
-"""`header_missing`: `webhook-id`, `webhook-timestamp` or `webhook-signature` is not there. `header_invalid`: one of them is there
-twice, or is not of its format. `timestamp_too_old`: played again, or this machine's clock is wrong. `signature_missing`: none of the
-kind that must verify (`v1` for a secret, `v1a` for a public key). `body_invalid`: signed, but no event. Closed: codes are added,
-never renamed.
+"""Reasons of a refusal. Codes are added, never renamed.
+
+- `header_missing`: `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.
+- `header_invalid`: one of them has another format, or is there twice.
+- `timestamp_too_old`: the request was replayed, or this machine's clock is wrong.
+- `signature_missing`: no signature of the required kind (`v1` for a secret, `v1a` for a public key).
+- `body_invalid`: signed, but not an event.
 """
 
 
 class WebhookVerificationError(TallystickError):
-    """The ledger did not send this request: answer 400, and do nothing. The message holds no secret and nothing of the body."""
+    """The ledger did not send this request: answer 400, and do nothing. The message has no secret and nothing of the body."""
 
     code: WebhookCode
 

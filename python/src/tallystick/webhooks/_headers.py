@@ -10,12 +10,12 @@ from ..errors import UsageError
 from ._errors import WebhookVerificationError
 
 WebhookHeaders: TypeAlias = Mapping[str, str] | Mapping[str, Sequence[str]] | Iterable[tuple[str | bytes, str | bytes]]
-"""The request's headers: those of Starlette, Flask or Django, a dict, or pairs as ASGI has them; in any case of letters."""
+"""Headers of the request: those of Starlette, Flask or Django, a dict, or pairs as ASGI has them. Names in any case."""
 
 _SIGNATURES_MAX: Final = 32
-"""More than any rotation needs. Bounded, because the sender chooses how many are tried."""
-# A header that came twice reaches us joined by commas, so no format takes one outside of a signature. An id has no point, because
-# the signed text is `id.timestamp.body`, and must fall apart in one way only.
+"""More than any rotation needs. Bounded, because the sender controls how many are tried."""
+# Duplicate headers arrive joined by commas, so only signatures may contain one. An id contains no dot: the signed
+# text `id.timestamp.body` must be unambiguous.
 _ID: Final = re.compile(r'[!-+\-/-~]{1,255}')
 _TIMESTAMP: Final = re.compile(r'0|[1-9][0-9]{0,11}')
 _LIST: Final = re.compile(r'.+')
@@ -28,16 +28,16 @@ class Signature(NamedTuple):
 
 
 class Head(NamedTuple):
-    """Signed headers, as they were written, and the signatures."""
+    """The signed headers as they arrived, and the signatures."""
 
     id: str
     timestamp: str
-    """Seconds since the epoch, in digits."""
+    """Seconds since 1970, in digits."""
     signatures: list[Signature]
 
 
 def read_head(headers: WebhookHeaders) -> Head:
-    """Raises `header_missing` or `header_invalid`."""
+    """Returns the headers that verification needs. Raises `header_missing` or `header_invalid`."""
     pairs = _pairs_of(headers)
     listed = _read(pairs, 'webhook-signature', _LIST).split(' ', _SIGNATURES_MAX)
     if len(listed) > _SIGNATURES_MAX:
@@ -50,7 +50,8 @@ def read_head(headers: WebhookHeaders) -> Head:
 
 
 def _pairs_of(headers: WebhookHeaders) -> list[tuple[str, str]]:
-    # The headers of Starlette and of httpx are mappings that name a header that came twice once: their lists of pairs do not.
+    # Returns all headers as pairs. As mappings, headers of Starlette and httpx show a duplicate once; their pairs
+    # show both.
     items = getattr(headers, 'multi_items', None) or getattr(headers, 'items', None)
     if isinstance(headers, str | bytes) or not (callable(items) or isinstance(headers, Iterable)):
         raise UsageError('headers are those of the request: a mapping of names and values, or pairs of them')

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ..verify.keys import Key
 
 _KEYS_MAX: Final = 16
-"""Each is tried with each signature."""
+"""Most keys. Each is tried with each signature."""
 _SECRET_BYTES_MIN: Final = 24
-"""As Standard Webhooks has it; ours have 32."""
+"""Minimum of Standard Webhooks. Tallystick's secrets have 32 bytes."""
 _SECRET_BYTES_MAX: Final = 64
 _ED25519_BYTES: Final = 32
 
@@ -30,7 +30,7 @@ class Keys(NamedTuple):
 
 
 def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[str] | None) -> Keys:
-    """Raises UsageError, which never says what was given."""
+    """Returns the keys of an endpoint. Raises UsageError, which never shows a key."""
     secrets = [_parse_secret(text) for text in _list_of(secret, 'secret')]
     public_keys = [_parse_public_key(text) for text in _list_of(public_key, 'public_key')]
     if not secrets and not public_keys:
@@ -39,10 +39,10 @@ def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[st
 
 
 def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -> None:
-    """Raises `signature_missing` or `signature_mismatch` unless a signature of each kind that there are keys for verifies. With keys of
-    both kinds both must: a secret lies with the receiver too, and a thief of it could otherwise sign with it alone.
+    """Raises `signature_missing` or `signature_mismatch` unless a signature of each given kind of key verifies.
 
-    The secret's come first: they cost microseconds, and a sender without it makes nobody try 32 Ed25519 signatures.
+    With keys of both kinds, both must verify: the receiver has the secret too, so a thief of the secret could sign with it alone.
+    Secrets are checked first, which costs microseconds: without the secret, a sender cannot cause 32 checks of Ed25519.
     """
     if keys.secrets:
         codes = [hmac.digest(secret, message, sha256) for secret in keys.secrets]
@@ -58,7 +58,7 @@ def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -
 
 
 def from_base64(text: str) -> bytes | None:
-    """None for what is not padded base64 in its one spelling."""
+    """Returns the bytes of padded canonical base64. None: any other text."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -70,7 +70,7 @@ def _list_of(given: str | Sequence[str] | None, name: str) -> Sequence[str]:
     if given is None:
         return []
     listed = [given] if isinstance(given, str) else given
-    # An empty list is one from which all was taken: it must not mean that nothing is asked.
+    # An empty list must not turn verification off.
     if not isinstance(listed, list | tuple) or not 0 < len(listed) <= _KEYS_MAX:
         raise UsageError(f'{name} is a text, or a list of 1 to {_KEYS_MAX}')
     return listed
@@ -105,7 +105,7 @@ def _decode(text: object, prefix: str) -> bytes | None:
 
 
 def _values_of(signatures: list[Signature], version: str) -> list[bytes]:
-    """Signatures of other versions are for others. Base64 in a second spelling is no signature."""
+    """Returns the signatures of a version. Those of other versions are ignored, as is base64 that is not canonical."""
     ours = [signature for signature in signatures if signature.version == version]
     if not ours:
         raise WebhookVerificationError('signature_missing', f'there is no {version} signature')

@@ -1,4 +1,4 @@
-"""Settlement signals: everything that a payer acts upon is signed by the ledger's server."""
+"""Verifies settlement signals: the ledger's server signed everything that a payer acts upon."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ from ._verify import VerifiedWebhook
 
 @dataclass(frozen=True, slots=True)
 class VerifiedSignal:
-    """Signal that a payer may act upon. All of it is signed."""
+    """A verified signal that a payer may act upon. All members are signed."""
 
     ledger: str
     record: str
     version: int
-    """The record's, after the verdict or its overturning. The higher of two signals counts."""
+    """Version of the record after the verdict or its overturning. Of two signals, the higher version counts."""
     completion: str
     """Completion that was judged."""
     decision: Literal['SETTLE', 'HOLD', 'RELEASE']
     code: str
-    """Why: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`."""
+    """Reason: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`."""
     failing_rules: tuple[str, ...]
     valid_until: str | None
-    """None: without end. Anybody who acts later than now looks again."""
+    """End of validity. None: no end. Check again before acting later."""
     actor: str
     """Author of the verdict: an agent, or `system` if the rules alone decided."""
     on_behalf_of: str | None
     recorded_at: str
     leaf: str
-    """Hash of the envelope, which names the entry in the chain. Hex."""
+    """Hash of the envelope in hex, which names the entry in the chain."""
 
     @property
     def once(self) -> str:
-        """`<record>/<version>`: the key to act once under."""
+        """`<record>/<version>`. Act at most once for each."""
         return f'{self.record}/{self.version}'
 
 
 class SignalError(TallystickError):
-    """The event is no settlement signal that anybody may act upon: `event_syntax`, `event_contradicts_envelope`, `signal_absent`,
-    `signal_expired`, `ledger_foreign`, `key_unknown`, `key_compromised`, and the codes of envelopes and statements (docs/formats).
+    """The event is not a valid settlement signal. `code` is the reason.
+
+    It is `event_syntax`, `event_contradicts_envelope`, `signal_absent`, `signal_expired`, `ledger_foreign`, `key_unknown`,
+    `key_compromised`, or a code of envelopes and statements (docs/formats).
     """
 
     code: str
@@ -55,8 +57,9 @@ class SignalError(TallystickError):
 
 
 class SignalExpiredError(SignalError):
-    """`signal_expired`: the signal is genuine, and it is too late to act upon it. An error, so that nobody settles by not having looked.
-    It becomes no younger when it is sent again: keep it, have somebody look unless it was acted upon in time, and answer 2xx.
+    """`signal_expired`: the signal is genuine, but too late. Raised as an error, so that no caller settles by ignoring it.
+
+    Sending it again does not help: store it, have a person decide unless it was acted upon in time, and answer 2xx.
     """
 
     signal: VerifiedSignal
@@ -73,14 +76,15 @@ def verify_signal(
     ledger: str,
     now: datetime | None = None,
 ) -> VerifiedSignal:
-    """The settlement signal of a `signal.emitted` event, or of its data: that one of `keys` signed it, for this ledger, and that the
-    members beside the envelope are what it says. Needs no server, and `tallystick[verify]`. Raises SignalError, and of it
-    SignalExpiredError.
+    """Returns the verified settlement signal of a `signal.emitted` event, or of its data.
 
-    `keys`: those of `key_document()`, kept from before: keys that the event brings are not believed. `ledger`: `led_…`: a server signs
-    for all of its ledgers with one key.
+    Verifies that one of `keys` signed it for this ledger, and that the members beside the envelope agree with it. Needs no server, and
+    `tallystick[verify]`. Raises SignalError, or its subclass SignalExpiredError, and UsageError for invalid arguments.
 
-    Not signed with it, and therefore not answered: the record's type, the entry's place (that takes a proof), and documents.
+    `keys`: from `key_document()`, stored before. Keys in the event are not trusted. `ledger`: `led_…`. Required, because a server signs for
+    all of its ledgers with one key.
+
+    Not signed, and therefore not returned: the record's type, the entry's position (which needs a proof), and documents.
     """
     if not isinstance(ledger, str) or not ledger:
         raise UsageError('ledger is the one that is worked for: a server signs for all of its ledgers')
@@ -113,7 +117,7 @@ class _Found:
 
 
 def _parts_of(event: object) -> tuple[Mapping[str, Any], object]:
-    """The data, and the timestamp of an event that was given whole. Any sender controls all of it."""
+    """Returns the data, and the timestamp if the whole event was given. The sender controls all of it."""
     value = event.event if isinstance(event, VerifiedWebhook) else event
     told = value.to_dict() if isinstance(value, DeliveredSignalEvent | SignalEvent | SignalEventData) else value
     if not isinstance(told, Mapping):
@@ -160,7 +164,7 @@ def _verify_envelope(text: str, keys: list[Mapping[str, Any]], ledger: str) -> _
 
 
 def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
-    """A compromised key can sign anything, so an envelope alone proves nothing under it."""
+    """Returns the key of this kid. A compromised key can sign anything, so an envelope alone proves nothing under it."""
     named = [key for key in keys if key.get('use') == 'envelope' and key.get('kid') == kid]
     if any(key.get('compromisedAt') is not None for key in named):
         raise SignalError('key_compromised', f'{kid} is compromised: only a proof can show that it was signed before')
@@ -170,7 +174,7 @@ def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
 
 
 def _refuse_contradictions(data: Mapping[str, Any], found: _Found) -> None:
-    """Programs read the members beside the envelope, so they must not be another story."""
+    """Raises if a member beside the envelope differs from it: programs read these members."""
     record, entry = data.get('record'), data.get('entry')
     told_record: Mapping[str, Any] = record if isinstance(record, Mapping) else {}
     told_entry: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
@@ -193,7 +197,7 @@ def _refuse_other(name: str, told: object, signed: object) -> None:
     try:
         is_same = canonical(told) == canonical(signed)
     except (Refused, TypeError, ValueError, RecursionError):
-        # Missing, no JSON, or nested without end.
+        # The value is missing, not JSON, or nested without end.
         is_same = False
     if not is_same:
         raise SignalError('event_contradicts_envelope', f'{name} is not what is signed')
@@ -201,7 +205,7 @@ def _refuse_other(name: str, told: object, signed: object) -> None:
 
 def _signal_of(found: _Found) -> VerifiedSignal:
     said, signal = found.predicate, found.predicate['signal']
-    # In this order in each entry that has a signal.
+    # Each entry with a signal has these subjects in this order.
     record, completion = (subject['name'] for subject in found.subjects[:2])
     return VerifiedSignal(
         ledger=said['ledger'],

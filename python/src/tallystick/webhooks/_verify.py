@@ -23,14 +23,16 @@ _TOLERANCE_SECONDS: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class VerifiedWebhook:
-    """Event of a webhook that was verified. `isinstance(webhook.event, DeliveredSignalEvent)` tells what it is about; a server that is
-    newer than this library may send others, as `DeliveredUnknownEvent`: answer 2xx to them.
+    """Event of a verified webhook.
+
+    Use `isinstance(webhook.event, DeliveredSignalEvent)` to tell events apart. A newer server may send others, as `DeliveredUnknownEvent`:
+    answer 2xx to them.
     """
 
     id: str
-    """The same each time that the event is sent to one endpoint: act once for each."""
+    """The same for each attempt to deliver the event to one endpoint. Act once for each."""
     sent_at: datetime
-    """Time of this request; `event.timestamp` is the time when the event was recorded."""
+    """Time of this request. `event.timestamp` is the time when the event was recorded."""
     event: DeliveredEvent
 
     @property
@@ -47,13 +49,15 @@ def verify(
     tolerance: float = _TOLERANCE_SECONDS,
     now: datetime | None = None,
 ) -> VerifiedWebhook:
-    """Verifies that the ledger sent this webhook, just now. Answers the event, or raises WebhookVerificationError.
+    """Verifies that the ledger sent this webhook just now. Returns its event, or raises WebhookVerificationError.
 
-    `body`: the text or the bytes as they were received, before any parser. Keys of one endpoint: `secret` (`whsec_…`, whose holder can
-    sign too), `public_key` (`whpk_…`, with which only the ledger can sign; needs `tallystick[verify]`), or both, and then both must
-    verify. A list of them while one is rotated. `tolerance`: seconds that `webhook-timestamp` may be off `now`, both ways.
+    - `body`: text or bytes as received, before any parser.
+    - `secret`: `whsec_…`; its holder can sign too.
+    - `public_key`: `whpk_…`; only the ledger can sign for it. Needs `tallystick[verify]`.
+    - `tolerance`: seconds by which `webhook-timestamp` may differ from `now`, in both directions.
 
-    It may have come before: act once for each `id`. A settlement signal is for `verify_signal`.
+    With both keys, both must verify. Pass a list of them during a rotation. Raises UsageError for invalid arguments.
+    The event may have arrived before: act once for each `id`. Pass a settlement signal on to `verify_signal`.
     """
     data = _bytes_of(body)
     keys = parse_keys(secret, public_key)
@@ -64,7 +68,7 @@ def verify(
 
 
 def _bytes_of(body: object) -> bytes:
-    """Text becomes bytes here, and these bytes are parsed later: nothing else was signed."""
+    """Returns the body as bytes. The same bytes are verified and parsed."""
     if isinstance(body, str):
         return body.encode('utf-8', 'surrogatepass')
     if isinstance(body, bytes | bytearray | memoryview):

@@ -14,7 +14,7 @@ const rule = (op: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 
-/** 'pass' or the code of the one rule. */
+/** Returns 'pass' or the code of the one rule. */
 function say(
   definition: JsonObject,
   payload: JsonValue | null,
@@ -33,7 +33,6 @@ function say(
   return said!.code ?? 'pass'
 }
 
-/** Outcome of a rule about the two values. */
 const compare = (definition: JsonObject, expected: JsonValue, actual: JsonValue) =>
   say(definition, { a: expected }, { a: actual })
 

@@ -12,7 +12,7 @@ import {
 } from '../../../../src/ledgers/types/schema/exact-decimal.ts'
 import { runs } from '../../../helpers/runs.ts'
 
-/** The reference: a fraction, made of the text by other means. */
+/** Reference implementation: a fraction, parsed in another way. */
 type Fraction = { readonly n: bigint; readonly d: bigint }
 
 function fractionOf(text: string): Fraction {

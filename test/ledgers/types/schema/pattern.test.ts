@@ -102,8 +102,8 @@ test('matches what ECMA-262 matches', () => {
 })
 
 /**
- * ECMA-262 looks for a match at each code point (RegExpBuiltinExec, with `u`). V8 also finds `\B` between the halves of a
- * surrogate pair: in `a𝄞a`, for example.
+ * Matches like ECMA-262, which tries each code point (RegExpBuiltinExec, with `u`). V8 also finds `\B` within a
+ * surrogate pair, as in `a𝄞a`.
  */
 function matches(source: string, text: string): boolean {
   const sticky = new RegExp(source, 'uy')
@@ -119,7 +119,7 @@ test('finds no boundary between the halves of a surrogate pair', () => {
   assert.equal(new Pattern('\\B').test('a𝄞a', new Meter(STEPS_ENOUGH)), false)
 })
 
-/** Two groups of one name, for instance. */
+/** Two groups of one name are an example of an invalid source. */
 function isWellFormed(source: string): boolean {
   try {
     new RegExp(source, 'u')

@@ -31,7 +31,7 @@ const scalar = fc.oneof(
     '2026-11-21',
   ),
 )
-/** ajv calls a member `toString` where it compares. */
+/** Without `toString`: ajv calls such a member when it compares. */
 const name = fc.constantFrom('a', 'b', 'c', '__proto__', 'hasOwn')
 const value = fc.letrec<{ any: JsonValue }>((tie) => ({
   any: fc.oneof(
@@ -45,7 +45,7 @@ const value = fc.letrec<{ any: JsonValue }>((tie) => ({
 })).any
 
 const small = fc.nat(3)
-/** Without `__proto__`, which ajv passes over; of what every object inherits it knows with `ownProperties` only. */
+/** Without `__proto__`, which ajv skips. Inherited members need its option `ownProperties`. */
 const schemaName = fc.constantFrom('a', 'b', 'c', 'hasOwn')
 
 const schema = fc.letrec<{ any: JsonValue }>((tie) => {
@@ -93,9 +93,10 @@ const schema = fc.letrec<{ any: JsonValue }>((tie) => {
 }).any
 
 /**
- * Beside `prefixItems` ajv 8.20 does not count the elements that `items`, `contains` or `unevaluatedItems` of an `anyOf` has evaluated: to it
- * `[null, null]` is invalid under `{"prefixItems":[true],"anyOf":[{"items":true}],"unevaluatedItems":false}`. By JSON Schema
- * 2020-12, Core §11.2, it is valid.
+ * With `prefixItems`, ajv 8.20 does not count elements that `items`, `contains` or `unevaluatedItems` of an `anyOf`
+ * evaluated: `[null, null]` is invalid for it under
+ * `{"prefixItems":[true],"anyOf":[{"items":true}],"unevaluatedItems":false}`. By JSON Schema 2020-12, Core §11.2, it
+ * is valid.
  */
 function isWrongInAjv(schema: unknown): boolean {
   const text = JSON.stringify(schema)
@@ -107,7 +108,10 @@ function isWrongInAjv(schema: unknown): boolean {
   )
 }
 
-/** ajv 8.20 notes the members that an `anyOf` has evaluated in an object that inherits, so `__proto__` is evaluated to it at once. */
+/**
+ * ajv 8.20 collects members evaluated by an `anyOf` in an object with a prototype, so `__proto__` always counts as
+ * evaluated.
+ */
 function isPassedOverByAjv(schema: unknown, value: unknown): boolean {
   return (
     JSON.stringify(schema).includes('"unevaluatedProperties"') &&
@@ -143,7 +147,7 @@ test('agrees with ajv about schemas and values that mean no harm', { timeout: 60
     }),
     { numRuns },
   )
-  // A run finds 3 valid ones and 0.9 invalid ones; of 40 runs one in some hundred found fewer than 20 invalid ones.
+  // A run finds 3 valid and 0.9 invalid ones. Of 40 runs, about one in a hundred found fewer than 20 invalid ones.
   assert.ok(seen.valid > numRuns / 4 && seen.invalid > numRuns / 4, JSON.stringify(seen))
   assert.equal(seen['too costly'], 0)
 })

@@ -12,8 +12,8 @@ type Group = {
 }
 
 /**
- * Those groups of the JSON Schema Test Suite whose schemas can be registered. Left out: `$id`, `$dynamicRef`, references
- * to other documents, keywords that are not taken, formats as annotations, hostnames of IDNA.
+ * Groups of the JSON Schema Test Suite whose schemas can be registered. Excluded: `$id`, `$dynamicRef`, references to
+ * other documents, unsupported keywords, formats as annotations, IDNA hostnames.
  */
 const { groups } = JSON.parse(
   readFileSync(new URL('../../../vectors/json-schema-2020-12.json', import.meta.url), 'utf8'),

@@ -1,7 +1,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { findChromium } from '../chromium.ts'
 
-/** Without a sandbox, which root could not have. Opens nothing but what we serve. */
+/** Starts a browser without a sandbox, which root cannot have. It opens only our own pages. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: findChromium(),
@@ -11,10 +11,9 @@ export function openBrowser(): Promise<Browser> {
 
 export type View = { readonly width?: number; readonly height?: number; readonly scheme?: 'light' | 'dark' }
 
-/** A page, and what it complained of: errors of scripts, and violations of its policy. */
+/** A page with its script errors and violations of its policy. */
 export type Watched = { readonly page: Page; readonly complaints: readonly string[] }
 
-/** A tab of its own, with its own storage. */
 export async function openTab(
   browser: Browser,
   { width = 1280, height = 800, scheme = 'light' }: View = {},

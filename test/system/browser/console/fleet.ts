@@ -4,21 +4,18 @@ import { agentSigner, makePrivateKey } from '../../../../sdk/signing/index.ts'
 import { until } from '../../../helpers/wait.ts'
 import { type Served, serve } from './server.ts'
 
-/** A ledger with a day of a fleet in it, and what the tests look for. */
 export type Fleet = {
   readonly served: Served
   readonly ledger: string
-  /** Keys of the agent `operations`: one may do everything, one may only read. */
+  /** Keys of the agent `operations`: one with every scope, one that may only read. */
   readonly keys: { readonly all: string; readonly reads: string }
   readonly client: Tallystick
   readonly records: {
-    /** First action of a run, with an action below it that has no outcome. */
+    /** First action of a run. Below it is an action without an outcome. */
     readonly run: string
     readonly open: string
     readonly denied: string
-    /** An approval by a person called ada. */
     readonly approval: string
-    /** Signed by its agent. */
     readonly signed: string
     readonly accepted: string
     /** Waits for the verdict of `operations`. */
@@ -30,7 +27,6 @@ export type Fleet = {
   }
   readonly trace: string
   readonly peer: string
-  /** Verifier key by which the peer cosigns. */
   readonly witnessKey: string
   close(): Promise<void>
 }
@@ -183,7 +179,7 @@ async function recordGated(client: Tallystick, { courier, courierId }: Agents) {
   return { accepted, waiting: await order(40) }
 }
 
-/** With a ledger of another server, which has a record of ours, and cosigns our checkpoints. */
+/** Peers with a ledger of another server, which receives one of our records and cosigns our checkpoints. */
 async function peerWith(client: Tallystick, other: Served, shared: string): Promise<string> {
   const { client: theirs } = await other.newLedger('Supplier')
   const { id, invitation } = await client.peers.invite({ name: 'supplier' })

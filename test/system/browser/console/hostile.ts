@@ -1,12 +1,13 @@
 import type { Tallystick } from '../../../../sdk/client.ts'
 
 /**
- * A text that reverses the line, hides text and is drawn over other rows: overrides, isolates, zero-width characters, tags, a variation selector,
- * private use, line breaks and forty accents. It also has letters from right to left, which reorder the text beside them.
+ * A text that reverses the line, hides text and covers other rows. It contains overrides, isolates, zero-width
+ * characters, tags, a variation selector, private use, line breaks and forty accents. Its right-to-left letters
+ * reorder the text beside them.
  */
 export const TURNING = `\u202ednal\u2066x\u200b\u2060\ufeff\u{e0061}\u{e0062}a\ufe01\ue000\u2028z${'\u0301'.repeat(40)} \u05d0\u05dc\u05d4`
 
-/** Texts that would run, or break out of where they are shown, if they became markup. */
+/** Texts that would run, or break out of their place, if they became markup. */
 export const HOSTILE = [
   '<img src=x onerror="globalThis.pwned=1">',
   '"><script>globalThis.pwned=2</script><img src=x>',
@@ -19,11 +20,11 @@ export const HOSTILE = [
   `${TURNING}<img>`,
 ] as const
 
-/** A record for every place in which a text can stand. Answers their ids. */
+/** Writes a record for every position in which a text can appear. Returns their ids. */
 export async function recordHostile(client: Tallystick, agent: string): Promise<string[]> {
   const ids: string[] = []
   for (const text of HOSTILE) {
-    // Servers take no invisible characters in names, and one form of letters.
+    // Servers refuse invisible characters in names, and accept one Unicode normal form.
     const name = text
       .slice(0, 100)
       .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Default_Ignorable_Code_Point}]/gu, '')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Fleet } from './fleet.ts'
 
-/** A page of the console: where it is, and what is there once it has all of its data. */
+/** A page of the console: its address, and the selector that matches once all of its data is there. */
 export type ConsolePage = { readonly name: string; readonly hash: string; readonly ready: string }
 
 export function pagesOf({ records, peer, trace }: Fleet): ConsolePage[] {
@@ -28,7 +28,6 @@ export function pagesOf({ records, peer, trace }: Fleet): ConsolePage[] {
   ]
 }
 
-/** Opens the console with a key, as the link that a start prints does. */
 export async function enter(page: Page, { served }: Fleet, key: string): Promise<void> {
   await page.goto(`${served.url}/console/#key=${key}`)
   await page.waitForSelector('h1:has-text("Overview")')

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { Fleet } from './fleet.ts'
 
-/** A question about a fleet's day, the way to its answer from the overview on, and the answer. */
 export type Question = {
   readonly question: string
   readonly go: (page: Page, fleet: Fleet) => Promise<void>
@@ -9,7 +8,6 @@ export type Question = {
 }
 
 const menu = (page: Page, name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
-/** Part of a page by its heading. */
 const part = (page: Page, heading: RegExp) =>
   page.locator('section.card').filter({ has: page.getByRole('heading', { name: heading }) })
 
@@ -19,7 +17,7 @@ const find = async (page: Page, text: string) => {
   await page.keyboard.press('Enter')
 }
 
-/** docs/guides/console.md tells each of these ways. */
+/** docs/guides/console.md describes each of these ways. */
 export const QUESTIONS: readonly Question[] = [
   {
     question: 'Which agents did anything today, and how did it end?',
@@ -71,7 +69,7 @@ export const QUESTIONS: readonly Question[] = [
     question: 'What became of the order that a customer asks about?',
     go: async (page) => {
       await find(page, 'order:77')
-      // The list of all records is there until the answer comes.
+      // The list of all records is shown until the answer comes.
       const found = part(page, /^Records$/)
       await found.getByText('1 record found').waitFor()
       await found.getByRole('link', { name: /^rec/ }).click()

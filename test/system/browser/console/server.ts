@@ -4,23 +4,21 @@ import type { NewLedger } from '../../../../sdk/resources/ledgers.ts'
 import { post } from '../../../helpers/post.ts'
 import { startHere } from '../../deployment/deployment.ts'
 
-/** A server with its worker and a Postgres of its own, which other servers of this machine can reach. */
+/** A server with its own worker and Postgres, which other servers of this machine can reach. */
 export type Served = {
   readonly url: string
-  /** A ledger of its own: its first agent, and a client with the key of that. */
+  /** Creates a ledger. Returns its first agent, with a key and a client of that agent. */
   newLedger(
     name: string,
   ): Promise<{ readonly made: NewLedger; readonly client: Tallystick; readonly key: string }>
   clientOf(key: string): Tallystick
-  /** As the database's superuser, past every defence of the database. */
   tamper(text: string, values: unknown[]): Promise<number>
-  /** The server alone: the worker and the database go on. */
   stopServer(): Promise<unknown>
   close(): Promise<void>
 }
 
 export async function serve(): Promise<Served> {
-  // Browsers keep streams open.
+  // Browsers leave streams open.
   const deployment = await startHere({}, { closeStreamsMs: 0, publicly: async (url) => url })
   const { url, operatorKey, superuserUrl } = deployment
   const clientOf = (apiKey: string) => new Tallystick({ baseUrl: url, apiKey })

@@ -1,13 +1,13 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 /*
- * A screenshot with a palette: a third of what a browser writes. Pages have few colours, and the edges of letters many shades of
- * them, of which an eye misses none.
+ * Reduces a screenshot to a palette, a third of the size that a browser writes. Pages have few colours. The edges of
+ * letters have many shades, and the loss of most is invisible.
  */
 
 const SIGNATURE_BYTES = 8
 const COLOURS_MAX = 256
-/** Bits of a channel that shades are told apart by. */
+/** Bits of a channel that distinguish shades. */
 const SHADE_MASK = 0xf0
 
 type Picture = { readonly width: number; readonly height: number; readonly rgb: Uint8Array }
@@ -22,7 +22,7 @@ export function withPalette(png: Uint8Array): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // 8 bits, by palette.
+  // 8 bits, with a palette.
   header.set([8, 3, 0, 0, 0], 8)
   const colours = Buffer.from(palette.flatMap((shade) => [shade >> 16, (shade >> 8) & 0xff, shade & 0xff]))
   return Buffer.concat([
@@ -34,7 +34,7 @@ export function withPalette(png: Uint8Array): Buffer {
   ])
 }
 
-/** 8 bits a channel, not interlaced, with or without alpha: what Chromium writes. */
+/** Decodes the format that Chromium writes: 8 bits a channel, not interlaced, with or without alpha. */
 function decode(png: Uint8Array): Picture {
   const bytes = Buffer.from(png)
   const [width, height, colourType] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20), bytes[25]]
@@ -81,7 +81,7 @@ function shadeAt(rgb: Uint8Array, at: number): number {
   return (rgb[at]! << 16) | (rgb[at + 1]! << 8) | rgb[at + 2]!
 }
 
-/** The colours that are there most, shades of one taken together. */
+/** Returns the most frequent colours, with similar shades merged. */
 function paletteOf(rgb: Uint8Array): number[] {
   const exact = new Map<number, number>()
   for (let at = 0; at < rgb.length; at += 3) {

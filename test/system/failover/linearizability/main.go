@@ -1,10 +1,10 @@
-// linearizability FILE [control]: checks a history of clients by porcupine, an operation a line:
+// linearizability FILE [control]: checks a history of clients with porcupine. Each line is an operation:
 //
 //	{"of":"ledger"|"rec_…","client":n,"op":"append"|"read"|"size"|"step"|"version","call":ns,"return":ns,"key":n,"at":n,"result":n}
 //
-// `return` 0: nobody knows whether it happened, so it may take effect at any later time, or never.
-// With `control` one read is altered to what had been true before: a checker that finds nothing then is blind.
-// Prints operations, histories and a verdict; exit code 1: not linearizable, 2: not decided in time.
+// `return` 0: it is unknown whether the operation happened, so it may take effect at any later time, or never.
+// With `control`, one read is changed to an older state. A checker that does not notice this is useless.
+// Prints operations, histories and a verdict. Exit code 1: not linearizable; 2: not decided in time.
 package main
 
 import (
@@ -28,15 +28,16 @@ type operation struct {
 	Op     string `json:"op"`
 	Call   int64  `json:"call"`
 	Return int64  `json:"return"`
-	// Place of an append.
+	// Position of an append.
 	Key uint32 `json:"key"`
-	// State that a read found; of a step, the version that it is for.
+	// State that a read returned; the version that a step is for.
 	At int `json:"at"`
-	// Place of an append in the ledger; key that a read found, -1: none; size; version. Of a step 1: taken, 0: refused.
+	// By operation: the position of an append; the key that a read returned, -1: none; a size; a version; 1 if a step was
+	// taken, 0 if it was refused.
 	Result int `json:"result"`
 }
 
-// A ledger is a list of keys, 4 bytes each: strings compare and never change.
+// A ledger is a list of keys of 4 bytes each. It is a string, because strings are comparable and immutable.
 var ledger = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {
@@ -56,7 +57,7 @@ var ledger = porcupine.Model{
 	},
 }
 
-// A gated record is a register with a version, which a step takes to the next if it is for the present one.
+// A gated record is a register with a version. A step for the current version advances it by one.
 var record = porcupine.Model{
 	Init: func() any { return 1 },
 	Step: func(state, input, _ any) (bool, any) {
@@ -120,7 +121,7 @@ func readOperations(file string) []operation {
 	return operations
 }
 
-// alter has the last look at the size answer what an append that had been answered before it made untrue.
+// alter changes the last read of the size to a value that an earlier acknowledged append had made wrong.
 func alter(operations []operation) {
 	for i := len(operations) - 1; i >= 0; i-- {
 		if o := &operations[i]; o.Op == "size" && o.Result > 1 {

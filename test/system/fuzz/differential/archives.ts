@@ -25,7 +25,10 @@ import { type Base, DEED, ORDER } from './ledgers.ts'
 import type { Rendered } from './model.ts'
 import { hostileNote, verifierKey } from './notes.ts'
 
-/* Archives of two seals (docs/formats/archive.md), with one object otherwise under digests that fit: nothing in a seal is signed. */
+/*
+ * Archives of two seals (docs/formats/archive.md), with one object changed and its digests adjusted: nothing in a
+ * seal is signed.
+ */
 
 const hexOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')
 
@@ -35,14 +38,14 @@ type Part = {
   readonly from: number
   readonly end: number
   lines: Tree[]
-  /** Sealed documents, one after another. */
+  /** Sealed documents, concatenated. */
   documents: Uint8Array
   tiles: Map<string, Uint8Array>
 }
 
 const SECRET = new Uint8Array(32).fill(9)
 
-/** The plan says what is changed; null: nothing. */
+/** Makes an archive. `isHostile`: one object is changed. */
 export function archiveOf(
   base: Base,
   { lines, leaves, chains }: Rendered,
@@ -176,7 +179,7 @@ function tileOf(
   return Buffer.concat(envelopes.flatMap((one) => [Buffer.of(one.length >> 8, one.length & 255), one]))
 }
 
-/** As sealDocument does, with a nonce that is the same each time. */
+/** Seals as sealDocument does, with a constant nonce. */
 function sealed(text: string, key: Uint8Array): Uint8Array {
   const nonce = Buffer.alloc(12, hexOf(Buffer.from(text)), 'hex')
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -188,7 +191,6 @@ function sealed(text: string, key: Uint8Array): Uint8Array {
 
 type Change = {
   readonly how: string
-  /** Text of a document, before it is sealed. */
   plain?(plain: Tree, random: Random): string
   part?(part: Part, random: Random): string
   lines?(text: Uint8Array, random: Random): Uint8Array

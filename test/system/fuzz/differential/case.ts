@@ -1,9 +1,6 @@
 import type { Random } from '../../../helpers/mutate/random.ts'
 import type { Archive } from './archives.ts'
 
-/* The parts of a case. */
-
-/** Knowledge that both verifiers are given. */
 export type Trust = {
   readonly noteKey?: string
   readonly kids?: readonly string[]
@@ -12,17 +9,14 @@ export type Trust = {
   readonly compromised?: Readonly<Record<string, string | null>>
   readonly checkpoints?: readonly string[]
   readonly strict?: boolean
-  /** Levels of JSON. */
   readonly depth?: number
   readonly alg?: string
   readonly issuerKey?: { readonly alg: string; readonly spki: string }
-  /** Where an archive lies, whose keys are the first part if there is one. */
+  /** Folder of an archive. Its keys are the first part, if there is one. */
   readonly directory?: string
 }
 
-/** A case, but for its kind. */
 export type Made = {
-  /** Changes, for people. */
   readonly how: string
   readonly trust: Trust
   readonly parts: readonly Uint8Array[]

@@ -9,7 +9,7 @@ import { pointCase } from './points.ts'
 import { makeConsistencyReceipt, makeReceipt, makeTransparent } from './receipts.ts'
 import { makeRegistered } from './registered.ts'
 
-/** The kinds of inputs, and their shares: what costs little is made often. */
+/** Kinds of inputs, with their shares: cheap ones are made often. */
 const MAKERS = {
   json: [12, makeJson],
   statement: [16, makeStatement],
@@ -35,7 +35,10 @@ export const KINDS = Object.keys(MAKERS) as Kind[]
 
 export type Case = Made & { readonly kind: Kind }
 
-/** Case of a number: the same for the same seed, whatever cases were made before. `only`: of these kinds. */
+/**
+ * Makes the case with this number. It depends on the seed only, and not on earlier cases. `only`: kinds to choose
+ * from.
+ */
 export function makeCase(seed: number, index: number, only: readonly Kind[] = KINDS): Case {
   const random = makeRandom(caseSeed(seed, index))
   const place = random() * only.reduce((sum, kind) => sum + MAKERS[kind][0], 0)
@@ -47,7 +50,7 @@ export function makeCase(seed: number, index: number, only: readonly Kind[] = KI
   throw new Error('no kind')
 }
 
-/** Keys that may have signed an envelope, and those of issuers by their kid: both verifiers are given them once. */
+/** Returns the keys that may have signed an envelope, and those of issuers by kid. Both verifiers get them once. */
 export function knownKeys() {
   const { all } = makeBases()
   const signers = new Map(all.flatMap(({ signers }) => [...signers]))

@@ -8,7 +8,7 @@ import { type Base, makeBases } from './ledgers.ts'
 import { changeModel, copyEntry, type Model, modelOf, type Rendered, render } from './model.ts'
 import { honestNote, verifierKey, WITNESS_KEYS } from './notes.ts'
 
-/* Ledgers of the bases, as they are and changed, for the makers of cases. */
+/* Ledgers of the bases, unchanged and changed, for the makers of cases. */
 
 export const anyBase = (random: Random): Base => pick(random, makeBases().all)
 
@@ -16,10 +16,8 @@ export function anyModel(random: Random): Model {
   return modelOf(anyBase(random))
 }
 
-/** A copy of an entry of some base. */
 export const anyEntry = (random: Random) => copyEntry(pick(random, anyModel(random).entries))
 
-/** Text of a note as a string of JSON: files have it so. */
 export const quoted = (text: string): Uint8Array => Buffer.from(JSON.stringify(text))
 
 export const signerOf = (chain: TestChain) => chain.noteSigner as Parameters<typeof verifierKey>[1]
@@ -47,7 +45,7 @@ export function trustOf(base: Base, random: Random): Trust {
   }
 }
 
-/** A ledger's chain with other lines: helpers make its proofs, receipts and bundles. */
+/** Returns a ledger's chain with other lines. Helpers make its proofs, receipts and bundles. */
 export function rebuilt({ base }: Model, { lines, leaves, chains }: Rendered): TestChain {
   const parsed = lines.map((tree, i) => {
     try {

@@ -26,9 +26,9 @@ import { changeModel, type Model, modelOf, type Rendered, render, statementPool 
 import { honestNote, hostileNote } from './notes.ts'
 import { hostileReceipt, receiptOf } from './receipts.ts'
 
-/* Whole files: proofs, exports, bundles, archives. */
+/* Cases of whole files: proofs, exports, bundles, archives. */
 
-/** Whether the item has bytes to prove: a change may have left none. */
+/** Whether the item has bytes to prove. A change may have removed them. */
 function isProvable(item: BatchItem): boolean {
   try {
     return itemBytes(item).length > 0
@@ -83,7 +83,10 @@ function consistencyFor(chain: TestChain, note: string) {
     : { from: size, to: size, path: [] }
 }
 
-/** The envelope of one line with something that nobody signed, or as other CBOR; its leaf is that of the envelope before. */
+/**
+ * Adds something unsigned to the envelope of one line, or encodes it as other CBOR. The leaf stays that of the old
+ * envelope.
+ */
 function changeShown(lines: readonly Tree[], random: Random): string {
   const line = pick(random, lines)
   const item = decodeItem(Buffer.from(String(valueAt(line, 'envelope')), 'base64'))
@@ -97,7 +100,7 @@ function changeShown(lines: readonly Tree[], random: Random): string {
   return 'another envelope under its leaf'
 }
 
-/** An export as it is rendered, with its ends otherwise now and then. */
+/** Returns an export as rendered, sometimes with a changed start or end. */
 function exportText(model: Model, rendered: Rendered, random: Random): [Uint8Array, string] {
   const { chain } = model.base
   const hows: string[] = []

@@ -17,11 +17,10 @@ import {
 import { makeGated } from '../../../helpers/test-gated.ts'
 
 /*
- * Honest ledgers with keys of their own, small and of every kind of entry together: what is changed and signed anew. The same in each
- * process: keys come of numbers, and ids are counted.
+ * Honest ledgers with their own keys, small, and together with every kind of entry. Cases change them and sign them
+ * again. They are the same in each process: keys are made from numbers, and ids are counted.
  */
 
-/** Key of a number. */
 export function seededSigner(seed: number): TestSigner {
   const signer = makeEd25519Signer(sha256, new Uint8Array(32).fill(seed), 'plain')
   return { ...signer, kidHex: toHex(signer.kid) }
@@ -29,7 +28,10 @@ export function seededSigner(seed: number): TestSigner {
 
 const PKCS8_ED25519 = '302e020100300506032b657004220420'
 
-/** An issuer of statements. One of ES256 has another key in each process: its signatures are never the same. */
+/**
+ * Returns an issuer of statements. An ES256 issuer has another key in each process, because its signatures differ
+ * each time anyway.
+ */
 export function seededIssuer(alg: Issuer['alg'], name: string): Issuer {
   const der = Buffer.concat([Buffer.from(PKCS8_ED25519, 'hex'), Buffer.alloc(32, name)])
   const privateKey =
@@ -45,7 +47,6 @@ export function seededIssuer(alg: Issuer['alg'], name: string): Issuer {
   }
 }
 
-/** Signature of an issuer over a protected header and a payload. */
 export function signAs(
   { alg, privateKey }: Issuer,
   protectedBytes: Uint8Array,
@@ -56,7 +57,6 @@ export function signAs(
   return sign('sha256', message, { key: privateKey, dsaEncoding: 'ieee-p1363' })
 }
 
-/** A Signed Statement of the issuer, honest. */
 export function signedStatement(
   issuer: Issuer,
   subject: string,
@@ -78,23 +78,19 @@ export function signedStatement(
 export type Base = {
   readonly name: string
   readonly chain: TestChain
-  /** Every key that signs an entry, by kid. */
   readonly signers: ReadonlyMap<string, TestSigner>
-  /** Issuers of its registered statements. */
   readonly issuers: readonly Issuer[]
-  /** An agent that signs for itself, and the kid of its first key. */
+  /** An agent that signs for itself, with the kid of its first key. */
   readonly pinned: readonly [agent: string, kid: string] | null
 }
 
 export type Bases = { readonly all: readonly Base[]; readonly pair: readonly [Base, Base] }
 
-/** Definitions of the types that are registered. */
 export const ORDER = { name: 'order', version: 1, payloadSchema: { type: 'object' } }
 export const DEED = { name: 'deed', version: 1, agentSigned: true }
 
 let made: Bases | null = null
 
-/** Made once in a process. */
 export function makeBases(): Bases {
   made ??= build()
   return made

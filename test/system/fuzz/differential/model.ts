@@ -36,22 +36,21 @@ import { digestOf, digestWith, sha256 } from '../../../helpers/test-chain.ts'
 import { type Base, makeBases, signAs } from './ledgers.ts'
 
 /*
- * A ledger before it is signed. Its statements are changed, then signed and chained anew: so they are wrong, and their signatures valid.
+ * A ledger before it is signed. Its statements are changed, then signed and chained again, so that wrong statements
+ * have valid signatures.
  */
 
 export type Entry = {
   readonly kind: string
   readonly recordedAt: string
-  /** Protected header, and payload. */
   head: Item
   unprotected: Item
   payload: Tree | Uint8Array
   sign: (protectedBytes: Uint8Array, payload: Uint8Array) => Uint8Array
-  /** Members of its line besides those that repeat the envelope. */
+  /** Members of its line that do not repeat the envelope. */
   line: Tree
-  /** The envelope, until something in it is changed. */
+  /** The envelope; null once something in it is changed. */
   envelope: Uint8Array | null
-  /** Hash of the envelope, and its base64. */
   hashed: { readonly of: Uint8Array; readonly leaf: Uint8Array; readonly base64: string } | null
 }
 
@@ -59,7 +58,7 @@ export type Model = { readonly base: Base; readonly entries: Entry[] }
 
 const parsed = new Map<Base, readonly Entry[]>()
 
-/** Its entries are those of the base: one MUST be copied before it is changed. */
+/** Returns a model with the entries of the base. An entry MUST be copied before it is changed. */
 export function modelOf(base: Base): Model {
   const known = parsed.get(base) ?? base.chain.lines.map((line) => parseLine(base, line))
   parsed.set(base, known)
@@ -100,7 +99,6 @@ function parseLine(base: Base, line: Base['chain']['lines'][number]): Entry {
 }
 
 let pool: Pool | null = null
-/** Members of all statements and lines of the bases. */
 export const statementPool = (): Pool =>
   (pool ??= poolOf(
     makeBases()
@@ -123,7 +121,7 @@ export function envelopeOf(entry: Entry): Uint8Array {
   return entry.envelope
 }
 
-/** Changes one entry, which is signed anew. Returns what was done. */
+/** Changes one entry, which is then signed again. Returns a description. */
 export function changeEntry(entry: Entry, random: Random): string {
   entry.envelope = null
   const { payload } = entry
@@ -142,7 +140,10 @@ export function changeHead(entry: Entry, random: Random): string {
   return `unprotected: ${changeUnprotected(entry, random)}`
 }
 
-/** A label of the protected header in both, moved to the other one, or anything else there. */
+/**
+ * Puts a label of the protected header into both headers, moves it, or puts something else into the unprotected
+ * header.
+ */
 function changeUnprotected(entry: Entry, random: Random): string {
   const items = entry.head.items ?? []
   const at = 2 * below(random, items.length >> 1)
@@ -156,7 +157,7 @@ function changeUnprotected(entry: Entry, random: Random): string {
   return changeItem(entry.unprotected, random)
 }
 
-/** Makes the claims those of the statement again. */
+/** Makes the claims match the statement again. */
 function claim({ head, payload }: Entry): void {
   const claims = memberOf(head, 15)
   if (payload instanceof Uint8Array || !claims?.items) return
@@ -166,7 +167,7 @@ function claim({ head, payload }: Entry): void {
   if (ms >= 0) claims.items[5] = int(Math.floor(ms / 1000))
 }
 
-/** Makes digests of definitions fit again, so that what is refused is what they say. */
+/** Makes digests of definitions match again, so that the definition itself is refused. */
 function mend(payload: Tree): void {
   const predicate = valueAt(payload, 'predicate') as Record<string, unknown> | undefined
   const kind = String(valueAt(payload, 'predicateType')).split('/').at(-2)
@@ -187,13 +188,13 @@ function mend(payload: Tree): void {
   try {
     setAt(payload, ['subject', 0, 'digest', 'sha256'], digestOf(said as JsonValue))
   } catch {
-    // No canonical form: the digest stays what it was.
+    // No canonical form: the digest stays unchanged.
   }
 }
 
 const hasDocument = ({ line }: Entry) => valueAt(line, 'documents', 0, 'salt') !== undefined
 
-/** Another document, or item of a batch, under a digest that fits. */
+/** Changes a document, or an item of a batch, and adjusts its digest. */
 function changeDocument(entry: Entry, random: Random): string {
   const { line, payload } = entry
   if (line.kind !== 'object' || payload instanceof Uint8Array) return 'nothing'
@@ -229,7 +230,7 @@ function canonicalBytes(item: Tree): Uint8Array {
   }
 }
 
-/** Changes a ledger: mostly one entry, or their order. */
+/** Changes a ledger: mostly one entry, or the order of entries. */
 export function changeModel(model: Model, random: Random): string {
   const { entries } = model
   const at = below(random, entries.length)
@@ -263,7 +264,7 @@ export type Rendered = {
   readonly chains: readonly Uint8Array[]
 }
 
-/** Lines of an export: leaves and chain are those of the entries as they are. */
+/** Renders the lines of an export. Leaves and chain match the entries. */
 export function render({ base, entries }: Model): Rendered {
   const leaves: Uint8Array[] = []
   const chains = [genesis(sha256, parseIdBytes('led', base.chain.ledger))]

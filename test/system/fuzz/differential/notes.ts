@@ -17,10 +17,9 @@ import {
 import { sha256, type TestSigner } from '../../../helpers/test-chain.ts'
 import { seededSigner } from './ledgers.ts'
 
-/* Checkpoints as their keys sign them, honest and otherwise, with lines of witnesses and of others. */
+/* Checkpoints signed by their keys, honest or changed, with lines of witnesses and others. */
 
 const WITNESSES = [0, 1].map((i) => ({ name: `w${i}.example/w`, signer: seededSigner(120 + i) }))
-/** Verifier keys of the witnesses that each case knows. */
 export const WITNESS_KEYS = WITNESSES.map(({ name, signer }) =>
   formatNoteKey(name, 'cosignature', signer.key.raw, sha256),
 )
@@ -42,7 +41,7 @@ function logLine(text: string, name: string, signer: TestSigner): string {
   return line(name, id, signer.sign(encodeAny(text)))
 }
 
-/** Cosignature of a witness, of the very time that it says. */
+/** Returns the cosignature of a witness. It signs the time that it states. */
 function witnessLine(text: string, at: number, time: bigint, tail = new Uint8Array(0)): string {
   const { name, signer } = WITNESSES[at]!
   const id = keyIdOf(sha256, name, concat([Uint8Array.of(NOTE_TYPES.cosignature), signer.key.raw]))
@@ -61,7 +60,7 @@ export function honestNote(
   return `${text}\n${logLine(text, checkpoint.origin, signer)}${witnesses.map((at) => witnessLine(text, at, TIME)).join('')}`
 }
 
-/** A note with one or two things otherwise: signed so, where the text is what is otherwise. */
+/** Changes one or two things in a note. A changed text is signed. */
 export function hostileNote(
   checkpoint: Checkpoint,
   signer: TestSigner,
@@ -116,7 +115,7 @@ function hostileText(text: string, { size }: Checkpoint, random: Random): [strin
   ])()
 }
 
-/** Spellings of base64 that some readers take. */
+/** Returns a base64 spelling that some readers accept. */
 function otherBase64(text: string, random: Random): string {
   const at = below(random, text.length)
   return pick(random, [
@@ -126,7 +125,7 @@ function otherBase64(text: string, random: Random): string {
     text.replaceAll('+', '-').replaceAll('/', '_'),
     `${text.slice(0, at)} ${text.slice(at)}`,
     `${text.slice(0, at)}=${text.slice(at)}`,
-    // Bits behind the last byte.
+    // Bits after the last byte.
     text.replace(/[A-Za-z0-9+/](=*)$/, (_, pad: string) => `B${pad}`),
     `${text}AAAA`,
     text.slice(4),
@@ -134,7 +133,6 @@ function otherBase64(text: string, random: Random): string {
   ])
 }
 
-/** One line more, less, or otherwise. */
 function changeLines(
   lines: string[],
   text: string,
@@ -234,7 +232,7 @@ function changeLines(
   ])()
 }
 
-/** A verifier key with something otherwise; its id fits half of the time. */
+/** Returns a changed verifier key. Its id matches half of the time. */
 export function hostileVerifierKey(name: string, signer: TestSigner, random: Random): string {
   const type = pick(random, [1, 1, 1, 4, 0, 2, 5, 255])
   const other = random() < 0.5 ? changeText(name, random) : name

@@ -5,9 +5,12 @@ import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from '../../../proof/ed25519
 import type { Made } from './case.ts'
 import { seededSigner } from './ledgers.ts'
 
-/* Ed25519 keys and signatures at the edges: points of small order and other encodings, S at multiples of the group's order. */
+/*
+ * Edge cases of Ed25519 keys and signatures: points of small order, other encodings, and S at multiples of the
+ * group's order.
+ */
 
-/** In front of the 32 bytes of an Ed25519 key. */
+/** DER prefix of a 32-byte Ed25519 key. */
 const DER = Buffer.from('302a300506032b6570032100', 'hex')
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
 const POINTS = [...SMALL_ORDER_POINTS, ...NOT_CANONICAL_POINTS].map(([, hex]) => Buffer.from(hex, 'hex'))
@@ -18,7 +21,7 @@ const littleEndian = (value: bigint): Buffer => {
 }
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 
-/** Parts: key (SPKI), message, signature. */
+/** Makes a case with the parts key (SPKI), message and signature. */
 export function pointCase(random: Random): Made {
   const signer = seededSigner(20 + below(random, 3))
   const message = createHash('sha256')

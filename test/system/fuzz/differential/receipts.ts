@@ -27,9 +27,12 @@ import { modelOf, render } from './model.ts'
 import { honestNote } from './notes.ts'
 import { registeredItem } from './registered.ts'
 
-/* Receipts in the headers of entries and statements. */
+/* Cases of receipts in the headers of entries and statements. */
 
-/** A receipt in the header of an entry or statement, with something in one of them otherwise; signed so in half of the cases. */
+/**
+ * Puts a receipt into the header of an entry or statement, and changes something in one of them. Half of the changed
+ * receipts are signed again.
+ */
 export function hostileReceipt(
   file: Uint8Array,
   signer: { sign(message: Uint8Array): Uint8Array },
@@ -48,7 +51,7 @@ export function hostileReceipt(
     const head = decodeItem(inner[0]!.body!)!
     how = `protected of the receipt: ${changeItem(head, random)}`
     inner[0]!.body = encodeItem(head)
-    // The root is that of the honest path, over which the honest signature was made: sign it anew.
+    // The honest signature is over the root of the honest path, so sign that again.
     if (random() < 0.8) inner[3]!.body = signer.sign(toBeSigned(inner[0]!.body, rootOf(file)))
   } else if (kind < 0.85) {
     how = `receipt: ${changeItem(inner[1]!, random)}`
@@ -87,7 +90,10 @@ export function makeReceipt(random: Random): Made {
   }
 }
 
-/** A file as a server answers it. The receipt is put in as CBOR: the envelope may be one that no server would take. */
+/**
+ * Returns a file as a server answers it. The receipt is inserted as CBOR, because a server would refuse some of these
+ * envelopes.
+ */
 export function receiptOf(chain: TestChain, line: TestLine, item?: number): Uint8Array {
   const { leaves, file } = honestReceipt(chain, line, item)
   const receipt = memberOf(decodeItem(file)!.items![0]!.items![1]!, 394)!

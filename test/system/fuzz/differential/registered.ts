@@ -16,9 +16,9 @@ import { pickLength } from '../../../helpers/mutate/text.ts'
 import type { Made } from './case.ts'
 import { makeBases, signAs, signedStatement } from './ledgers.ts'
 
-/* Signed Statements of others, their headers signed as they are. */
+/* Cases of Signed Statements of others. Their changed headers are signed. */
 
-/** A Signed Statement, its header signed as it is. Returns the item, so that a receipt can be put in. */
+/** Returns a Signed Statement with a changed, signed header, as an item, so that a receipt can be inserted. */
 export function registeredItem(random: Random): { item: Item; how: string } {
   const { issuers } = makeBases().all.find(({ name }) => name === 'registered')!
   const issuer = pick(random, issuers)
@@ -47,7 +47,7 @@ export function registeredItem(random: Random): { item: Item; how: string } {
   return { item, how: hows.join(', ') }
 }
 
-/** A label of one header in the other one, or a strange one in both. */
+/** Puts a label of one header into the other, or a strange label into both. */
 function inBoth(head: Item, unprotected: Item, random: Random): string {
   const items = head.items ?? []
   if (random() < 0.4 || items.length < 2) {
@@ -68,7 +68,7 @@ function ofLength(payload: Item, random: Random): string {
   return `${bytes} bytes`
 }
 
-/** Label 258 and what goes with it (RFC 9995) in the place of a content type. */
+/** Replaces the content type by label 258 and the labels that go with it (RFC 9995). */
 function asHash(head: Item, payload: Item, random: Random): string {
   const [alg, length] = pick(random, [
     [-16, 32],
@@ -90,7 +90,7 @@ function asHash(head: Item, payload: Item, random: Random): string {
   return 'as a hash'
 }
 
-/** The labels and claims that an entry's envelope has, in this or another order, with this or another value. */
+/** Adds the labels and claims of an entry's envelope, sometimes in another order or with another value. */
 function asEntry(head: Item, random: Random): string {
   const claims = memberOf(head, 15)
   const kid = memberOf(head, 4)

@@ -8,10 +8,9 @@ import { Tally } from './tally.ts'
 import { type Verdict, verdictOf, writeArchive } from './typescript.ts'
 
 const CASES_DEFAULT = 20_000
-/** Cases that are under way at once: while Python judges some, this process makes and judges the next. */
+/** Cases in progress at once. While Python judges some, this process makes and judges the next ones. */
 const BATCH_CASES = 64
 
-/** `npm run drill -- fuzz --differential`. */
 export async function runDifferential(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
@@ -38,7 +37,7 @@ export async function runDifferential(args: readonly string[]): Promise<void> {
   )
   console.log(`seed ${seed}`)
   let next = first
-  /** Lanes, one for each process: a batch of it is awaited before the next one is sent. */
+  /** One sender per process. It awaits a batch before it sends the next one. */
   const lane = async (python: PythonVerifier) => {
     while (next < first + count && Date.now() < endsAtMs) {
       const from = next
@@ -56,10 +55,13 @@ export async function runDifferential(args: readonly string[]): Promise<void> {
   if (values.case !== undefined) tally.show()
 }
 
-/** Fewer are no sign of a fault of a maker. */
+/** Up to this many unmade cases are no sign of a faulty maker. */
 const UNMADE_MIN = 10
 
-/** null: a change left nothing that a proof or a bundle could be made of. Throws where this is so of one case in a hundred. */
+/**
+ * Makes a case. Returns null if a change left nothing to make a proof or a bundle of. Throws if this is true of more
+ * than 1 % of the cases.
+ */
 function make(seed: number, index: number, only: readonly Kind[], tally: Tally): Case | null {
   try {
     return makeCase(seed, index, only)

@@ -4,27 +4,23 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Case } from './cases.ts'
 import type { Verdict } from './typescript.ts'
 
-/** Differences of one kind that are printed and written; the others are counted. */
+/** Differences of one kind that are printed and written. Further ones are counted. */
 const SHOWN_MAX = 2
-/** A case is slow if it takes so many times as long as the median of its kind and size, and so much CPU time. */
+/** A case is slow if it takes this many times the median of its kind and size, and at least this much CPU time. */
 const SLOW_FACTOR = 20
 const SLOW_CPU_MS = 400
-/** CPU times that a median is taken of. */
 const TIMES_MAX = 1_000
 
 type Counts = { cases: number; ok: number; readonly codes: Map<string, number>; found: number }
 type Side = 'TypeScript' | 'Python'
 
-/** Compares verdicts, prints each difference, and counts. */
 export class Tally {
   findings = 0
   cases = 0
-  /** Cases that could not be made. */
   unmade = 0
   readonly #seed: number
   readonly #directory: string
   readonly #counts = new Map<string, Counts>()
-  /** By kind of finding. */
   readonly #alike = new Map<string, number>()
   readonly #times = new Map<string, number[]>()
   readonly #startedMs = Date.now()
@@ -65,7 +61,7 @@ export class Tally {
       this.#slowest = { ...this.#slowest, [side]: Math.max(this.#slowest[side], cpuMs) }
       if (cpuMs <= SLOW_CPU_MS) continue
       const median = times.toSorted((a, b) => a - b)[times.length >> 1]!
-      // Alone of its size, it is compared with nothing, and slow by itself.
+      // A case that is alone in its size has no comparison, and counts as slow.
       if (times.length === 1 || cpuMs > SLOW_FACTOR * median)
         found.push(`slow: ${side} ${cpuMs.toFixed(0)} ms for ${bytes} bytes`)
     }
@@ -74,7 +70,7 @@ export class Tally {
 
   #report(index: number, given: Case, finding: string): void {
     this.findings++
-    // Without numbers and reports: what was said is alike, not about what.
+    // Without numbers and reports, so that similar findings are grouped.
     const alike = `${given.kind}: ${finding.replaceAll(/\{.*?\}(?= \||$)/g, '').replaceAll(/[0-9]+/g, 'N')}`
     const before = this.#alike.get(alike) ?? 0
     this.#alike.set(alike, before + 1)
@@ -87,7 +83,6 @@ export class Tally {
     )
   }
 
-  /** The last case whole. */
   show(): void {
     if (this.#last === null) return
     const [given, own, theirs] = this.#last
@@ -125,13 +120,13 @@ export class Tally {
 const isText = (part: Uint8Array): boolean =>
   /^[\x20-\x7e\n\u00a0-\uffff]*$/.test(Buffer.from(part).toString('utf8'))
 
-/** null: the two say the same. */
+/** Returns null if the two verdicts agree. */
 export function differenceOf(own: Verdict, theirs: Verdict): string | null {
   const isSame =
     own.outcome !== 'crash' &&
     own.outcome === theirs.outcome &&
     own.code === theirs.code &&
-    // Where in a file something is found, not all of its readers say.
+    // Some readers do not report the position in a file.
     (own.seq === null || theirs.seq === null || own.seq === theirs.seq) &&
     isDeepStrictEqual(own.facts, theirs.facts)
   return isSame ? null : `TypeScript ${shown(own)} | Python ${shown(theirs)}`

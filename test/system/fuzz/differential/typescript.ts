@@ -33,10 +33,9 @@ import { verifyLedger } from '../../../../src/verify/verify-ledger.ts'
 import type { Trust } from './case.ts'
 import { type Case, type Kind, knownKeys } from './cases.ts'
 
-/** Verdict of a verifier on a case. `facts`: its findings where it took the case; compared. */
+/** Verdict of a verifier on a case. `facts`: findings of an accepted case, which are compared. */
 export type Verdict = {
   readonly outcome: 'ok' | 'refused' | 'unreadable' | 'crash'
-  /** The error, if it crashed. */
   readonly code: string
   readonly seq: number | null
   readonly facts: Facts
@@ -50,7 +49,7 @@ const keyOfKid = new Map<string, PublicKey>(
   keys.map(({ kid, spki }) => [kid, parsePublicKey('EdDSA', Buffer.from(spki, 'base64'))]),
 )
 
-/** Files of the cases, in memory where there is such a place. */
+/** Folder for the files of cases, in memory if possible. */
 export const DIRECTORY = mkdtempSync(join(tmpdir(), 'tallystick-fuzz-'))
 process.on('exit', () => rmSync(DIRECTORY, { recursive: true, force: true }))
 
@@ -85,7 +84,6 @@ async function judge({ kind, parts, trust }: Case): Promise<Omit<Verdict, 'cpuMs
   return { outcome: 'ok', code: '', seq: null, facts }
 }
 
-/** A refusal that a report says. */
 class Refusal {
   readonly code: string
   readonly seq: number | null
@@ -98,7 +96,7 @@ class Refusal {
 
 type Judge = (parts: readonly Uint8Array[], trust: Trust) => Facts | Refusal | Promise<Facts | Refusal>
 
-/** Each as the command line does it. */
+/** Each judge verifies as the command line does. */
 const JUDGES: Readonly<Record<Kind, Judge>> = {
   json: ([data], { depth }) => ({
     canonical: canonicalize(parseJsonText(utf8Decode(data!), { depthMax: depth! })),
@@ -220,7 +218,7 @@ const JUDGES: Readonly<Record<Kind, Judge>> = {
     }),
 }
 
-/** As the command line reads a file of text. */
+/** Decodes as the command line does for a text file. */
 const textOf = (data: Uint8Array): string => Buffer.from(data).toString('utf8')
 
 function knownOf({ witnesses, agentKeys, compromised }: Trust) {
@@ -262,7 +260,6 @@ function factsOf(report: VerifyReport): Facts | Refusal {
 
 let files = 0
 
-/** Files of these contents, while `use` runs. */
 async function withFiles<T>(
   contents: readonly Uint8Array[],
   use: (paths: readonly string[]) => Promise<T>,

@@ -1,5 +1,5 @@
-// Exports a run and its events with OpenTelemetry's exporters of Go, by the variables of docs/otlp.md: otlp NAME. Each export is made twice,
-// as after an answer that was lost.
+// Exports a run and its events with OpenTelemetry's exporters of Go, using the variables of docs/otlp.md: otlp NAME.
+// Each export is sent twice, as after a lost answer.
 package main
 
 import (

@@ -1,6 +1,7 @@
-// Runs a Tessera log whose checkpoints a witness must cosign before they are published: tessera KEY VKEY FOLDER WITNESS URL LIMIT. The two
-// keys are those that `tessera NAME` prints; WITNESS is the key of the witness, and LIMIT how long it may take. Prints the newest checkpoint, which Go's own note library has verified with
-// the key of the log and with that of the witness.
+// Runs a Tessera log whose checkpoints a witness must cosign before they are published:
+// tessera KEY VKEY FOLDER WITNESS URL LIMIT. `tessera NAME` prints the two keys; WITNESS is the key of the witness, and
+// LIMIT is the time that the witness may take. Prints the newest checkpoint, which Go's note library has verified with the
+// keys of the log and of the witness.
 package main
 
 import (
@@ -63,7 +64,7 @@ func main() {
 	fmt.Print(string(checkpoint))
 }
 
-// verify opens the note by the key of the log, and by the key of the witness.
+// verify opens the note with the key of the log, and with the key of the witness.
 func verify(checkpoint []byte, vkey, witnessKey string) error {
 	ofLog, err := note.NewVerifier(vkey)
 	if err != nil {

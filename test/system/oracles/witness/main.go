@@ -1,5 +1,6 @@
-// Runs the witness of transparency-dev, which does not know Tallystick, on loopback: witness LOGS. LOGS is a file of verifier keys, one a
-// line, which is read with every request. Prints its verifier key and its address, and ends with its standard input.
+// Runs the witness of transparency-dev, which is independent of Tallystick, on loopback: witness LOGS. LOGS is a file of
+// verifier keys, one per line, which is read at every request. Prints its verifier key and its address. Ends with its
+// standard input.
 package main
 
 import (

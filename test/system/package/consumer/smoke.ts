@@ -1,6 +1,6 @@
 /*
- * Code of a stranger with the installed package, all of it at once: compiled strictly, without the types of Node, then
- * run on every runtime. Ends with a line of what it did; throws where something is not as it should be.
+ * A user's program with the installed package, in one file. It is compiled strictly, without Node's types, and runs
+ * on every runtime. Prints one line at the end; throws at the first fault.
  */
 import {
   ConflictError,
@@ -75,7 +75,7 @@ check(verifyWebhook === webhooks.verify, 'so is the receiver of webhooks')
 
 console.log(JSON.stringify({ records: report.records, entries: report.entries }))
 
-/** The life of a gated record: commissioned here, delivered there, judged here. */
+/** Takes a gated record through its life: created and judged by one client, delivered by the other. */
 async function settle(): Promise<LedgerRecord> {
   const { id } = await tallystick.records.create({
     payload: { task: 'count' },
@@ -87,7 +87,7 @@ async function settle(): Promise<LedgerRecord> {
   return tallystick.records.verdict(id, { verdict: 'accept' }, { ifVersion: version })
 }
 
-/** A webhook that was kept, of keys that nobody uses. */
+/** Verifies a stored webhook request, signed by keys without any other use. */
 async function receive(): Promise<void> {
   const secret = 'whsec_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE='
   const publicKey = 'whpk_gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q='

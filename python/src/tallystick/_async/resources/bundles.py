@@ -1,4 +1,4 @@
-"""Bundles: files that show entries, with their documents, to somebody who has nothing but a key of the ledger."""
+"""Bundles: files that prove entries, with their documents, to anyone who has a key of the ledger."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ from .statements import AsyncStatements
 
 
 class AsyncBundle:
-    """A bundle that is made as it is read: `async for line in bundle`, each with its newline, or `await bundle.save('record.bundle')`."""
+    """A bundle, which is made while it is read.
+
+    `async for line in bundle` yields its lines with their newlines. `await bundle.save('record.bundle')` writes a file.
+    """
 
     def __init__(self, lines: Callable[[], AsyncGenerator[bytes]]) -> None:
         self._lines = lines
@@ -56,7 +59,10 @@ class AsyncBundle:
         return self._lines()
 
     async def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file, which is its owner's only. Until it is whole it has another name beside, and a failure leaves nothing."""
+        """Writes the bundle to a file that only its owner may read.
+
+        The file is written under a temporary name beside `path` and renamed when complete. A failure leaves no file.
+        """
         part = f'{os.fspath(path)}.{os.getpid()}.part'
         file = await make_file(part)
         try:
@@ -70,12 +76,15 @@ class AsyncBundle:
 
 
 class AsyncBundles:
-    """Bundles (docs/formats/bundles.md): each is a file that shows entries, with their documents, to somebody who has nothing but a key of
-    the ledger.
+    """Bundles (docs/formats/bundles.md): files that prove entries, with their documents, to anyone who has a key of the ledger.
 
-    They need a key with the scopes `audit:read` and, but for a range without documents, `records:read`. Nothing is verified here:
-    `tallystick-verify` checks the file. Options of all: `size`: of the checkpoint; absent: the newest. `documents`: False leaves them out.
-    `tool`: the program that makes it, and its version.
+    The API key needs the scopes `audit:read` and `records:read`; a range without documents needs only `audit:read`.
+    Nothing is verified here: `tallystick-verify` verifies the file.
+
+    Options of all methods:
+    - `size`: size of the checkpoint; by default the newest.
+    - `documents`: False leaves the documents out.
+    - `tool`: name and version of the program that makes the bundle.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -88,13 +97,16 @@ class AsyncBundles:
     def record(
         self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
     ) -> AsyncBundle:
-        """A record, with all of its entries so far."""
+        """Returns the bundle of a record, with all of its entries so far."""
         return AsyncBundle(partial(self._record, id, BundleRequest(size, documents, tool, options)))
 
     def run(
         self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
     ) -> AsyncBundle:
-        """A record and those below it by `parent`, so far. Raises TallystickError if they are more than 10,000."""
+        """Returns the bundle of a record and all records below it by `parent`, so far.
+
+        Reading it raises TallystickError if they are more than 10,000 records.
+        """
         return AsyncBundle(partial(self._run, id, BundleRequest(size, documents, tool, options)))
 
     def range(
@@ -107,7 +119,7 @@ class AsyncBundles:
         tool: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncBundle:
-        """The entries `from_` to `to`, both inclusive."""
+        """Returns the bundle of the entries `from_` to `to`, both inclusive. Raises UsageError for an invalid range."""
         refuse_range(from_, to)
         return AsyncBundle(partial(self._range, from_, to, BundleRequest(size, documents, tool, options)))
 
@@ -124,9 +136,11 @@ class AsyncBundles:
         tool: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncBundle:
-        """The records that the entries `from_` to `to` made and that match all that is given, with their entries among these: a selection.
-        `agent`: who made the record, for whom, or who performs it; `trace`: 32 hex digits. It costs two requests for each entry that it
-        shows, and two for each record of a batch.
+        """Returns a selection: the records that match all given filters, with their entries within `from_` to `to`.
+
+        Only records that were made within the range are selected. `agent`: the actor of the record, the agent that it acts
+        for, or the performer. `trace`: 32 hex digits. Costs two requests for each entry shown, and two for each record of a
+        batch. Raises UsageError for an invalid range, or without a filter.
         """
         refuse_range(from_, to)
         request = BundleRequest(size, documents, tool, options)
@@ -211,7 +225,7 @@ class AsyncBundles:
         yield last_line(len(wanted))
 
     async def _proved(self, wanted: Sequence[Wanted], tree: Tree, request: BundleRequest) -> AsyncGenerator[bytes]:
-        """Lines of these entries with their paths."""
+        """Yields the lines of these entries, each with its path in the tree."""
         for at in range(0, len(wanted), BUNDLE_REQUESTS_MAX):
             part = wanted[at : at + BUNDLE_REQUESTS_MAX]
             for line in await gather([partial(self._line, each, tree, request) for each in part]):
@@ -229,7 +243,7 @@ class AsyncBundles:
     async def _part_of_batch(self, ids: Iterable[str], tree: Tree, request: BundleRequest) -> Sent:
         proofs: list[Sent] = []
         records: list[LedgerRecord] = []
-        # Their order is that of their ids.
+        # The records of a batch are in the order of their ids.
         for id in sorted(ids):
             call = Call(params={'id': id}, query={'size': tree.size}, options=request.options)
             proof = await self._http.plain(ops.GET_RECORDS_BY_ID_PROOF, call)
@@ -246,22 +260,26 @@ class AsyncBundles:
         return needs
 
     async def _policies_before(self, needs: Needs, request: BundleRequest) -> list[int]:
-        """Seq of the ledger's policy, if it stands before the range and statements in it need it. Earlier ones are not looked for."""
+        """Returns the seq of the ledger's current policy, if it precedes the range and statements in the range were registered
+        by it. Earlier policies are not searched for.
+        """
         if not needs.policies:
             return []
         policy = await self._statements.policy(**request.options)
         return [policy.seq] if policy.leaf in needs.policies and policy.seq < needs.start else []
 
     def _stream(self, start: int, end: int, request: BundleRequest) -> AsyncGenerator[SentEntry]:
-        """The entries from `start` on and before `end`."""
+        """Streams the entries from `start` up to `end`, which is excluded."""
         return sent_entries(self._http, start - 1, end - start, False, request.options)
 
     async def _prove(self, seq: int, size: int | None, request: BundleRequest) -> EntryProof:
         return await self._entries.proof(seq, size=size, **request.options)
 
     async def _tree(self, proof: EntryProof, agents: Iterable[str], more: Iterable[int], request: BundleRequest) -> Tree:
-        """The tree of a proof, with its ledger's definition, its rotations, each the last entry under its key, the entries about keys of
-        these agents, and `more`.
+        """Returns the tree of a proof.
+
+        Its foundation are the ledger's definition, its rotations (each the last entry under its key), the entries about the
+        signing keys of `agents`, and `more`.
         """
         size, keys, agent_keys = proof.tree_size, Keys(), AgentKeys(proof.tree_size)
         last = await self._last_of_server(size, request)
@@ -278,13 +296,14 @@ class AsyncBundles:
         return keys.take(await self._prove(seq, size, request))
 
     async def _rotations(self, start: tuple[int, str], end: tuple[int, str], size: int, keys: Keys, request: BundleRequest) -> list[int]:
-        """Rotations from an entry to another one, by what their keys are. One that was replaced does not come back, so none stands between
-        entries of one key.
+        """Returns the rotations between two entries, found by the keys at these entries.
+
+        A replaced key never returns. Therefore no rotation lies between two entries of the same key.
         """
         if start[1] == end[1]:
             return []
         middle = (start[0] + end[0] + 1) // 2
-        # The server signs rotations itself, so none stands where it signs nothing.
+        # The server signs rotations itself. An interval without an entry of the server contains none.
         seq = await self._next_of_server(middle, end[0], request)
         if seq is None:
             return [start[0]] if end[0] - start[0] == 1 else await self._rotations(start, (middle, end[1]), size, keys, request)
@@ -293,7 +312,7 @@ class AsyncBundles:
         return before + await self._rotations(between, end, size, keys, request)
 
     async def _next_of_server(self, start: int, end: int, request: BundleRequest) -> int | None:
-        """The first entry from `start` on and before `end` that the server signed."""
+        """Returns the first entry from `start` up to `end`, excluded, that the server signed. None: there is none."""
         async with aclosing(self._stream(start, end, request)) as entries:
             async for entry in entries:
                 if is_of_server(entry.line):
@@ -301,7 +320,7 @@ class AsyncBundles:
         return None
 
     async def _last_of_server(self, end: int, request: BundleRequest) -> int:
-        """The last entry before `end` that the server signed. The first one of a ledger is."""
+        """Returns the last entry before `end` that the server signed. The ledger's first entry always is."""
         span = 1
         while True:
             start = max(0, end - span)

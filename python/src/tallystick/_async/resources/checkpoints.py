@@ -1,4 +1,4 @@
-"""Signed notes of how many entries the ledger has, and of their tree."""
+"""Checkpoints: signed notes of the ledger's size and tree."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ PENDING: Final = 'checkpoint_pending'
 
 
 class AsyncCheckpoints:
-    """Signed notes of how many entries the ledger has, and of their tree: keep one elsewhere, and nothing before it can be changed."""
+    """Checkpoints: signed notes of the ledger's size and tree.
+
+    Store a checkpoint elsewhere, and no entry before it can be changed unnoticed.
+    """
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
 
     async def latest(self, *, cosignatures: int | None = None, **options: Unpack[CallOptions]) -> str | None:
-        """`GET /v1/checkpoints/latest`: the newest note; None in the first seconds of a ledger, which has none yet. `cosignatures`: the
-        newest one that so many witnesses have cosigned; None where there is none.
+        """`GET /v1/checkpoints/latest`: returns the newest checkpoint; None if there is none yet, in a ledger's first seconds.
+
+        `cosignatures`: returns the newest one with at least this many cosignatures of witnesses; None if there is none.
         """
         call = Call(query={'cosignatures': cosignatures}, options=options, unretried=(PENDING,))
         try:
@@ -35,24 +39,26 @@ class AsyncCheckpoints:
             raise
 
     async def get(self, size: int, **options: Unpack[CallOptions]) -> str:
-        """`GET /v1/checkpoints/{size}`: the note of just that many entries; NotFoundError where none was published."""
+        """`GET /v1/checkpoints/{size}`: returns the checkpoint of this size. Raises NotFoundError if none was published."""
         call = Call(params={'size': size}, options=options)
         return (await self._http.bytes(ops.GET_CHECKPOINTS_BY_SIZE, NOTE, call)).decode()
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[CheckpointPlace]:
-        """`GET /v1/checkpoints`: their sizes, newest first."""
+        """`GET /v1/checkpoints`: lists the sizes of the checkpoints, newest first."""
         return listing(self._http, CheckpointPlace, ops.GET_CHECKPOINTS, members(limit=limit), options)
 
     async def consistency(self, from_size: int, to_size: int, **options: Unpack[CallOptions]) -> ConsistencyProof:
-        """`GET /v1/checkpoints/consistency`: proves that the ledger of `to_size` entries begins with that of `from_size`. Waits some
-        seconds for a checkpoint that covers it.
+        """`GET /v1/checkpoints/consistency`: returns a proof that the tree of `to_size` begins with the tree of `from_size`.
+
+        The server waits some seconds for a checkpoint of that size.
         """
         call = Call(query={'from': from_size, 'to': to_size}, options=options)
         return await self._http.json(ConsistencyProof, ops.GET_CHECKPOINTS_CONSISTENCY, call)
 
     async def consistency_receipt(self, from_size: int, to_size: int | None = None, **options: Unpack[CallOptions]) -> bytes:
-        """`GET /v1/checkpoints/consistency/receipt`: the same as a COSE receipt. `to_size`: the size of a published checkpoint; absent:
-        the newest one.
+        """`GET /v1/checkpoints/consistency/receipt`: returns the same proof as a COSE receipt.
+
+        `to_size`: size of a published checkpoint; by default the newest.
         """
         call = Call(query={'from': from_size, 'to': to_size}, options=options)
         return await self._http.bytes(ops.GET_CHECKPOINTS_CONSISTENCY_RECEIPT, COSE, call)

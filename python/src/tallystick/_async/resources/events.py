@@ -1,4 +1,4 @@
-"""Events of the ledger, as others hear them (docs/reference/events.md)."""
+"""Events of the ledger (docs/reference/events.md)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ EVENT_STREAM: Final = 'text/event-stream'
 
 
 class AsyncEvents:
-    """Events of the ledger, as others hear them. `events`: their names; `types`: those of records' types, `name/version`, or a name for
-    all its versions. Not given: all.
+    """Events of the ledger.
+
+    `events`: only events of these names. `types`: only records of these types, `name/version`, or a name for all its
+    versions. By default all.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -40,8 +42,9 @@ class AsyncEvents:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> EventPage:
-        """`GET /v1/events`: one page. `next_cursor` is where to go on, now (`more`) or later. `cursor`: that of a page, or of an event
-        that was tailed. `from_`: where there is no cursor; not given: from the beginning.
+        """`GET /v1/events`: returns one page. Continue at `next_cursor`: at once if `more` is true, otherwise later.
+
+        `cursor`: of an earlier page, or of a tailed event. `from_`: where to start without a cursor; by default the beginning.
         """
         query = {**filter_of(events, types), **members(cursor=cursor, from_=from_, limit=limit)}
         return await self._http.json(EventPage, ops.GET_EVENTS, Call(query=query, options=options))
@@ -54,7 +57,7 @@ class AsyncEvents:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncListing[LedgerEvent]:
-        """`GET /v1/events`: all that there is now, from the beginning, page by page."""
+        """`GET /v1/events`: lists all present events from the beginning, page by page."""
 
         async def fetch(cursor: str | None) -> Page[LedgerEvent]:
             page = await self.page(cursor=cursor, events=events, types=types, limit=limit, **options)
@@ -71,11 +74,14 @@ class AsyncEvents:
         types: Sequence[str] | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[TailedEvent]:
-        """`GET /v1/events` as a stream: each event once, as it comes, in order, without an end. A connection that breaks, or a server
-        that restarts, is resumed behind the last event, as often as it takes, unless `max_retries` bounds how often that fails in a
-        row. Raises if it can't succeed, for example because the key was revoked, or because the server was never there.
+        """`GET /v1/events` as a stream: yields each event once, in order, without end.
 
-        `after`: begins behind this cursor. `from_`: where there is no cursor; not given: events from now on.
+        A broken connection, or one that a restarting server closed, is resumed after the last event. Retries are unlimited once
+        the stream was open, unless `max_retries` limits the failures in a row. Raises TallystickError if it cannot go on, such as
+        after the key was revoked, or if the server could not be reached at first.
+
+        `after`: starts after this cursor. `from_`: where to start without a cursor; by default at the events from now on.
+        Raises UsageError if both are given.
         """
         if after is not None and from_ is not None:
             raise UsageError('tail takes after or from_, not both')
@@ -95,7 +101,8 @@ class AsyncEvents:
                     async for piece in stream:
                         for event in parse_events(parser, piece):
                             yield event
-                        # The first one says where the stream begins, however often it breaks behind that.
+                        # The first chunk only says where the stream begins. It arrives even if every connection
+                        # breaks right after it.
                         pieces += 1
                         if pieces > 1:
                             retries.reset()
@@ -105,11 +112,11 @@ class AsyncEvents:
             except TallystickError as error:
                 await sleep(retries.delay_before(error))
                 continue
-            # The server has ended it, because it closes, or to spread its clients anew.
+            # The server closed the stream, because it shuts down or to spread its clients over the servers.
             await sleep(retry * (0.5 + random.random() / 2))
 
     async def _open(self, query: dict[str, Any], options: CallOptions) -> AsyncByteStream:
-        # Retried by the method that resumes it.
+        # `tail` resumes the stream, and counts the retries.
         once: CallOptions = {'timeout': SILENCE_SECONDS_MAX, **options, 'max_retries': 0}
         return await self._http.stream(ops.GET_EVENTS, EVENT_STREAM, Call(query=query, options=once))
 

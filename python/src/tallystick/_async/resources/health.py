@@ -1,4 +1,4 @@
-"""Whether the server works."""
+"""Health of the server."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..transport import AsyncTransport
 
 
 class AsyncHealth:
-    """Whether the server works. Asked once, without retries, because a failure should be seen at once."""
+    """Health of the server. By default these calls are not retried, so that a failure shows at once."""
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
 
     async def live(self, **options: Unpack[CallOptions]) -> Liveness:
-        """`GET /livez`: the process answers."""
+        """`GET /livez`: succeeds if the process answers."""
         return await self._http.json(Liveness, ops.GET_LIVEZ, Call(options={'max_retries': 0, **options}))
 
     async def ready(self, **options: Unpack[CallOptions]) -> Readiness:
-        """`GET /readyz`: it reaches a database that it understands; otherwise UnavailableError."""
+        """`GET /readyz`: succeeds if the server reaches its database and knows its schema. Raises UnavailableError otherwise."""
         return await self._http.json(Readiness, ops.GET_READYZ, Call(options={'max_retries': 0, **options}))

@@ -33,8 +33,10 @@ class AsyncKeys:
         expires_at: str | datetime | None = None,
         **options: Unpack[WriteOptions],
     ) -> KeyWithSecret:
-        """`POST /v1/keys`: `key` of the answer is the secret. Without `agent` a new agent of that name is registered. Raises
-        SecretLostError where the first answer was lost, and the call repeated: `rotate` makes another.
+        """`POST /v1/keys`: creates an API key. `key` of the answer is its secret.
+
+        Without `agent`, registers a new agent of that name. Raises SecretLostError if the first answer was lost and the call was
+        repeated: `rotate` makes a new secret.
         """
         body = members(name=name, scopes=scopes, agent=agent, expires_at=expires_at)
         made = await self._http.plain(ops.POST_KEYS, Call(body=body, options=options))
@@ -43,33 +45,36 @@ class AsyncKeys:
         return parse_model(KeyWithSecret, made, Asked('POST /v1/keys', None, False))
 
     def list(self, *, agent: str | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[ApiKey]:
-        """`GET /v1/keys`: in the order in which they were made, without their secrets."""
+        """`GET /v1/keys`: lists the API keys in order of creation, without their secrets."""
         return listing(self._http, ApiKey, ops.GET_KEYS, members(agent=agent, limit=limit), options)
 
     async def get(self, id: str, **options: Unpack[CallOptions]) -> ApiKey:
-        """`GET /v1/keys/{id}`."""
+        """`GET /v1/keys/{id}`: returns an API key without its secret."""
         return await self._http.json(ApiKey, ops.GET_KEYS_BY_ID, Call(params={'id': id}, options=options))
 
     async def rotate(self, id: str, *, overlap_seconds: int | None = None, **options: Unpack[CallOptions]) -> KeyWithSecret:
-        """`POST /v1/keys/{id}/rotate`: a new secret; those before stay valid for `overlap_seconds`, by default an hour. Not repeated
-        where the answer is lost, because each time makes a secret.
+        """`POST /v1/keys/{id}/rotate`: makes a new secret. Earlier ones stay valid for `overlap_seconds`, by default one hour.
+
+        Not retried after a lost answer, because each call makes a secret.
         """
         call = Call(params={'id': id}, body=members(overlap_seconds=overlap_seconds), options=options)
         return await self._http.json(KeyWithSecret, ops.POST_KEYS_BY_ID_ROTATE, call)
 
     async def revoke(self, id: str, *, also_made: bool | None = None, **options: Unpack[WriteOptions]) -> KeyRevocation:
-        """`POST /v1/keys/{id}/revoke`: every server refuses it within 5 s; not to be undone. With `also_made` the keys that it has made,
-        and those that they have, go with it: up to 100 a call, so call again while `has_more`.
+        """`POST /v1/keys/{id}/revoke`: revokes an API key for good. Every server refuses it within 5 s.
+
+        `also_made`: revokes the keys that it created as well, and those that they created, up to 100 a call. Repeat the call while
+        `has_more` is true.
         """
         call = Call(params={'id': id}, body=members(also_made=also_made), options=options)
         return await self._http.json(KeyRevocation, ops.POST_KEYS_BY_ID_REVOKE, call)
 
     async def set_rate_limit(self, id: str, rate_limit: RateLimitParam | None, **options: Unpack[CallOptions]) -> RateLimitAnswer:
-        """`PUT /v1/keys/{id}/rate-limit`: None takes the limit away."""
+        """`PUT /v1/keys/{id}/rate-limit`: sets the limit of an API key. None removes it."""
         call = Call(params={'id': id}, body={'rateLimit': rate_limit}, options=options)
         return await self._http.json(RateLimitAnswer, ops.PUT_KEYS_BY_ID_RATE_LIMIT, call)
 
     async def set_otlp(self, id: str, otlp: OtlpSettingsParam | None, **options: Unpack[CallOptions]) -> KeyOtlp:
-        """`PUT /v1/keys/{id}/otlp`: which spans and logs it takes, and whether their content is kept; None: as by default."""
+        """`PUT /v1/keys/{id}/otlp`: sets which spans and logs the key accepts, and whether their content is stored. None: the default."""
         call = Call(params={'id': id}, body={'otlp': otlp}, options=options)
         return await self._http.json(KeyOtlp, ops.PUT_KEYS_BY_ID_OTLP, call)

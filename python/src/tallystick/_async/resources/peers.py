@@ -1,4 +1,4 @@
-"""Ledgers of other servers that the ledger shares records with."""
+"""Peerings with ledgers of other servers."""
 
 from __future__ import annotations
 
@@ -31,17 +31,19 @@ if TYPE_CHECKING:
 
 
 class AsyncPeers:
-    """Ledgers of other servers that the ledger shares records with. To share one: `share` of `records.create`, or `records.share`.
+    """Peerings with ledgers of other servers. To share a record, use `share` of `records.create`, or `records.share`.
 
-    `invite` and `accept` take no idempotency key, and are not repeated: where an answer is lost, look at `list`.
+    `invite` and `accept` take no idempotency key and are not retried: after a lost answer, check `list`.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
 
     async def invite(self, *, name: str, **options: Unpack[CallOptions]) -> NewPeer:
-        """`POST /v1/peers`: an `invitation` for the other side's administrator, by a way that both trust: its holder can become the
-        peer. `name`: theirs, as it is called here.
+        """`POST /v1/peers`: invites another ledger as a peer. The answer has an `invitation` for its administrator.
+
+        Send the invitation over a channel that both sides trust: whoever has it can become the peer. `name`: your name for the
+        other ledger.
         """
         made = await self._http.json(NewPeer, ops.POST_PEERS, Call(body={'name': name}, options=options))
         if not isinstance(made.invitation, str):
@@ -49,68 +51,75 @@ class AsyncPeers:
         return made
 
     async def accept(self, *, name: str, invitation: str, **options: Unpack[CallOptions]) -> NewPeer:
-        """`POST /v1/peers` with their invitation: the worker carries it out, and `state` says when it has."""
+        """`POST /v1/peers`: accepts another ledger's invitation. The worker carries it out; `state` shows when it is done."""
         call = Call(body={'name': name, 'invitation': invitation}, options=options)
         return await self._http.json(NewPeer, ops.POST_PEERS, call)
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[Peer]:
-        """`GET /v1/peers`: in the order in which they were invited."""
+        """`GET /v1/peers`: lists the peerings in order of invitation."""
         return listing(self._http, Peer, ops.GET_PEERS, members(limit=limit), options)
 
     async def get(self, id: str, **options: Unpack[CallOptions]) -> Peer:
-        """`GET /v1/peers/{id}`: `drain` says how far it has heard, and how it answers."""
+        """`GET /v1/peers/{id}`: returns a peering. `drain` tells how far it was delivered to, and how the other side answers."""
         return await self._http.json(Peer, ops.GET_PEERS_BY_ID, Call(params={'id': id}, options=options))
 
     async def suspend(self, id: str, *, code: str | None = None, **options: Unpack[WriteOptions]) -> Peer:
-        """`POST /v1/peers/{id}/suspend`: nothing is sent, and nothing taken, until it is resumed."""
+        """`POST /v1/peers/{id}/suspend`: suspends the peering. Until it is resumed, nothing is sent or accepted."""
         return await self._change(ops.POST_PEERS_BY_ID_SUSPEND, id, members(code=code), options)
 
     async def resume(self, id: str, *, code: str | None = None, **options: Unpack[WriteOptions]) -> Peer:
-        """`POST /v1/peers/{id}/resume`."""
+        """`POST /v1/peers/{id}/resume`: resumes a suspended peering."""
         return await self._change(ops.POST_PEERS_BY_ID_RESUME, id, members(code=code), options)
 
     async def revoke(self, id: str, *, code: str | None = None, **options: Unpack[WriteOptions]) -> Peer:
-        """`POST /v1/peers/{id}/revoke`: for good; the other side is told."""
+        """`POST /v1/peers/{id}/revoke`: revokes the peering for good. The other side is notified."""
         return await self._change(ops.POST_PEERS_BY_ID_REVOKE, id, members(code=code), options)
 
     async def set_budget(self, id: str, budget: BudgetParam | None, **options: Unpack[CallOptions]) -> Peer:
-        """`PUT /v1/peers/{id}/budget`: the bytes that this side stores for it in 24 hours; None: the default of every peer."""
+        """`PUT /v1/peers/{id}/budget`: sets the bytes that this side stores for the peer in 24 hours. None: the default of all peers."""
         return await self._change(ops.PUT_PEERS_BY_ID_BUDGET, id, {'budget': budget}, options)
 
     async def _change(self, operation: Operation, id: str, body: dict[str, Any], options: CallOptions) -> Peer:
         return await self._http.json(Peer, operation, Call(params={'id': id}, body=body, options=options))
 
     def records(self, id: str, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[SharedRecord]:
-        """`GET /v1/peers/{id}/records`: records shared with it, both ways."""
+        """`GET /v1/peers/{id}/records`: lists the records shared with the peer, in both directions."""
         return listing(self._http, SharedRecord, ops.GET_PEERS_BY_ID_RECORDS, members(limit=limit), options, {'id': id})
 
     async def record(self, id: str, record: str, **options: Unpack[CallOptions]) -> SharedRecordWithType:
-        """`GET /v1/peers/{id}/records/{record}`: with the definition of its type, where that came along."""
+        """`GET /v1/peers/{id}/records/{record}`: returns a shared record, with the definition of its type if the peer sent it."""
         call = Call(params={'id': id, 'record': record}, options=options)
         return await self._http.json(SharedRecordWithType, ops.GET_PEERS_BY_ID_RECORDS_BY_RECORD, call)
 
     def dead_letters(self, id: str, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[PeerDeadLetter]:
-        """`GET /v1/peers/{id}/dead-letters`: entries that the other side refused for good. Later entries of those records wait."""
+        """`GET /v1/peers/{id}/dead-letters`: lists the entries that the other side refused for good.
+
+        Later entries of the same records wait behind them.
+        """
         operation = ops.GET_PEERS_BY_ID_DEAD_LETTERS
         return listing(self._http, PeerDeadLetter, operation, members(limit=limit), options, {'id': id})
 
     async def replay(self, id: str, *, seqs: Sequence[int] | None = None, **options: Unpack[CallOptions]) -> int:
-        """`POST /v1/peers/{id}/replay`: sends dead letters again, all or those of `seqs`, and those that wait behind them; how many."""
+        """`POST /v1/peers/{id}/replay`: sends dead letters again, all or those of `seqs`, and the entries that wait behind them.
+
+        Returns how many there were.
+        """
         call = Call(params={'id': id}, body=members(seqs=seqs), options=options)
         return (await self._http.json(PeerReplay, ops.POST_PEERS_BY_ID_REPLAY, call)).replayed
 
     def forks(self, id: str, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[PeerFork]:
-        """`GET /v1/peers/{id}/forks`: entries, signed by the other side, that contradict what it sent before."""
+        """`GET /v1/peers/{id}/forks`: lists entries, signed by the other side, that contradict what it sent before."""
         return listing(self._http, PeerFork, ops.GET_PEERS_BY_ID_FORKS, members(limit=limit), options, {'id': id})
 
     async def reconciliation(self, id: str, **options: Unpack[CallOptions]) -> PeerReconciliation:
-        """`GET /v1/peers/{id}/reconciliation`: compares the exchanged entries with those that the other side last said it holds."""
+        """`GET /v1/peers/{id}/reconciliation`: compares the exchanged entries with the other side's last report of what it stores."""
         call = Call(params={'id': id}, options=options)
         return await self._http.json(PeerReconciliation, ops.GET_PEERS_BY_ID_RECONCILIATION, call)
 
     async def reconcile(self, id: str, *, within: float = UNTIL_SECONDS, **options: Unpack[CallOptions]) -> PeerReconciliation:
-        """`POST /v1/peers/{id}/reconciliation`: the same, after the other side was asked anew; its answer is waited for, `within` so many
-        seconds. Raises TallystickError when that time is up.
+        """`POST /v1/peers/{id}/reconciliation`: asks the other side for a new report, waits for it, and returns the comparison.
+
+        Raises TallystickError if the other side does not answer within `within` seconds.
         """
         end = time.monotonic() + within
         call = Call(params={'id': id}, body={}, options=options)

@@ -1,4 +1,4 @@
-"""Rules of retention, and holds."""
+"""Retention rules and legal holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..transport import AsyncTransport
 
 
 class AsyncRetention:
-    """Rules by which the server erases documents when their time is over."""
+    """Retention rules: after how many days the server erases documents."""
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
@@ -28,18 +28,21 @@ class AsyncRetention:
         agent: str | None = None,
         **options: Unpack[CallOptions],
     ) -> RetentionRule:
-        """`POST /v1/retention/rules`: longer for all records, shorter for those that come. `days` None: kept for ever."""
+        """`POST /v1/retention/rules`: sets a rule. `days` None: documents are never erased.
+
+        A longer time applies to all records, a shorter one only to records made from now on.
+        """
         body = {**members(basis=basis, type=type, agent=agent), 'days': days}
         return await self._http.json(RetentionRule, ops.POST_RETENTION_RULES, Call(body=body, options=options))
 
     async def rules(self, **options: Unpack[CallOptions]) -> list[RetentionRule]:
-        """`GET /v1/retention/rules`: the newest first."""
+        """`GET /v1/retention/rules`: returns the rules, newest first."""
         return await listing(self._http, RetentionRule, ops.GET_RETENTION_RULES, {}, options).to_list(RULES_MAX)
 
     async def preview(
         self, *, days: int, type: str | None = None, agent: str | None = None, **options: Unpack[CallOptions]
     ) -> RetentionPreview:
-        """`POST /v1/retention/preview`: all pages, added up: the records that would be erased now if the rule were set."""
+        """`POST /v1/retention/preview`: counts the records that a rule would erase now. Reads all pages and returns their sums."""
         seq = 0
         total: RetentionPreview | None = None
         while True:
@@ -65,7 +68,7 @@ def _added(total: RetentionPreview, page: RetentionPreview) -> RetentionPreview:
 
 
 class AsyncHolds:
-    """Holds: while one stands, no document of its records is erased."""
+    """Legal holds. While a hold lasts, no document of its records is erased."""
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
@@ -79,15 +82,15 @@ class AsyncHolds:
         agent: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Hold:
-        """`POST /v1/holds`: on the named records, on those of a type or an agent, or on all."""
+        """`POST /v1/holds`: sets a hold on the named records, on those of a type or an agent, or on all."""
         body = members(case=case, records=records, type=type, agent=agent)
         return await self._http.json(Hold, ops.POST_HOLDS, Call(body=body, options=options))
 
     async def lift(self, seq: int, **options: Unpack[CallOptions]) -> Hold:
-        """`POST /v1/holds/{seq}/lift`: others on the same records stay."""
+        """`POST /v1/holds/{seq}/lift`: lifts a hold. Other holds on the same records stay."""
         return await self._http.json(Hold, ops.POST_HOLDS_BY_SEQ_LIFT, Call(params={'seq': seq}, body={}, options=options))
 
     def list(self, *, standing: bool | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[Hold]:
-        """`GET /v1/holds`: the newest first."""
+        """`GET /v1/holds`: lists the holds, newest first. `standing`: True leaves out those that were lifted."""
         query = members(standing=None if standing is None else str(standing).lower(), limit=limit)
         return listing(self._http, Hold, ops.GET_HOLDS, query, options)

@@ -1,4 +1,4 @@
-"""Signed Statements of others (RFC 9943), which the ledger registers."""
+"""Signed Statements of other issuers (RFC 9943) that the ledger registers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 
 class AsyncStatements:
-    """Signed Statements of others (RFC 9943), which the ledger registers."""
+    """Signed Statements of other issuers (RFC 9943) that the ledger registers."""
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
 
     async def register(self, statement: bytes, **options: Unpack[CallOptions]) -> Statement:
-        """`POST /entries`: COSE_Sign1, tagged, as its issuer signed it. The same again is answered as the first time."""
+        """`POST /entries`: registers a Signed Statement: tagged COSE_Sign1, as its issuer signed it.
+
+        Repeating the call returns the first registration. Raises UsageError if `statement` is not bytes.
+        """
         if not isinstance(statement, bytes):
             raise UsageError('a Signed Statement is bytes')
         call = Call(content=statement, media_type=COSE, options=options)
@@ -38,17 +41,18 @@ class AsyncStatements:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncListing[Statement]:
-        """`GET /v1/statements`: the newest first."""
+        """`GET /v1/statements`: lists the statements, newest first."""
         query = members(issuer=issuer, subject=subject, limit=limit)
         return listing(self._http, Statement, ops.GET_STATEMENTS, query, options)
 
     async def get(self, id: str, **options: Unpack[CallOptions]) -> Statement:
-        """`GET /v1/statements/{id}`."""
+        """`GET /v1/statements/{id}`: returns a statement."""
         return await self._http.json(Statement, ops.GET_STATEMENTS_BY_ID, Call(params={'id': id}, options=options))
 
     async def receipt(self, statement: Statement, **options: Unpack[CallOptions]) -> bytes:
-        """`GET /v1/entries/{seq}/receipt`: the Transparent Statement, which verifies alone. Waits some seconds for a checkpoint that
-        covers it; then ConflictError `checkpoint_pending`.
+        """`GET /v1/entries/{seq}/receipt`: returns the Transparent Statement, which verifies with the ledger's note key alone.
+
+        The server waits some seconds for a checkpoint that covers it. Raises ConflictError `checkpoint_pending` after that.
         """
         query = receipt_query(None, None, None, True)
         call = Call(params={'seq': statement.seq}, query=query, options=options)
@@ -61,10 +65,10 @@ class AsyncStatements:
         content_types: Sequence[str] | None = None,
         **options: Unpack[CallOptions],
     ) -> RegistrationPolicy:
-        """`PUT /v1/registration-policy`: replaces it, by an entry of the ledger."""
+        """`PUT /v1/registration-policy`: replaces the policy. The ledger records it as an entry."""
         call = Call(body=members(issuers=issuers, content_types=content_types), options=options)
         return await self._http.json(RegistrationPolicy, ops.PUT_REGISTRATION_POLICY, call)
 
     async def policy(self, **options: Unpack[CallOptions]) -> RegistrationPolicy:
-        """`GET /v1/registration-policy`: NotFoundError while none was set."""
+        """`GET /v1/registration-policy`: returns the policy. Raises NotFoundError if none was set."""
         return await self._http.json(RegistrationPolicy, ops.GET_REGISTRATION_POLICY, Call(options=options))

@@ -1,4 +1,4 @@
-"""Documents of a person."""
+"""Documents about a person."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..transport import AsyncTransport
 
 
 class AsyncSubjects:
-    """Documents of a person, by the label `subject` with which they were recorded."""
+    """Documents about a person, by the `subject` label with which they were recorded."""
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
 
     def find(self, subject: str, **options: Unpack[CallOptions]) -> AsyncListing[SubjectRecord]:
-        """`POST /v1/subjects/find`: records with documents, the oldest first."""
+        """`POST /v1/subjects/find`: lists the records with documents about the subject, oldest first."""
 
         async def fetch(cursor: str | None) -> Page[SubjectRecord]:
             call = Call(body=members(subject=subject, cursor=cursor), options=options)
@@ -31,8 +31,9 @@ class AsyncSubjects:
     async def erase(
         self, subject: str, *, code: str, reason: str | None = None, **options: Unpack[CallOptions]
     ) -> AsyncGenerator[SubjectReceipt]:
-        """`POST /v1/subjects/erase`, until all are erased: a receipt for each thousand documents. There is no way back; the requests that
-        were made count, if a later one fails.
+        """`POST /v1/subjects/erase`: erases all documents about the subject for good. Yields a receipt for each thousand documents.
+
+        If a request fails, the erasures before it stay. The erasure goes only as far as the receipts are read.
         """
         cursor: str | None = None
         while True:

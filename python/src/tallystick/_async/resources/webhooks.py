@@ -1,4 +1,4 @@
-"""Endpoints that the ledger's events are delivered to, and their deliveries."""
+"""Webhooks: endpoints that receive the ledger's events, and their deliveries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class AsyncWebhooks:
-    """Endpoints that the ledger's events are delivered to, and their deliveries. A receiver verifies them with
-    `tallystick.webhooks.verify`.
+    """Webhooks: endpoints that receive the ledger's events, and their deliveries.
 
-    None of it takes an idempotency key. A call that comes to the same when it is made twice is repeated if its answer was lost; the
-    rest (`delete`, `rotate_secret`, `test`, `redeliver`, `recover`) is not: look before you repeat it.
+    A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency key. After a lost answer,
+    calls that may safely be made twice are retried. The others are not (`delete`, `rotate_secret`, `test`, `redeliver`,
+    `recover`): check the state before you repeat one.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -42,9 +42,10 @@ class AsyncWebhooks:
         include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> WebhookWithSecret:
-        """`POST /v1/webhooks`: it hears of what is appended from now on. Raises ConflictError where the ledger has one that is just like
-        it, and `problem['webhook']` names that one; SecretLostError where the first answer was lost, and the call repeated:
-        `rotate_secret` makes another.
+        """`POST /v1/webhooks`: creates a webhook for events from now on. `secret` of the answer verifies its deliveries.
+
+        Raises ConflictError if the ledger has the same webhook already; `problem['webhook']` is its id. Raises SecretLostError if
+        the first answer was lost and the call was repeated: `rotate_secret` makes a new secret.
         """
         body = members(url=url, events=events, description=description, types=types, include=include)
         retries = self._http.retries_of(options)
@@ -61,11 +62,11 @@ class AsyncWebhooks:
                 await sleep(retries.delay_before(error))
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[Webhook]:
-        """`GET /v1/webhooks`: in the order in which they were made, without their secrets."""
+        """`GET /v1/webhooks`: lists the webhooks in order of creation, without their secrets."""
         return listing(self._http, Webhook, ops.GET_WEBHOOKS, members(limit=limit), options)
 
     async def get(self, id: str, **options: Unpack[CallOptions]) -> Webhook:
-        """`GET /v1/webhooks/{id}`: `standing` says how far it has heard, and how it answers."""
+        """`GET /v1/webhooks/{id}`: returns a webhook. `standing` tells how far it was delivered to, and how the endpoint answers."""
         return await self._http.json(Webhook, ops.GET_WEBHOOKS_BY_ID, Call(params={'id': id}, options=options))
 
     async def update(
@@ -79,35 +80,37 @@ class AsyncWebhooks:
         include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> Webhook:
-        """`PATCH /v1/webhooks/{id}`: arguments that are not given stay as they are, and so do its secrets."""
+        """`PATCH /v1/webhooks/{id}`: changes the given settings. The others and the secrets stay as they are."""
         body = members(url=url, events=events, types=types, include=include)
         if not isinstance(description, NotGiven):
             body['description'] = description
         return await self._http.json(Webhook, ops.PATCH_WEBHOOKS_BY_ID, Call(params={'id': id}, body=body, options=options))
 
     async def pause(self, id: str, **options: Unpack[CallOptions]) -> Webhook:
-        """`POST /v1/webhooks/{id}/pause`: events wait until it is resumed."""
+        """`POST /v1/webhooks/{id}/pause`: pauses a webhook. Its events wait until it is resumed."""
         call = Call(params={'id': id}, body={}, options=options)
         return await self._http.json(Webhook, ops.POST_WEBHOOKS_BY_ID_PAUSE, call)
 
     async def resume(self, id: str, *, from_: Literal['here', 'now'] | None = None, **options: Unpack[CallOptions]) -> Webhook:
-        """`POST /v1/webhooks/{id}/resume`: `from_='now'` leaves out what it has missed; without that all of it is delivered."""
+        """`POST /v1/webhooks/{id}/resume`: resumes a webhook and delivers the events that waited. `from_='now'` skips them."""
         call = Call(params={'id': id}, body=members(from_=from_), options=options)
         return await self._http.json(Webhook, ops.POST_WEBHOOKS_BY_ID_RESUME, call)
 
     async def delete(self, id: str, **options: Unpack[CallOptions]) -> None:
-        """`DELETE /v1/webhooks/{id}`: with its secrets and deliveries; not to be undone."""
+        """`DELETE /v1/webhooks/{id}`: deletes a webhook with its secrets and deliveries, for good."""
         await self._http.done(ops.DELETE_WEBHOOKS_BY_ID, Call(params={'id': id}, options=options))
 
     async def rotate_secret(self, id: str, *, overlap_seconds: int | None = None, **options: Unpack[CallOptions]) -> WebhookWithSecret:
-        """`POST /v1/webhooks/{id}/rotate-secret`: deliveries are signed with those before as well for `overlap_seconds`, by default a
-        day. Not repeated where the answer is lost, because each time makes a secret.
+        """`POST /v1/webhooks/{id}/rotate-secret`: makes a new secret.
+
+        For `overlap_seconds`, by default a day, deliveries are signed with the earlier secrets too. Not retried after a lost
+        answer, because each call makes a secret.
         """
         call = Call(params={'id': id}, body=members(overlap_seconds=overlap_seconds), options=options)
         return await self._http.json(WebhookWithSecret, ops.POST_WEBHOOKS_BY_ID_ROTATE_SECRET, call)
 
     async def test(self, id: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/test`: sends an event that says nothing; `delivery` says later what became of it."""
+        """`POST /v1/webhooks/{id}/test`: sends a test event without content. `delivery` returns its outcome later."""
         return await self._deliver(ops.POST_WEBHOOKS_BY_ID_TEST, {'id': id}, options)
 
     def deliveries(
@@ -120,17 +123,17 @@ class AsyncWebhooks:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncListing[DeliverySummary]:
-        """`GET /v1/webhooks/{id}/deliveries`: newest first, without their attempts."""
+        """`GET /v1/webhooks/{id}/deliveries`: lists the deliveries, newest first, without their attempts."""
         query = members(state=state, event=event, record=record, limit=limit)
         return listing(self._http, DeliverySummary, ops.GET_WEBHOOKS_BY_ID_DELIVERIES, query, options, {'id': id})
 
     async def delivery(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`GET /v1/webhooks/{id}/deliveries/{event}`: with its attempts. `event`: `evt_…`, the `webhook-id`."""
+        """`GET /v1/webhooks/{id}/deliveries/{event}`: returns a delivery with its attempts. `event`: `evt_…`, the `webhook-id`."""
         call = Call(params={'id': id, 'event': event}, options=options)
         return await self._http.json(Delivery, ops.GET_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT, call)
 
     async def redeliver(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: now, under the same id, whatever became of it before."""
+        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event now, under the same id, whatever its state."""
         operation = ops.POST_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT_REDELIVER
         return await self._deliver(operation, {'id': id, 'event': event}, options)
 
@@ -138,8 +141,9 @@ class AsyncWebhooks:
         return await self._http.json(Delivery, operation, Call(params=params, body={}, options=options))
 
     async def redeliver_dead(self, id: str, *, since: str | datetime | None = None, **options: Unpack[CallOptions]) -> int:
-        """`POST /v1/webhooks/{id}/redeliver-dead`: all that was given up, oldest first, in as many requests as that takes; answers how
-        many there were. Where it ends with an error, what was asked for until then is delivered all the same.
+        """`POST /v1/webhooks/{id}/redeliver-dead`: queues all dead deliveries again, oldest first. Returns how many there were.
+
+        Sends as many requests as needed. If one fails, the deliveries queued before it are still made.
         """
         call = Call(params={'id': id}, body=members(since=since), options=options)
         redelivered = 0
@@ -148,7 +152,7 @@ class AsyncWebhooks:
             redelivered += page.redelivered
             if not page.more:
                 return redelivered
-            # Another request would never get to the end.
+            # A server that queues nothing but reports more would be asked for ever.
             if page.redelivered <= 0:
                 raise wrong_server('more is to be redelivered, and nothing was')
 
@@ -161,8 +165,9 @@ class AsyncWebhooks:
         delivered: bool | None = None,
         **options: Unpack[CallOptions],
     ) -> Webhook:
-        """`POST /v1/webhooks/{id}/recover`: delivers the events of a time that were never delivered, and with `delivered` all of them
-        again. It goes on by itself: `standing.recovery` says how far it is.
+        """`POST /v1/webhooks/{id}/recover`: delivers the events of a period that were never delivered.
+
+        `delivered`: delivers all events of the period again. The server goes on by itself; `standing.recovery` shows its progress.
         """
         body: dict[str, Any] = members(since=since, until=until, delivered=delivered)
         call = Call(params={'id': id}, body=body, options=options)

@@ -1,2 +1,2 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""The methods of the client, by what they are about. Each names the route that it calls."""
+"""The client's methods, one module for each kind of resource. Each method names the route that it calls."""

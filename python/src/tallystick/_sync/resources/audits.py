@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Verifications of the whole ledger by the server's worker."""
+"""Audits: verifications of the whole ledger by the server's worker."""
 
 from __future__ import annotations
 
@@ -16,27 +16,31 @@ from ..transport import Transport
 
 
 class Audits:
-    """Verifications of the whole ledger by the server's worker. The server reports on itself here; `tallystick.verify` needs none."""
+    """Audits: verifications of the whole ledger by the server's worker.
+
+    The server reports on itself here. `tallystick.verify` verifies a ledger without trusting its server.
+    """
 
     def __init__(self, http: Transport) -> None:
         self._http = http
 
     def start(self, **options: Unpack[CallOptions]) -> Audit:
-        """`POST /v1/audits`: in the background; while one audit is open, that one is answered."""
+        """`POST /v1/audits`: starts an audit in the background. If one is open already, returns that one."""
         return self._http.json(Audit, ops.POST_AUDITS, Call(body={}, options=options))
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[Audit]:
-        """`GET /v1/audits`: newest first."""
+        """`GET /v1/audits`: lists the audits, newest first."""
         return listing(self._http, Audit, ops.GET_AUDITS, members(limit=limit), options)
 
     def get(self, id: str, **options: Unpack[CallOptions]) -> Audit:
-        """`GET /v1/audits/{id}`."""
+        """`GET /v1/audits/{id}`: returns an audit."""
         return self._http.json(Audit, ops.GET_AUDITS_BY_ID, Call(params={'id': id}, options=options))
 
     def run(self, *, on_progress: Callable[[Audit], object] | None = None, **options: Unpack[CallOptions]) -> Audit:
-        """Starts an audit and waits until it has ended, however long that takes. `ok` of the answer says whether the ledger verifies;
-        it is None where `state` is `failed`, because the ledger could not be read. `on_progress` gets the audit each time that it was
-        looked at.
+        """Starts an audit, waits until it ends, without a limit of time, and returns it.
+
+        `ok` tells whether the ledger verifies. It is None if `state` is `failed`, because the ledger could not be read.
+        `on_progress` is called with the audit after each poll.
         """
         audit = self.start(**options)
         poll = POLL_SECONDS_MIN

@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Many records in one entry."""
+"""Batches: many records in one entry."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Batches:
-    """Many records in one entry, under one signature."""
+    """Batches: many records in one entry, under one signature."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
 
     def notarize(self, records: Sequence[BatchItemParam], **options: Unpack[WriteOptions]) -> Batch:
-        """`POST /v1/records/batch`: all or nothing; the answer's records are in the order of these.
+        """`POST /v1/records/batch`: notarizes all records or none. The answer lists them in the order of `records`.
 
-        An item has the server's names: `{'type': 'order/1', 'payload': {…}, 'occurredAt': …}`; `type` is needed. `parent` is a
-        record's id, or the place of an earlier item in this list, from 0.
+        An item has the server's names: `{'type': 'order/1', 'payload': {…}, 'occurredAt': …}`. `type` is required.
+        `parent` is a record's id, or the index of an earlier item in this list, from 0.
         """
         body: dict[str, Any] = {'records': list(records)}
         return self._http.json(Batch, ops.POST_RECORDS_BATCH, Call(body=body, options=options))

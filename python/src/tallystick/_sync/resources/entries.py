@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""The ledger's chain, and all of it for an archive."""
+"""Entries of the ledger's chain, and exports of the whole ledger."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXPORT_ASKED: Final = Asked('GET /v1/export', None, True)
 
 
 class Entries:
-    """The ledger's chain."""
+    """Entries of the ledger's chain."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
@@ -38,25 +38,27 @@ class Entries:
         follow: bool = False,
         **options: Unpack[CallOptions],
     ) -> Iterator[EntryLine]:
-        """`GET /v1/entries`: one after another, each once, from the answer as it comes. A connection that breaks is resumed behind the
-        last entry; `max_retries` counts how often that fails in a row. Nothing is verified here: `tallystick.verify` checks entries.
+        """`GET /v1/entries`: yields the entries in order, each once, while the answer arrives.
 
-        `after`: begins behind the entry of this seq; absent: with the first one. `limit`: ends after so many. `follow`: at the head,
-        waits for what comes next; otherwise it ends there.
+        A broken connection is resumed after the last entry. `max_retries` limits the failures in a row. Nothing is verified
+        here: `tallystick.verify` verifies entries.
+
+        `after`: seq of the entry before the first one wanted; by default from the beginning. `limit`: most entries.
+        `follow`: at the head, waits for further entries instead of ending.
         """
         with closing(sent_entries(self._http, after, limit, follow, options)) as entries:
             for entry in entries:
                 yield entry.line
 
     def tail(self, *, after: int = -1, **options: Unpack[CallOptions]) -> Iterator[EntryLine]:
-        """`GET /v1/entries`: the same, without an end: it waits for what comes next."""
+        """`GET /v1/entries`: yields entries without end, and waits at the head for further ones."""
         return self.stream(after=after, follow=True, **options)
 
     def first_since(self, time: datetime, size: int, **options: Unpack[CallOptions]) -> int:
-        """Seq of the first of `size` entries that was recorded at `time` or later; `size`: there is none. It asks for about log2(size)
-        entries. Clocks of servers may be a minute apart: so near a time, entries may stand on either side of it.
+        """Returns the seq of the first entry that was recorded at `time` or later; `size` if none of the first `size` was.
 
-        `time` has a time zone; raises `UsageError` without one.
+        Reads about log2(size) entries. Clocks of servers may differ by a minute: entries recorded that close to `time` may be
+        on either side of the result. Raises UsageError if `time` has no time zone.
         """
         if time.tzinfo is None:
             raise UsageError('time needs a time zone, such as timezone.utc')
@@ -72,7 +74,7 @@ class Entries:
         return low
 
     def proof(self, seq: int, *, size: int | None = None, cosignatures: int | None = None, **options: Unpack[CallOptions]) -> EntryProof:
-        """`GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it."""
+        """`GET /v1/entries/{seq}/proof`: returns a proof of the entry. The server waits some seconds for a checkpoint that covers it."""
         query = members(size=size, cosignatures=cosignatures)
         call = Call(params={'seq': seq}, query=query, options=options)
         return self._http.json(EntryProof, ops.GET_ENTRIES_BY_SEQ_PROOF, call)
@@ -87,14 +89,14 @@ class Entries:
         statement: bool = True,
         **options: Unpack[CallOptions],
     ) -> bytes:
-        """`GET /v1/entries/{seq}/receipt`: as `records.receipt`."""
+        """`GET /v1/entries/{seq}/receipt`: returns the receipt of the entry. Arguments as of `records.receipt`."""
         query = receipt_query(size, cosignatures, wait, statement)
         call = Call(params={'seq': seq}, query=query, options=options)
         return self._http.bytes(ops.GET_ENTRIES_BY_SEQ_RECEIPT, COSE, call)
 
 
 class Exports:
-    """The whole ledger, for `tallystick-verify` and for an archive."""
+    """Exports of the whole ledger, for `tallystick-verify` and for archives."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
@@ -108,21 +110,24 @@ class Exports:
         of: Mapping[str, str] | None = None,
         **options: Unpack[CallOptions],
     ) -> ExportMade:
-        """`POST /v1/exports`: an entry that says who takes what, from entry `first` to `to`, before it is read. The command line does
-        so; nothing else is recorded. A ledger that takes no entries refuses it at once: it may be exported all the same.
+        """`POST /v1/exports`: appends an entry that records who exports entries `first` to `to`, before they are read.
+
+        The command line calls it before each export. An export without it is not recorded. A ledger that accepts no entries
+        refuses the announcement at once, but can still be exported.
         """
         body = {**members(documents=documents, to=to), 'of': dict(of or {}), 'from': first}
         return self._http.json(ExportMade, ops.POST_EXPORTS, Call(body=body, options=options, unretried=('ledger_moving',)))
 
     def stream(self, **options: Unpack[CallOptions]) -> Export:
-        """`GET /v1/export`: NDJSON (docs/formats/export.md), in pieces of any size. An export that is broken off ends with an error, and
-        has to be begun anew.
+        """`GET /v1/export`: returns the export as a stream of NDJSON (docs/formats/export.md).
+
+        Reading raises an error if the export breaks off. It has to be started again then.
         """
         return Export(self._http.stream(ops.GET_EXPORT, NDJSON, Call(options=options)))
 
 
 class Export:
-    """An export as it comes: `with`, then `for`."""
+    """An export in chunks of bytes, as it arrives: `with`, then `for`."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
@@ -134,7 +139,7 @@ class Export:
         self.close()
 
     def close(self) -> None:
-        """Drops the rest of it."""
+        """Closes the connection without reading the rest."""
         self._stream.close()
 
     def __iter__(self) -> Iterator[bytes]:
@@ -146,7 +151,7 @@ class Export:
 
 
 def sent_entries(http: Transport, after: int, limit: int | None, follow: bool, options: CallOptions) -> Generator[SentEntry, None, None]:
-    """As `entries.stream`, with the lines as the server sent them."""
+    """Yields entries as `entries.stream` does, with the objects that the server sent."""
     if after < -1 or (limit is not None and limit < 0):
         raise UsageError('after is a seq, and limit a number of entries')
     retries = http.retries_of(options)
@@ -172,9 +177,9 @@ def sent_entries(http: Transport, after: int, limit: int | None, follow: bool, o
 
 
 def _read(http: Transport, start: int, end: int | None, options: CallOptions) -> Generator[SentEntry, None, None]:
-    """One answer."""
+    """Yields the entries of one answer."""
     query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
-    # Retried by the method that resumes it.
+    # The caller resumes the stream, and counts the retries.
     once: CallOptions = {**options, 'max_retries': 0}
     lines, seq = Lines(ENTRIES_ASKED), start
     with http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:

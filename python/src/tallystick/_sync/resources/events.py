@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Events of the ledger, as others hear them (docs/reference/events.md)."""
+"""Events of the ledger (docs/reference/events.md)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ EVENT_STREAM: Final = 'text/event-stream'
 
 
 class Events:
-    """Events of the ledger, as others hear them. `events`: their names; `types`: those of records' types, `name/version`, or a name for
-    all its versions. Not given: all.
+    """Events of the ledger.
+
+    `events`: only events of these names. `types`: only records of these types, `name/version`, or a name for all its
+    versions. By default all.
     """
 
     def __init__(self, http: Transport) -> None:
@@ -41,8 +43,9 @@ class Events:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> EventPage:
-        """`GET /v1/events`: one page. `next_cursor` is where to go on, now (`more`) or later. `cursor`: that of a page, or of an event
-        that was tailed. `from_`: where there is no cursor; not given: from the beginning.
+        """`GET /v1/events`: returns one page. Continue at `next_cursor`: at once if `more` is true, otherwise later.
+
+        `cursor`: of an earlier page, or of a tailed event. `from_`: where to start without a cursor; by default the beginning.
         """
         query = {**filter_of(events, types), **members(cursor=cursor, from_=from_, limit=limit)}
         return self._http.json(EventPage, ops.GET_EVENTS, Call(query=query, options=options))
@@ -55,7 +58,7 @@ class Events:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> Listing[LedgerEvent]:
-        """`GET /v1/events`: all that there is now, from the beginning, page by page."""
+        """`GET /v1/events`: lists all present events from the beginning, page by page."""
 
         def fetch(cursor: str | None) -> Page[LedgerEvent]:
             page = self.page(cursor=cursor, events=events, types=types, limit=limit, **options)
@@ -72,11 +75,14 @@ class Events:
         types: Sequence[str] | None = None,
         **options: Unpack[CallOptions],
     ) -> Iterator[TailedEvent]:
-        """`GET /v1/events` as a stream: each event once, as it comes, in order, without an end. A connection that breaks, or a server
-        that restarts, is resumed behind the last event, as often as it takes, unless `max_retries` bounds how often that fails in a
-        row. Raises if it can't succeed, for example because the key was revoked, or because the server was never there.
+        """`GET /v1/events` as a stream: yields each event once, in order, without end.
 
-        `after`: begins behind this cursor. `from_`: where there is no cursor; not given: events from now on.
+        A broken connection, or one that a restarting server closed, is resumed after the last event. Retries are unlimited once
+        the stream was open, unless `max_retries` limits the failures in a row. Raises TallystickError if it cannot go on, such as
+        after the key was revoked, or if the server could not be reached at first.
+
+        `after`: starts after this cursor. `from_`: where to start without a cursor; by default at the events from now on.
+        Raises UsageError if both are given.
         """
         if after is not None and from_ is not None:
             raise UsageError('tail takes after or from_, not both')
@@ -96,7 +102,8 @@ class Events:
                     for piece in stream:
                         for event in parse_events(parser, piece):
                             yield event
-                        # The first one says where the stream begins, however often it breaks behind that.
+                        # The first chunk only says where the stream begins. It arrives even if every connection
+                        # breaks right after it.
                         pieces += 1
                         if pieces > 1:
                             retries.reset()
@@ -106,11 +113,11 @@ class Events:
             except TallystickError as error:
                 sleep(retries.delay_before(error))
                 continue
-            # The server has ended it, because it closes, or to spread its clients anew.
+            # The server closed the stream, because it shuts down or to spread its clients over the servers.
             sleep(retry * (0.5 + random.random() / 2))
 
     def _open(self, query: dict[str, Any], options: CallOptions) -> ByteStream:
-        # Retried by the method that resumes it.
+        # `tail` resumes the stream, and counts the retries.
         once: CallOptions = {'timeout': SILENCE_SECONDS_MAX, **options, 'max_retries': 0}
         return self._http.stream(ops.GET_EVENTS, EVENT_STREAM, Call(query=query, options=once))
 

@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Whether the server works."""
+"""Health of the server."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..transport import Transport
 
 
 class Health:
-    """Whether the server works. Asked once, without retries, because a failure should be seen at once."""
+    """Health of the server. By default these calls are not retried, so that a failure shows at once."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
 
     def live(self, **options: Unpack[CallOptions]) -> Liveness:
-        """`GET /livez`: the process answers."""
+        """`GET /livez`: succeeds if the process answers."""
         return self._http.json(Liveness, ops.GET_LIVEZ, Call(options={'max_retries': 0, **options}))
 
     def ready(self, **options: Unpack[CallOptions]) -> Readiness:
-        """`GET /readyz`: it reaches a database that it understands; otherwise UnavailableError."""
+        """`GET /readyz`: succeeds if the server reaches its database and knows its schema. Raises UnavailableError otherwise."""
         return self._http.json(Readiness, ops.GET_READYZ, Call(options={'max_retries': 0, **options}))

@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Records, notarized at once or gated, and the steps of the gated ones."""
+"""Records, notarized or gated, and the steps of gated records."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ...types import RecordState, SharedWithParam
 
 Moment = str | datetime
-"""RFC 3339, or a datetime with a time zone."""
+"""A time: RFC 3339, or a datetime with a time zone."""
 
 
 class Records:
-    """Records, notarized at once or gated, and the steps of the gated ones."""
+    """Records, notarized or gated, and the steps of gated records."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
@@ -46,11 +46,12 @@ class Records:
         salt: str | None = None,
         **options: Unpack[RecordOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records`: writes down what happened, with one call. `generic/1` takes any object.
+        """`POST /v1/records`: notarizes a record, which is final at once. `generic/1` takes any object as `payload`.
 
-        `occurred_at`: RFC 3339, or a datetime with a time zone. `references`: names of things elsewhere, such as `erp:order/7`.
-        `subject`: the person that it is about, whose documents can be found and erased; kept as a keyed hash.
-        `salt`: 16 bytes in base64url without padding; made by the server where none is given.
+        - `occurred_at`: RFC 3339, or a datetime with a time zone.
+        - `references`: names of things elsewhere, such as `erp:order/7`.
+        - `subject`: label of the person that the record is about, to find and erase that person's documents. Stored as a keyed hash.
+        - `salt`: 16 bytes in base64url without padding; by default the server makes it.
         """
         body = members(
             type=type,
@@ -86,7 +87,7 @@ class Records:
         salt: str | None = None,
         **options: Unpack[RecordOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records`: commissions work of a gated type. `task/1` takes any objects."""
+        """`POST /v1/records`: creates a gated record, which commissions work. `task/1` takes any object."""
         body = members(
             type=type,
             payload=payload,
@@ -116,7 +117,7 @@ class Records:
         occurred_at: Moment | None = None,
         **options: Unpack[StepOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records/{id}/activate`: takes the work on."""
+        """`POST /v1/records/{id}/activate`: accepts the work, as its performer."""
         body = members(peer=peer, on_behalf_of=on_behalf_of, occurred_at=occurred_at)
         return self._step(ops.POST_RECORDS_BY_ID_ACTIVATE, id, body, options)
 
@@ -131,7 +132,7 @@ class Records:
         salt: str | None = None,
         **options: Unpack[StepOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records/{id}/completions`: delivers the work."""
+        """`POST /v1/records/{id}/completions`: delivers the work with its evidence."""
         body = members(evidence=evidence, peer=peer, on_behalf_of=on_behalf_of, occurred_at=occurred_at, salt=salt)
         return self._step(ops.POST_RECORDS_BY_ID_COMPLETIONS, id, body, options)
 
@@ -147,7 +148,7 @@ class Records:
         salt: str | None = None,
         **options: Unpack[StepOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records/{id}/verdict`: accepts or rejects the delivery. `valid_until`: of the settlement signal."""
+        """`POST /v1/records/{id}/verdict`: accepts or rejects the delivery. `valid_until`: end of the settlement signal."""
         body = members(
             verdict=verdict,
             reason=reason,
@@ -168,7 +169,7 @@ class Records:
         salt: str | None = None,
         **options: Unpack[StepOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records/{id}/revision`: asks for the work to be delivered again."""
+        """`POST /v1/records/{id}/revision`: asks the performer to deliver again."""
         body = members(reason=reason, on_behalf_of=on_behalf_of, occurred_at=occurred_at, salt=salt)
         return self._step(ops.POST_RECORDS_BY_ID_REVISION, id, body, options)
 
@@ -182,7 +183,7 @@ class Records:
         salt: str | None = None,
         **options: Unpack[StepOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records/{id}/cancel`: calls off work that is not delivered."""
+        """`POST /v1/records/{id}/cancel`: cancels work that was not delivered."""
         body = members(reason=reason, on_behalf_of=on_behalf_of, occurred_at=occurred_at, salt=salt)
         return self._step(ops.POST_RECORDS_BY_ID_CANCEL, id, body, options)
 
@@ -217,9 +218,11 @@ class Records:
         return self._http.json(LedgerRecord, operation, Call(params={'id': id}, body=body, options=options))
 
     def get(self, id: str, *, peer: str | None = None, wait: float | None = None, **options: Unpack[CallOptions]) -> LedgerRecord:
-        """`GET /v1/records/{id}`. `wait`: for so many seconds at most, 20 or less, the server holds the answer back while the worker
-        alone can take the record's next step. `peer`: the peer that sent the record; absent: the ledger's own record, or else the one
-        of the peer that sent this id first.
+        """`GET /v1/records/{id}`: returns a record.
+
+        `wait`: seconds, 20 or less. The server delays its answer for at most this long, while only the worker can take the
+        record's next step. `peer`: the peer that sent the record; by default the ledger's own record of this id, otherwise that of
+        the peer that sent this id first.
         """
         call = Call(
             params={'id': id},
@@ -238,9 +241,10 @@ class Records:
         peer: str | None = None,
         **options: Unpack[CallOptions],
     ) -> LedgerRecord:
-        """The record as soon as it is in one of the states, as a principal waits for the worker's verification: the server answers
-        when the record moves. `within`: seconds for all of it. Raises TallystickError when that time is up, or when the record can't
-        come into any of them, because it has ended.
+        """Waits until the record is in one of `states`, and returns it. The server answers as soon as the record changes.
+
+        For a principal that waits for the worker's verification, for example. `within`: seconds in total. Raises TallystickError
+        when they are over, or when the record has ended in another state.
         """
         wanted = ' or '.join(states)
         end = time.monotonic() + within
@@ -255,7 +259,7 @@ class Records:
                     f'{id} is still {record.state} after {within:g} s, not {wanted}; next can be: {next_events}',
                     retryable=True,
                 )
-            # Tenths of a second.
+            # The server takes tenths of a second.
             held = min(WAIT_SECONDS_MAX, max(0.1, round(left, 1)))
             call = Call(
                 params={'id': id},
@@ -290,7 +294,7 @@ class Records:
         limit: int | None = None,
         **options: Unpack[SearchOptions],
     ) -> Listing[LedgerRecord]:
-        """`GET /v1/records`: newest first, unless `order` says otherwise. `limit`: records a page."""
+        """`GET /v1/records`: lists records, newest first unless `order` is 'asc'. `limit`: records a page."""
         query = members(
             type=type,
             state=state,
@@ -313,12 +317,12 @@ class Records:
     def entries(
         self, id: str, *, peer: str | None = None, limit: int | None = None, **options: Unpack[CallOptions]
     ) -> Listing[RecordHistoryEntry]:
-        """`GET /v1/records/{id}/entries`: the record's own entries, oldest first, with the documents of its steps."""
+        """`GET /v1/records/{id}/entries`: lists the record's own entries, oldest first, with the documents of its steps."""
         query = members(peer=peer, limit=limit)
         return listing(self._http, RecordHistoryEntry, ops.GET_RECORDS_BY_ID_ENTRIES, query, options, {'id': id})
 
     def tree(self, id: str, *, limit: int | None = None, cursor: str | None = None, **options: Unpack[CallOptions]) -> RecordTree:
-        """`GET /v1/records/{id}/tree`: the record, its ancestors, and a page of its children."""
+        """`GET /v1/records/{id}/tree`: returns the record, its ancestors, and one page of its children."""
         call = Call(params={'id': id}, query=members(limit=limit, cursor=cursor), options=options)
         return self._http.json(RecordTree, ops.GET_RECORDS_BY_ID_TREE, call)
 
@@ -331,8 +335,9 @@ class Records:
         cosignatures: int | None = None,
         **options: Unpack[CallOptions],
     ) -> EntryProof:
-        """`GET /v1/records/{id}/proof`: proves the record's first entry, or the one at `seq`, to somebody who has nothing else. Waits
-        some seconds for a checkpoint that covers it.
+        """`GET /v1/records/{id}/proof`: returns a proof of the record's first entry, or of its entry `seq`.
+
+        The proof verifies without further data. The server waits some seconds for a checkpoint that covers the entry.
         """
         query = members(seq=seq, size=size, cosignatures=cosignatures)
         call = Call(params={'id': id}, query=query, options=options)
@@ -349,21 +354,22 @@ class Records:
         statement: bool = True,
         **options: Unpack[CallOptions],
     ) -> bytes:
-        """`GET /v1/records/{id}/receipt`: the entry with its COSE receipt, one file that verifies alone. Without `statement` the
-        receipt alone. Waits some seconds for a checkpoint that covers it.
+        """`GET /v1/records/{id}/receipt`: returns the entry with its COSE receipt, a file that verifies with the ledger's note key alone.
+
+        `statement`: False returns the receipt alone. The server waits some seconds for a checkpoint that covers the entry.
         """
         query = members(seq=seq, **receipt_query(size, cosignatures, wait, statement))
         call = Call(params={'id': id}, query=query, options=options)
         return self._http.bytes(ops.GET_RECORDS_BY_ID_RECEIPT, COSE, call)
 
     def erase_payload(self, id: str, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]) -> ErasureAnswer:
-        """`DELETE /v1/records/{id}/payload`: not to be undone. `remaining` of the answer names what else there is to erase."""
+        """`DELETE /v1/records/{id}/payload`: erases the payload for good. `remaining` of the answer names further erasable documents."""
         return self._erase(ops.DELETE_RECORDS_BY_ID_PAYLOAD, {'id': id}, code, reason, options)
 
     def erase_evidence(
         self, id: str, completion: str, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]
     ) -> ErasureAnswer:
-        """`DELETE /v1/records/{id}/completions/{completion}/evidence`: not to be undone."""
+        """`DELETE /v1/records/{id}/completions/{completion}/evidence`: erases the evidence for good."""
         params = {'id': id, 'completion': completion}
         operation = ops.DELETE_RECORDS_BY_ID_COMPLETIONS_BY_COMPLETION_EVIDENCE
         return self._erase(operation, params, code, reason, options)
@@ -371,13 +377,13 @@ class Records:
     def erase_values(
         self, id: str, completion: str, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]
     ) -> ErasureAnswer:
-        """`DELETE /v1/records/{id}/completions/{completion}/values`: not to be undone."""
+        """`DELETE /v1/records/{id}/completions/{completion}/values`: erases the compared values for good."""
         params = {'id': id, 'completion': completion}
         operation = ops.DELETE_RECORDS_BY_ID_COMPLETIONS_BY_COMPLETION_VALUES
         return self._erase(operation, params, code, reason, options)
 
     def erase_reason(self, id: str, seq: int, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]) -> ErasureAnswer:
-        """`DELETE /v1/records/{id}/entries/{seq}/reason`: not to be undone."""
+        """`DELETE /v1/records/{id}/entries/{seq}/reason`: erases the reason for good."""
         params: dict[str, str | int] = {'id': id, 'seq': seq}
         return self._erase(ops.DELETE_RECORDS_BY_ID_ENTRIES_BY_SEQ_REASON, params, code, reason, options)
 

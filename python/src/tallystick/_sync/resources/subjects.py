@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Documents of a person."""
+"""Documents about a person."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..transport import Transport
 
 
 class Subjects:
-    """Documents of a person, by the label `subject` with which they were recorded."""
+    """Documents about a person, by the `subject` label with which they were recorded."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
 
     def find(self, subject: str, **options: Unpack[CallOptions]) -> Listing[SubjectRecord]:
-        """`POST /v1/subjects/find`: records with documents, the oldest first."""
+        """`POST /v1/subjects/find`: lists the records with documents about the subject, oldest first."""
 
         def fetch(cursor: str | None) -> Page[SubjectRecord]:
             call = Call(body=members(subject=subject, cursor=cursor), options=options)
@@ -32,8 +32,9 @@ class Subjects:
     def erase(
         self, subject: str, *, code: str, reason: str | None = None, **options: Unpack[CallOptions]
     ) -> Generator[SubjectReceipt, None, None]:
-        """`POST /v1/subjects/erase`, until all are erased: a receipt for each thousand documents. There is no way back; the requests that
-        were made count, if a later one fails.
+        """`POST /v1/subjects/erase`: erases all documents about the subject for good. Yields a receipt for each thousand documents.
+
+        If a request fails, the erasures before it stay. The erasure goes only as far as the receipts are read.
         """
         cursor: str | None = None
         while True:

@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Types: schemas of records, and rules by which deliveries are judged."""
+"""Record types: schemas of records, and rules by which deliveries are judged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JsonSchema = Mapping[str, Any] | bool
 
 
 class RecordTypes:
-    """Types: schemas of records, and rules by which deliveries are judged."""
+    """Record types: schemas of records, and rules by which deliveries are judged."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
@@ -36,7 +36,10 @@ class RecordTypes:
         agent_signed: bool | None = None,
         **options: Unpack[WriteOptions],
     ) -> RecordType:
-        """`POST /v1/types`: for good; a definition that is registered already is answered again. Gated with `evidence_schema`."""
+        """`POST /v1/types`: registers a type for good. With `evidence_schema` its records are gated.
+
+        Registering the same definition again returns the registered type.
+        """
         body = members(
             name=name,
             version=version,
@@ -48,11 +51,11 @@ class RecordTypes:
         return self._http.json(RecordType, ops.POST_TYPES, Call(body=body, options=options))
 
     def list(self, *, name: str | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[TypeSummary]:
-        """`GET /v1/types`: in the order of their names, those of every ledger among them."""
+        """`GET /v1/types`: lists the types in order of name, with the built-in ones."""
         return listing(self._http, TypeSummary, ops.GET_TYPES, members(name=name, limit=limit), options)
 
     def get(self, type: str, **options: Unpack[CallOptions]) -> RecordType:
-        """`GET /v1/types/{name}/{version}`: `get('order/1')`."""
+        """`GET /v1/types/{name}/{version}`: returns a type: `get('order/1')`."""
         call = Call(params=split_type(type), options=options)
         return self._http.json(RecordType, ops.GET_TYPES_BY_NAME_BY_VERSION, call)
 
@@ -64,7 +67,7 @@ class RecordTypes:
         evidence: Mapping[str, Any] | None = None,
         **options: Unpack[CallOptions],
     ) -> Preview:
-        """`POST /v1/types/{name}/{version}/preview`: judges a payload or evidence by the type; writes nothing."""
+        """`POST /v1/types/{name}/{version}/preview`: checks a payload or evidence against the type. Writes nothing."""
         call = Call(params=split_type(type), body=members(payload=payload, evidence=evidence), options=options)
         return self._http.json(Preview, ops.POST_TYPES_BY_NAME_BY_VERSION_PREVIEW, call)
 
@@ -76,13 +79,13 @@ class RecordTypes:
         evidence: Mapping[str, Any] | None = None,
         **options: Unpack[CallOptions],
     ) -> Preview:
-        """`POST /v1/types/preview`: the same of a definition that is not registered."""
+        """`POST /v1/types/preview`: checks a payload or evidence against a definition that is not registered. Writes nothing."""
         body: dict[str, Any] = {**definition, **members(payload=payload, evidence=evidence)}
         return self._http.json(Preview, ops.POST_TYPES_PREVIEW, Call(body=body, options=options))
 
 
 def split_type(type: str) -> dict[str, str | int]:
-    """Raises UsageError for what has no name and version."""
+    """Returns name and version of a type as path parameters. Raises UsageError unless it has both."""
     name, _, version = type.partition('/')
     if not name or not version or '/' in version:
         raise UsageError(f'{type!r} is no type: it has a name and a version, such as order/1')
