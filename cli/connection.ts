@@ -71,14 +71,14 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
   const url = values.server ?? environment.serverUrl()
   const apiKey = values['api-key'] ?? environment.apiKey()
   if (url !== undefined && apiKey !== undefined) return { url, apiKey, origin: 'options and environment' }
-  const kept = await findCredentials()
+  const stored = await findCredentials()
   if (apiKey !== undefined)
-    return { url: kept === null ? URL_DEFAULT : urlFor(kept), apiKey, origin: 'options and environment' }
-  if (kept && (url === undefined || isSameServer(url, kept.url)))
-    return { url: kept.url, apiKey: kept.key, origin: kept.file }
+    return { url: stored === null ? URL_DEFAULT : urlFor(stored), apiKey, origin: 'options and environment' }
+  if (stored && (url === undefined || isSameServer(url, stored.url)))
+    return { url: stored.url, apiKey: stored.key, origin: stored.file }
   throw new UsageError(
     'no API key: set TALLYSTICK_API_KEY, or run `tallystick init`, or start where `npm start` has run' +
-      (kept ? ` (${kept.file} holds one for ${kept.url}, which is sent to no other server)` : ''),
+      (stored ? ` (${stored.file} holds one for ${stored.url}, which is sent to no other server)` : ''),
   )
 }
 

@@ -31,21 +31,21 @@ type Parts = { record: LedgerRecord; outcomes: LedgerRecord[]; decisions: Ledger
 
 /** Returns the actions of a day, newest first. Leaves out records that have no end and are not about an action. */
 export function activitiesOfDay(records: readonly LedgerRecord[]): DayActivity[] {
-  const deeds = new Map<string, Parts>()
+  const activities = new Map<string, Parts>()
   /** Action of each outcome and decision. A parent is recorded before its children. */
   const actionOf = new Map<string, string>()
   for (const record of records.toSorted(bySeqAndId)) {
     const isPart = isOutcome(record) || isDecision(record)
     const action =
       isPart && record.parent !== null ? (actionOf.get(record.parent) ?? record.parent) : record.id
-    const deed = deeds.get(action) ?? { record, outcomes: [], decisions: [] }
-    deeds.set(action, deed)
-    if (!isPart) deed.record = record
+    const activity = activities.get(action) ?? { record, outcomes: [], decisions: [] }
+    activities.set(action, activity)
+    if (!isPart) activity.record = record
     else actionOf.set(record.id, action)
-    if (isOutcome(record)) deed.outcomes.push(record)
-    if (isDecision(record)) deed.decisions.push(record)
+    if (isOutcome(record)) activity.outcomes.push(record)
+    if (isDecision(record)) activity.decisions.push(record)
   }
-  return [...deeds.values()]
+  return [...activities.values()]
     .map((parts) => ({ ...parts, ending: endingOfDay(parts), isRun: isRun(parts.record) }))
     .filter(({ ending, decisions }) => ending !== null || decisions.length > 0)
     .reverse()

@@ -26,8 +26,8 @@ const BUILD_MS_MAX = 40 * 60_000
 /** Build tag of Prometheus: leaves out the clients of thirty clouds, of which the proxy lacks some modules. */
 const TAGS = 'remove_all_sd'
 
-export type Place = { readonly env: NodeJS.ProcessEnv; readonly platform: string; readonly arch: string }
-const HERE: Place = { env: process.env, platform: process.platform, arch: process.arch }
+export type ToolTarget = { readonly env: NodeJS.ProcessEnv; readonly platform: string; readonly arch: string }
+const HERE: ToolTarget = { env: process.env, platform: process.platform, arch: process.arch }
 
 /**
  * Returns the path of a tool: from its variable (`HELM3=/path/to/helm`), otherwise from the cache, otherwise built
@@ -54,7 +54,7 @@ export function findGoTool(tool: GoTool): string | null {
  * Returns the path in the cache. The folder's name has version and platform, so that no other version or machine uses
  * it.
  */
-export function cachedTool(tool: GoTool, { env, platform, arch }: Place): string {
+export function cachedTool(tool: GoTool, { env, platform, arch }: ToolTarget): string {
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   return join(cache, 'tallystick', `${tool}-${GO_TOOLS[tool].version}-${platform}-${arch}`, tool)
 }

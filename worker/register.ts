@@ -163,7 +163,7 @@ export function registerFollowers(
       timeShareMax: PEER_ENQUEUE_TIME_SHARE_MAX,
       step: () => enqueueLeases({ ...deps, wake: deps.wakeDrain }, PEER_JOBS),
     },
-    ...deps.witnesses.map((lane) => lane.follower),
+    ...deps.witnesses.map((sender) => sender.follower),
     ...archiveFollowers(deps.archive),
     ...releaseFollowers(deps.release),
   ]
@@ -204,8 +204,8 @@ export function registerQueues(
   deps: AuditDeps &
     ScheduleAuditsDeps &
     VerifyCompletionsDeps & {
-      readonly lanes: EndpointSenders
-      readonly drains: PeerSenders
+      readonly webhookSenders: EndpointSenders
+      readonly peerSenders: PeerSenders
     },
 ): QueueWork[] {
   return [
@@ -226,13 +226,17 @@ export function registerQueues(
       slots: WEBHOOK_ENDPOINTS_MAX,
       // The endpoint's lease belongs to this job id.
       handleInSlot: ({ ledger, webhook }, jobId) =>
-        deps.lanes.take({ ledgerId: parseId('led', ledger), webhookId: parseId('whk', webhook), jobId }),
+        deps.webhookSenders.take({
+          ledgerId: parseId('led', ledger),
+          webhookId: parseId('whk', webhook),
+          jobId,
+        }),
     }),
     queueWork({
       queue: 'drain-peer',
       slots: PEER_DRAINS_MAX,
       handleInSlot: ({ ledger, peer }, jobId) =>
-        deps.drains.take({ ledgerId: parseId('led', ledger), peerId: parseId('peer', peer), jobId }),
+        deps.peerSenders.take({ ledgerId: parseId('led', ledger), peerId: parseId('peer', peer), jobId }),
     }),
     queueWork({
       queue: 'audit',

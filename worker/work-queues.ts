@@ -177,13 +177,13 @@ function workInSlots(
 function workOneByOne(
   boss: PgBoss,
   row: QueueWork & Concurrency & SingleWork<QueueName>,
-  told: JobObservers,
+  observers: JobObservers,
 ): Promise<string> {
   return boss.work(
     row.queue,
     { localConcurrency: row.concurrency, includeMetadata: true, pollingIntervalSeconds: JOB_POLL_SECONDS },
     async ([job]) => {
-      await handleJob(row, job!, told)
+      await handleJob(row, job!, observers)
     },
   )
 }
@@ -192,7 +192,7 @@ function workOneByOne(
 function workInBatches(
   boss: PgBoss,
   row: QueueWork & Concurrency & BatchWork<QueueName>,
-  told: JobObservers,
+  observers: JobObservers,
 ): Promise<string> {
   return boss.work(
     row.queue,
@@ -204,7 +204,7 @@ function workInBatches(
       burstWhenBatchFull: true,
       perJobResults: true,
     },
-    (jobs) => handleJobs(row, jobs, told),
+    (jobs) => handleJobs(row, jobs, observers),
   )
 }
 

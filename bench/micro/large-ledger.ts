@@ -59,7 +59,7 @@ export async function publishAll(pool: pg.Pool, noteSigner: Signer): Promise<voi
     const deps = {
       pool,
       noteSigner,
-      kept: new StoredCheckpoints(directory),
+      storedCheckpoints: new StoredCheckpoints(directory),
       faulty: new PausedLedgers(Date.now),
       log: {
         error(details: object) {

@@ -66,7 +66,7 @@ const FLOODS: readonly Flood[] = [
       path: '/v1/records/batch',
       body: JSON.stringify({
         records: Array.from({ length: BATCH_RECORDS }, () => {
-          const payload = { ...span(randomIds()), told: 'after' }
+          const payload = { ...span(randomIds()), requestOptions: 'after' }
           return { type: 'generic/1', payload }
         }),
       }),

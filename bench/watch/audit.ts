@@ -123,7 +123,7 @@ type Counted = {
 
 export type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
 
-export async function lookBefore(ownerUrl: string): Promise<Before> {
+export async function readStateBefore(ownerUrl: string): Promise<Before> {
   const ledgers = (await countLedgers(ownerUrl)).map(({ ledger }) => ledger)
   return { ledgers: new Set(ledgers), bytes: await sizeOf(ownerUrl) }
 }

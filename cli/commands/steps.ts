@@ -1,4 +1,4 @@
-import { readGiven } from '../json-input.ts'
+import { readJsonArgument } from '../json-input.ts'
 import {
   PEER_HELP,
   PEER_OPTIONS,
@@ -43,7 +43,7 @@ ${STEP_HELP}`,
   ],
   parse: async (values, _, io) => ({
     ...values,
-    evidence: await readGiven(values.evidence ?? '-', '--evidence', io),
+    evidence: await readJsonArgument(values.evidence ?? '-', '--evidence', io),
   }),
   request: (client, id, { evidence, salt, peer, ...values }) =>
     client.records.complete(id, { evidence, salt, peer, ...writeMembers(values) }, stepOptions(values)),

@@ -4,7 +4,7 @@ import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { readGiven, readObject } from '../json-input.ts'
+import { readJsonArgument, readObject } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 import { UsageError } from '../run.ts'
 
@@ -57,7 +57,7 @@ export const typesPreview = defineCommand({
 })
 
 async function readDocument(given: string | undefined, option: string, io: Io) {
-  return given === undefined ? undefined : readGiven(given, option, io)
+  return given === undefined ? undefined : readJsonArgument(given, option, io)
 }
 
 /** Reads a definition. The server checks it, and reports where it is wrong. */

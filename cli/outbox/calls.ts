@@ -48,7 +48,7 @@ export class OpenCalls {
     const holder: Holder = {
       token: randomUUID(),
       pid: process.pid,
-      pidScope: place(),
+      place: place(),
       startedAtMs: startedAtMs(),
     }
     writeFileSync(join(this.#folder, HOLDER), JSON.stringify(holder), { mode: 0o600 })
@@ -134,7 +134,7 @@ function isOver(folder: string): boolean {
   try {
     const path = join(folder, HOLDER)
     const holder = parseHolder(readFileSync(path, 'utf8'))
-    if (holder !== null && holder.pidScope === place()) return isGone(holder)
+    if (holder !== null && holder.place === place()) return isGone(holder)
     return Date.now() - statSync(path).mtimeMs > CALLS_STALE_MS
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error

@@ -164,11 +164,11 @@ export class Sender {
 /** Wraps `say` to suppress the same message for OUTBOX_REPEAT_MS, because a sender tries again and again. */
 export function reportRarely(say: (message: string) => void): (message: string) => void {
   let last = ''
-  let saidAt = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
   return (message) => {
-    if (message === last && performance.now() - saidAt < OUTBOX_REPEAT_MS) return
+    if (message === last && performance.now() - reportedAt < OUTBOX_REPEAT_MS) return
     last = message
-    saidAt = performance.now()
+    reportedAt = performance.now()
     say(message)
   }
 }

@@ -56,8 +56,8 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
     const facts = await readPostgres(client)
     // Last, because a commit that no standby confirms blocks its connection.
     const timed = await timePostgres(client, options, facts)
-    const replica = await askedReplica(client, options)
-    const server = await askedServer(options)
+    const replica = await readReplicaAnswers(client, options)
+    const server = await readServerAnswers(options)
     const findings = [
       ...judgeSettings(facts.facts, facts.loginSettings, facts.missing, acceptedBy(options.database)),
       ...measured.judgePooler(timed.pooler),
@@ -121,7 +121,7 @@ function nullIfDeniedOrStuck(error: unknown): null {
  * Returns an Error for an unreadable replica, which becomes a finding: servers continue without it. Runs after the
  * commits, which the replica must replay.
  */
-async function askedReplica(
+async function readReplicaAnswers(
   client: pg.Client,
   { replica }: PreflightOptions,
 ): Promise<ReplicaAnswers | Error | null> {
@@ -143,7 +143,7 @@ function judgeReplicaAnswers(answers: ReplicaAnswers | Error | null): Finding[] 
 }
 
 /** Returns an Error for an unreachable server, which becomes a finding: the other measurements stay valid. */
-async function askedServer({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
+async function readServerAnswers({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
   return server === null ? null : askServer(server.url, now).catch((error: Error) => error)
 }
 

@@ -20,9 +20,9 @@ import type { Session } from '../session.ts'
 import { forget, keyOf, readTrust, readWitnesses, sizeOf, storeTrust, storeWitnesses } from '../trust.ts'
 import type { SignatureView } from '../verifier.ts'
 
-type Place = { readonly size: number; readonly publishedAt: string }
+type ListedCheckpoint = { readonly size: number; readonly publishedAt: string }
 
-const COLUMNS: Column<Place>[] = [
+const COLUMNS: Column<ListedCheckpoint>[] = [
   {
     name: 'Entries',
     cell: ({ size }) => <a href={linkTo('checkpoints', `${size}`)}>{size.toLocaleString('en')}</a>,
@@ -47,7 +47,7 @@ export function CheckpointsPage({ session, size }: { session: Session; size: str
           setWitnesses(keys)
         }}
       />
-      <Kept session={session} />
+      <StoredKey session={session} />
       <Section title="Published">
         <Shown of={list}>
           {({ data }) => (
@@ -204,7 +204,7 @@ function Witnesses({
 }
 
 /** The key and checkpoint that this browser stores. The reader can set and clear them. */
-function Kept({ session: { ledger } }: { session: Session }) {
+function StoredKey({ session: { ledger } }: { session: Session }) {
   const [kept, setKept] = useState(() => readTrust(ledger.id))
   const [noteKey, setNoteKey] = useState('')
   const pin = (event: Event) => {

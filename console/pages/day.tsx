@@ -53,15 +53,15 @@ function readDay({ client }: Session, day: string, signal: AbortSignal): Promise
 }
 
 function Findings({ session, records }: { session: Session; records: readonly LedgerRecord[] }) {
-  const deeds = activitiesOfDay(records)
-  const actions = deeds.filter(({ isRun }) => !isRun)
-  const ended = (ending: Ending) => actions.filter((deed) => deed.ending === ending)
-  const runs = deeds.filter(({ isRun, ending }) => isRun && ending !== 'ok')
-  const approved = deeds.filter(({ decisions, ending }) => decisions.length > 0 && ending !== 'denied')
+  const activities = activitiesOfDay(records)
+  const actions = activities.filter(({ isRun }) => !isRun)
+  const ended = (ending: Ending) => actions.filter((activity) => activity.ending === ending)
+  const runs = activities.filter(({ isRun, ending }) => isRun && ending !== 'ok')
+  const approved = activities.filter(({ decisions, ending }) => decisions.length > 0 && ending !== 'denied')
   const judged = records.filter(({ gated }) => gated?.verdict || gated?.overturn)
   const list = (title: string, shown: readonly DayActivity[], empty: string) => (
     <Section title={`${title}: ${shown.length}`}>
-      <Deeds caption={title} deeds={shown} session={session} empty={empty} />
+      <Activities caption={title} activities={shown} session={session} empty={empty} />
     </Section>
   )
   return (
@@ -75,7 +75,7 @@ function Findings({ session, records }: { session: Session; records: readonly Le
         Runs of agents are counted separately, because a run fails if an action in it fails.
       </p>
       <Section title="Agents">
-        <ByAgent session={session} records={records} deeds={deeds} />
+        <ByAgent session={session} records={records} activities={activities} />
       </Section>
       {list('Actions denied', ended('denied'), 'Nothing was denied.')}
       {list('Actions failed', ended('error'), 'Nothing has failed.')}
@@ -106,15 +106,15 @@ function Findings({ session, records }: { session: Session; records: readonly Le
   )
 }
 
-/** A table with one row per deed, with its outcome and its decisions. */
-function Deeds({
+/** A table with one row per activity, with its outcome and its decisions. */
+function Activities({
   caption,
-  deeds,
+  activities,
   session,
   empty,
 }: {
   caption: string
-  deeds: readonly DayActivity[]
+  activities: readonly DayActivity[]
   session: Session
   empty: string
 }) {
@@ -140,7 +140,13 @@ function Deeds({
     { name: 'Record', cell: ({ record: { id } }) => <Id id={id} to={linkTo('record', id)} short /> },
   ]
   return (
-    <Table caption={caption} columns={columns} rows={deeds} keyOf={({ record }) => record.id} empty={empty} />
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={activities}
+      keyOf={({ record }) => record.id}
+      empty={empty}
+    />
   )
 }
 
@@ -149,11 +155,11 @@ type Figures = { readonly agent: string; readonly counts: Map<string, number> }
 function ByAgent({
   session,
   records,
-  deeds,
+  activities,
 }: {
   session: Session
   records: readonly LedgerRecord[]
-  deeds: readonly DayActivity[]
+  activities: readonly DayActivity[]
 }) {
   const figures = new Map<string, Figures>()
   const add = (agent: string, ...names: string[]) => {
@@ -162,7 +168,7 @@ function ByAgent({
     for (const name of names) row.counts.set(name, (row.counts.get(name) ?? 0) + 1)
   }
   for (const { actor, entry } of records) add(actor, 'records', entry.signedBy)
-  for (const { record, ending, isRun } of deeds)
+  for (const { record, ending, isRun } of activities)
     if (ending !== null) add(record.actor, ...(isRun ? ['runs'] : ['actions', ending]))
   const number = (name: string, of: Ending | 'actions' | 'runs' | 'records' | 'agent'): Column<Figures> => ({
     name,

@@ -14,7 +14,7 @@ export function Live({ session }: { session: Session }) {
   const [shown, setShown] = useState<readonly TailedEvent[]>([])
   const [total, setTotal] = useState(0)
   const [announced, setAnnounced] = useState(0)
-  const [isPaused, setIsHeld] = useState(false)
+  const [isPaused, setIsPaused] = useState(false)
   const [error, setError] = useState<Error | null>(null)
   const isFocused = useRef(false)
   const paused = useRef(false)
@@ -61,8 +61,8 @@ export function Live({ session }: { session: Session }) {
         <span class="number" data-live-total={total}>
           {total.toLocaleString('en')} events since this page was opened
         </span>
-        <button type="button" class="do" aria-pressed={isPaused} onClick={() => setIsHeld(!isPaused)}>
-          {isPaused ? 'Go on' : 'Hold'}
+        <button type="button" class="do" aria-pressed={isPaused} onClick={() => setIsPaused(!isPaused)}>
+          {isPaused ? 'Resume' : 'Pause'}
         </button>
       </div>
       <p class="sr" aria-live="polite">

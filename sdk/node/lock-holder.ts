@@ -8,7 +8,7 @@ import { hostname } from 'node:os'
 export type Holder = {
   readonly token: string
   readonly pid: number
-  readonly pidScope: string
+  readonly place: string
   /** Distinguishes the process from an earlier one with the same pid. */
   readonly startedAtMs: number
 }
@@ -32,11 +32,10 @@ export async function readLock(path: string): Promise<Lock | null> {
 /** Parses the text of a lock file. null: it is not a lock, or only half of one. */
 export function parseHolder(text: string): Holder | null {
   try {
-    const { token, pid, pidScope, startedAtMs } = JSON.parse(text) as Partial<Holder>
-    if (typeof token !== 'string' || typeof pidScope !== 'string' || typeof startedAtMs !== 'number')
-      return null
+    const { token, pid, place, startedAtMs } = JSON.parse(text) as Partial<Holder>
+    if (typeof token !== 'string' || typeof place !== 'string' || typeof startedAtMs !== 'number') return null
     // For 0 and negative numbers kill() means a process group, or all processes.
-    return isPid(pid) ? { token, pid, pidScope, startedAtMs } : null
+    return isPid(pid) ? { token, pid, place, startedAtMs } : null
   } catch {
     return null
   }
@@ -48,12 +47,12 @@ function isPid(pid: unknown): pid is number {
 
 /** Returns whether the process is known to be alive. */
 export function isAlive(holder: Holder | null): boolean {
-  return holder !== null && holder.pidScope === place() && !isGone(holder)
+  return holder !== null && holder.place === place() && !isGone(holder)
 }
 
 /** Returns whether the process is known to be gone. */
 export function isGone(holder: Holder | null): boolean {
-  if (holder?.pidScope !== place()) return false
+  if (holder?.place !== place()) return false
   if (holder.pid === process.pid) return Math.abs(holder.startedAtMs - startedAtMs()) > SAME_START_MS
   try {
     process.kill(holder.pid, 0)

@@ -127,7 +127,7 @@ export class SpoolLock {
       if (now === null) return
       if (now.text !== found.text || now.touchedAtMs !== found.touchedAtMs) {
         const { holder } = now
-        const who = holder ? `process ${holder.pid} of ${holder.pidScope.split(' ')[0]}` : 'another process'
+        const who = holder ? `process ${holder.pid} of ${holder.place.split(' ')[0]}` : 'another process'
         throw inUse(this.#directory, who)
       }
     }
@@ -191,7 +191,7 @@ export class SpoolLock {
     const holder: Holder = {
       token: this.#token,
       pid: process.pid,
-      pidScope: place(),
+      place: place(),
       startedAtMs: startedAtMs(),
     }
     return JSON.stringify(holder)

@@ -138,7 +138,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return this.#handles!
   }
 
-  requireHeld(): void {
+  requireLock(): void {
     this.#lock.requireLock()
   }
 
@@ -191,7 +191,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     try {
       for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break
-        this.requireHeld()
+        this.requireLock()
         // The number is taken before any wait, because a record may be accepted meanwhile. After a failure the next
         // process merges the folder under this number.
         const number = this.#nextNumber++
@@ -268,7 +268,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
 
   async claim(owner: SpoolOwner): Promise<void> {
     const path = join(this.#path, OWNER_NAME)
-    this.requireHeld()
+    this.requireLock()
     try {
       await this.reserve.lend(() => claimSpool(this.#path, path, owner))
       await this.sync()

@@ -92,7 +92,7 @@ export class Delivery {
         segments = await this.#avoid(batch, segment, others, answer, signal)
       } else {
         this.#setAside = 0
-        await this.#keepHandles(segment, answer, signal)
+        await this.#storeHandles(segment, answer, signal)
         this.#events.recorded(segment, answer)
         segments = renewKeys(others, segment.idempotencyKey, makeIdempotencyKey)
         if (segments !== others) await this.#replace(batch, segments, signal)
@@ -127,7 +127,7 @@ export class Delivery {
     return named
   }
 
-  async #keepHandles({ items }: Segment, { records }: Batch, signal: AbortSignal): Promise<void> {
+  async #storeHandles({ items }: Segment, { records }: Batch, signal: AbortSignal): Promise<void> {
     const found = items.flatMap(({ handle }, i): RecordHandle[] =>
       handle === undefined ? [] : [[handle, records[i]!.id]],
     )

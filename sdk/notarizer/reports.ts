@@ -16,8 +16,8 @@ export class Reports implements DeliveryEvents {
   #lastError: TallystickError | null = null
   #hasComplained = false
   /** Refusals not yet written to the console. */
-  #unsaid: { count: number; latest: TallystickError } | null = null
-  #saidRefusedAtMs = Number.NEGATIVE_INFINITY
+  #unreported: { count: number; latest: TallystickError } | null = null
+  #reportedRefusedAtMs = Number.NEGATIVE_INFINITY
   readonly #callbacks: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
   /** Callbacks of waiting callers. Without them `flush` would wait forever for an error that only people can fix. */
   readonly #waiting = new Set<(error: TallystickError) => void>()
@@ -53,8 +53,8 @@ export class Reports implements DeliveryEvents {
     this.#refused += refused.length
     const { onRefused } = this.#callbacks
     if (!onRefused) {
-      this.#unsaid = { count: (this.#unsaid?.count ?? 0) + refused.length, latest: error }
-      if (performance.now() - this.#saidRefusedAtMs >= REFUSED_LINES_MS) this.#sayRefused()
+      this.#unreported = { count: (this.#unreported?.count ?? 0) + refused.length, latest: error }
+      if (performance.now() - this.#reportedRefusedAtMs >= REFUSED_LINES_MS) this.#reportRefused()
     } else
       for (const { item } of refused) {
         tell(() => {
@@ -66,15 +66,15 @@ export class Reports implements DeliveryEvents {
 
   /** Writes the refusals that are still unreported. */
   end(): void {
-    this.#sayRefused()
+    this.#reportRefused()
   }
 
-  #sayRefused(): void {
-    if (this.#unsaid === null) return
-    const { count, latest } = this.#unsaid
+  #reportRefused(): void {
+    if (this.#unreported === null) return
+    const { count, latest } = this.#unreported
     console.error(`tallystick: ${count} record(s) were refused: ${latest.message}`)
-    this.#unsaid = null
-    this.#saidRefusedAtMs = performance.now()
+    this.#unreported = null
+    this.#reportedRefusedAtMs = performance.now()
   }
 
   failed(error: TallystickError): void {

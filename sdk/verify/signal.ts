@@ -125,14 +125,14 @@ function refuseContradictions(data: UntrustedObject, found: VerifiedEnvelope): v
   refuseOther('predicate', data['predicate'], predicate)
 }
 
-function refuseOther(name: string, told: unknown, signed: unknown): void {
-  if (!isSame(told, signed))
+function refuseOther(name: string, claimed: unknown, signed: unknown): void {
+  if (!isSame(claimed, signed))
     throw new VerificationError('event_contradicts_envelope', `${name} is not what is signed`)
 }
 
-function isSame(told: unknown, signed: unknown): boolean {
+function isSame(claimed: unknown, signed: unknown): boolean {
   try {
-    return canonicalize(told as JsonValue) === canonicalize(signed as JsonValue)
+    return canonicalize(claimed as JsonValue) === canonicalize(signed as JsonValue)
   } catch {
     return false // missing, not JSON, or cyclic
   }
@@ -145,6 +145,6 @@ function verifiedSignal(
 ): VerifiedSignal {
   // Every entry with a signal has its subjects in this order.
   const [record, completion] = subjects.map(({ name }) => name) as [string, string]
-  const said = { decision, code, failingRules, validUntil, actor, onBehalfOf, recordedAt, leaf }
-  return { ledger, record, version, completion, ...said, once: `${record}/${version}` }
+  const claims = { decision, code, failingRules, validUntil, actor, onBehalfOf, recordedAt, leaf }
+  return { ledger, record, version, completion, ...claims, once: `${record}/${version}` }
 }

@@ -44,7 +44,7 @@ import { rateLimitRoutes } from './routes/rate-limits.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { recordReadRoutes } from './routes/record-reads.ts'
 import { recordRoutes } from './routes/records.ts'
-import { keepingRoutes } from './routes/retention.ts'
+import { retentionRoutes } from './routes/retention.ts'
 import { sharedRecordRoutes } from './routes/shared-records.ts'
 import { signingKeyRoutes } from './routes/signing-keys.ts'
 import { statementRoutes } from './routes/statements.ts'
@@ -129,7 +129,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   otlpRoutes(app, deps)
   gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
-  keepingRoutes(app, deps)
+  retentionRoutes(app, deps)
   subjectRoutes(app, deps)
   recordReadRoutes(app, deps)
   sharedRecordRoutes(app, deps)

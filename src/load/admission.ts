@@ -26,8 +26,8 @@ const LIMITS = {
     burstMax: UNPROVEN_BURST_MAX,
     burstPerSecond: UNPROVEN_BURST_PER_SECOND,
   },
-  perTurnMax: REQUESTS_PER_SLICE_MAX,
-  turnBytesMax: SLICE_BYTES_MAX,
+  perSliceMax: REQUESTS_PER_SLICE_MAX,
+  sliceBytesMax: SLICE_BYTES_MAX,
 }
 
 /**
@@ -49,7 +49,7 @@ type Waiting = {
  *
  * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor and delay all others by as much. Without the
  * limit every request would take as long as clients are willing to wait. So further requests are refused at once,
- * except for bursts (places.ts). Reads have limits of their own. More reads are accepted while they are cheap: a read
+ * except for bursts (request-slots.ts). Reads have limits of their own. More reads are accepted while they are cheap: a read
  * takes a fraction of a write's time, and a server at its limit of writes can still answer reads.
  *
  * Accepted requests begin a few at a time, in each slice of the event loop, because the server sees new requests,
@@ -62,7 +62,7 @@ type Waiting = {
  * proven one.
  */
 export class Admission {
-  readonly #places: Readonly<Record<RequestKind, RequestSlots>>
+  readonly #slots: Readonly<Record<RequestKind, RequestSlots>>
   readonly #unproven: RequestSlots
   readonly #now: () => number
   readonly #limits: typeof LIMITS
@@ -77,7 +77,7 @@ export class Admission {
     this.#now = now
     this.#limits = limits
     this.#observeWait = observeWait
-    this.#places = {
+    this.#slots = {
       reads: new RequestSlots(now, { ...limits, fast: limits.reads }),
       writes: new RequestSlots(now, limits),
     }
@@ -89,12 +89,12 @@ export class Admission {
    * UNPROVEN.
    */
   admits(kind: RequestKind, owner: string): boolean {
-    return this.#placesOf(kind, owner).admits(owner)
+    return this.#slotsOf(kind, owner).admits(owner)
   }
 
   /** Queues the request, and calls `begin` in one of the next slices. `bytes`: size of its body, as far as known. */
   begin(kind: RequestKind, bytes: number, owner: string, begin: () => void): void {
-    this.#placesOf(kind, owner).enter(owner)
+    this.#slotsOf(kind, owner).enter(owner)
     const isFirst = this.#waiting.size === 0
     this.#waiting.add(owner, { owner, kind, bytes, sinceMs: this.#now(), begin })
     if (owner !== UNPROVEN) this.#waitingOf[kind]++
@@ -105,18 +105,18 @@ export class Admission {
    * Counts the request, whose body has arrived whole and whose caller is permitted. MUST be followed by one `leave`.
    */
   enter(kind: RequestKind, owner: string): void {
-    this.#placesOf(kind, owner).enter(owner)
+    this.#slotsOf(kind, owner).enter(owner)
   }
 
   leave(kind: RequestKind, owner: string): void {
-    const places = this.#placesOf(kind, owner)
-    places.leave(owner)
-    places.answer()
+    const slots = this.#slotsOf(kind, owner)
+    slots.leave(owner)
+    slots.answer()
   }
 
   /** Requests that are being served, or begin soon. */
   get underWay(): number {
-    return this.#places.reads.taken + this.#places.writes.taken + this.#unproven.taken
+    return this.#slots.reads.taken + this.#slots.writes.taken + this.#unproven.taken
   }
 
   /** Requests of proven owners that were accepted and have not begun. */
@@ -125,24 +125,24 @@ export class Admission {
   }
 
   get refused(): number {
-    return this.#places.reads.refused + this.#places.writes.refused + this.#unproven.refused
+    return this.#slots.reads.refused + this.#slots.writes.refused + this.#unproven.refused
   }
 
   get refusedUnproven(): number {
     return this.#unproven.refused
   }
 
-  #placesOf(kind: RequestKind, owner: string): RequestSlots {
-    return owner === UNPROVEN ? this.#unproven : this.#places[kind]
+  #slotsOf(kind: RequestKind, owner: string): RequestSlots {
+    return owner === UNPROVEN ? this.#unproven : this.#slots[kind]
   }
 
   readonly #beginSome = (): void => {
     let bytes = 0
     // If refusals took up the last slice, as much work for accepted requests is added to this one.
     const { refused } = this
-    const max = this.#limits.perTurnMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
+    const max = this.#limits.perSliceMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
     this.#refusedBefore = refused
-    for (let i = 0; i < max && bytes < this.#limits.turnBytesMax; i++) {
+    for (let i = 0; i < max && bytes < this.#limits.sliceBytesMax; i++) {
       const next = this.#waiting.next()
       if (!next) return
       this.#begin(next)
@@ -153,7 +153,7 @@ export class Admission {
 
   #begin({ owner, kind, sinceMs, begin }: Waiting): void {
     if (owner !== UNPROVEN) this.#waitingOf[kind]--
-    this.#placesOf(kind, owner).leave(owner)
+    this.#slotsOf(kind, owner).leave(owner)
     this.#observeWait(this.#now() - sinceMs)
     begin()
   }

@@ -77,8 +77,8 @@ export class RequestSlots {
     if (!fast) return
     const passedMs = this.#now() - this.#countedAtMs
     if (passedMs < COUNT_EVERY_MS) return
-    const places = (this.#answered * fast.waitMs) / passedMs
-    this.#shares.max = Math.min(fast.max, Math.max(underWayMax, (this.#shares.max + places) / 2))
+    const slots = (this.#answered * fast.waitMs) / passedMs
+    this.#shares.max = Math.min(fast.max, Math.max(underWayMax, (this.#shares.max + slots) / 2))
     this.#answered = 0
     this.#countedAtMs += passedMs
   }

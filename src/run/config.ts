@@ -183,7 +183,7 @@ const environment = z.object({
  * so old.
  */
 type ArchiveSetting = {
-  readonly place: ArchivePlace
+  readonly location: ArchivePlace
   readonly policy: { readonly entries: number; readonly seconds: number }
   /** null: all content stays in Postgres. */
   readonly retentionDays: number | null
@@ -335,12 +335,12 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
         `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${retentionDays}): content would leave Postgres ` +
           'when its lock in the archive has ended. Lock for as long as you need the content',
       )
-    const place = parseArchivePlace(values.TALLYSTICK_ARCHIVE, s3Of(values))
+    const location = parseArchivePlace(values.TALLYSTICK_ARCHIVE, s3Of(values))
     const policy = {
       entries: values.TALLYSTICK_ARCHIVE_SEAL_ENTRIES,
       seconds: values.TALLYSTICK_ARCHIVE_SEAL_SECONDS,
     }
-    return { setting: { place, policy, retentionDays }, issues: [] }
+    return { setting: { location, policy, retentionDays }, issues: [] }
   } catch (error) {
     return { setting: null, issues: [{ path: ['TALLYSTICK_ARCHIVE'], message: (error as Error).message }] }
   }

@@ -125,7 +125,7 @@ type Step = <T>(
 
 /** Runs a step and prints its result in one line; a failure takes two. */
 function makeStep(say: Print): Step {
-  return async (name, look, run, describe) => {
+  return async (name, advice, run, describe) => {
     const beganAtMs = performance.now()
     const took = () => `${Math.round(performance.now() - beganAtMs)} ms`
     try {
@@ -133,7 +133,7 @@ function makeStep(say: Print): Step {
       say(`ok    ${name}, ${took()}${describe ? `: ${describe(result)}` : ''}`)
       return result
     } catch (error) {
-      say(`FAIL  ${name}, ${took()}: ${(error as Error).message}\n      → ${look}`)
+      say(`FAIL  ${name}, ${took()}: ${(error as Error).message}\n      → ${advice}`)
       throw new StepFailed(name, { cause: error })
     }
   }

@@ -59,7 +59,7 @@ import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
 import type { Tracing } from '../observe/tracing/tracing.ts'
 import { VERSION } from '../observe/version.ts'
 import { Connector } from '../outside/connector/connector.ts'
-import { makeDrainObserver, watchDrains, watchPeers } from '../outside/federation/metrics.ts'
+import { makeSendingObserver, watchPeerSenders, watchPeers } from '../outside/federation/metrics.ts'
 import { PeerSenders } from '../outside/federation/peer-sender.ts'
 import { makePostTracer } from '../outside/federation/spans.ts'
 import { EndpointSenders, type EndpointSendersDeps } from '../outside/webhooks/endpoint-senders.ts'
@@ -124,7 +124,7 @@ export async function startWorker(
     "the database, as the worker's login",
   )
   const masterKey = getMasterKey(config, 'it opens the note key')
-  const stores = config.archive && (await openArchiveStores(config.archive.place))
+  const stores = config.archive && (await openArchiveStores(config.archive.location))
   const read = stores && { stores, observe: watchArchiveReads(metrics), msMax: ARCHIVE_UNHURRIED_MS_MAX }
   const openContent = () => read && openArchivedContent(masterKey, read)
   const database = new Database(
@@ -205,19 +205,19 @@ async function startWork(base: WorkerBase): Promise<Service> {
   }
 }
 
-async function openWorkDeps(given: WorkerBase, stopping: AbortSignal) {
-  const { config, database, masterKey, log, pool, clock, metrics, tracing, closers } = given
+async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
+  const { config, database, masterKey, log, pool, clock, metrics, tracing, closers } = base
   const { seed } = await getNoteKeySecret(pool, masterKey)
   database.renew()
-  const kept = new StoredCheckpoints(join(config.dataDir, 'checkpoints'))
-  await kept.tryToWrite().catch((error: Error) => {
+  const storedCheckpoints = new StoredCheckpoints(join(config.dataDir, 'checkpoints'))
+  await storedCheckpoints.tryToWrite().catch((error: Error) => {
     throw new Error(
       `TALLYSTICK_DATA: ${error.message}. Checkpoints are stored in this folder: give this user write access, or set another persistent folder`,
       { cause: error },
     )
   })
-  await kept.load(log)
-  const restored = new RestoredLedgers({ pool, kept, log })
+  await storedCheckpoints.load(log)
+  const restored = new RestoredLedgers({ pool, storedCheckpoints, log })
   watchRestoredLedgers(metrics, restored)
   // Runs before anything is published, and before a server that waits for the worker listens.
   await restored.checkAll()
@@ -252,11 +252,11 @@ async function openWorkDeps(given: WorkerBase, stopping: AbortSignal) {
   const [completionsWaker, urgentWaker] = [new Waker(), new Waker()]
   const urgentLedgers = new UrgentLedgers(() => urgentWaker.wake())
   const requestVerification = (ledgerId: Uuid) => urgentLedgers.add(ledgerId)
-  const lanes = openWebhookSenders(given, { envelopeKeys, cursorMac, requestVerification })
-  const drains = openPeerSenders(given, signers, threads)
+  const webhookSenders = openWebhookSenders(base, { envelopeKeys, cursorMac, requestVerification })
+  const peerSenders = openPeerSenders(base, signers, threads)
   const noteSigner = makeEd25519Signer(nativeProviders.sha256, seed)
-  const witnesses = openWitnesses(given, { stopping, signers, threads, noteSigner })
-  const archive = openArchive(given, stopping)
+  const witnesses = openWitnesses(base, { stopping, signers, threads, noteSigner })
+  const archive = openArchive(base, stopping)
   const observeVerification = makeVerificationObserver(metrics)
   const [verifier, urgentVerifier] = [new EntryVerifier(), new EntryVerifier()]
   closers.push(() => verifier.close())
@@ -272,7 +272,7 @@ async function openWorkDeps(given: WorkerBase, stopping: AbortSignal) {
     database,
     noteSigner,
     loadSigners: () => loadSigners(pool, masterKey),
-    kept,
+    storedCheckpoints,
     restored,
     faulty,
     unmoved,
@@ -282,16 +282,16 @@ async function openWorkDeps(given: WorkerBase, stopping: AbortSignal) {
     refusedExpiries,
     signers,
     envelopeKeys,
-    lanes,
-    drains,
+    webhookSenders,
+    peerSenders,
     types,
     observeCheckpoint(ledgerId: Uuid) {
       countCheckpoint()
-      for (const lane of witnesses) lane.add(ledgerId)
+      for (const sender of witnesses) sender.add(ledgerId)
     },
     witnesses,
     archive,
-    release: openRelease(given, stopping),
+    release: openRelease(base, stopping),
     observeErasure,
     observeRetention: watchRetention(metrics, pool),
     observeAudit: makeAuditObserver(metrics),
@@ -308,7 +308,7 @@ async function openWorkDeps(given: WorkerBase, stopping: AbortSignal) {
     completionsWaker,
     verifiedSizeRose() {
       completionsWaker.wake()
-      void lanes.look()
+      void webhookSenders.poll()
     },
   }
 }
@@ -316,32 +316,32 @@ async function openWorkDeps(given: WorkerBase, stopping: AbortSignal) {
 /** Webhooks have their own connections and requests, so that slow endpoints affect nothing else. */
 function openWebhookSenders(
   { config, database, masterKey, log, clock, metrics, tracing, closers }: WorkerBase,
-  floors: Pick<EndpointSendersDeps, 'envelopeKeys' | 'cursorMac' | 'requestVerification'>,
+  verification: Pick<EndpointSendersDeps, 'envelopeKeys' | 'cursorMac' | 'requestVerification'>,
 ): EndpointSenders {
   const pool = openWebhookPool(database, log)
   watchPool(metrics, 'webhooks', pool)
   closers.push(() => pool.end())
   const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
-  const lanes = new EndpointSenders({
+  const senders = new EndpointSenders({
     pool,
     log,
     now: clock.now,
     entropy: makeEntropy(),
     connector,
     masterKey,
-    ...floors,
+    ...verification,
     entriesUrl: `${config.publicUrl}/v1/entries`,
     userAgent: `Tallystick/${VERSION}`,
     observeDelivery: makeDeliveryObserver(metrics),
     observeStop: makeStopObserver(metrics),
     traceAttempt: tracing && makeAttemptTracer(tracing),
   })
-  watchSenders(metrics, lanes)
+  watchSenders(metrics, senders)
   watchOutbound(metrics, 'webhooks', connector)
   watchWebhooks(metrics, pool)
-  closers.push(() => lanes.stop())
-  return lanes
+  closers.push(() => senders.stop())
+  return senders
 }
 
 /** Peers have their own connections too. */
@@ -356,7 +356,7 @@ function openPeerSenders(
   const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
   const peerMacs = makePeerMacs(masterKey)
-  const drains = new PeerSenders({
+  const senders = new PeerSenders({
     pool,
     log,
     now: clock.now,
@@ -368,14 +368,14 @@ function openPeerSenders(
     signers,
     publicUrl: config.publicUrl,
     userAgent: `Tallystick/${VERSION}`,
-    observeSending: makeDrainObserver(metrics),
+    observeSending: makeSendingObserver(metrics),
     tracePost: tracing && makePostTracer(tracing),
   })
-  watchDrains(metrics, drains)
+  watchPeerSenders(metrics, senders)
   watchOutbound(metrics, 'peers', connector)
   watchPeers(metrics, pool, { peerMacs })
-  closers.push(() => drains.stop())
-  return drains
+  closers.push(() => senders.stop())
+  return senders
 }
 
 /** Each witness has its own sender; all peers share one. */
@@ -393,15 +393,15 @@ function openWitnesses(
   const observe = makeWitnessObserver(metrics, config)
   const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: clock.now, observe, ...more }
   // A monotonic clock for the sender's pauses. Requests to peers still use the database's time.
-  const openLane = (target: WitnessTarget) =>
+  const openSender = (target: WitnessTarget) =>
     new WitnessSender({ ...deps, now: () => performance.now() }, target)
-  const lanes = config.witnesses.map((witness) => openLane(namedWitness(deps, witness)))
+  const senders = config.witnesses.map((witness) => openSender(namedWitness(deps, witness)))
   // Peers are not watched: this operator can't repair a peer that does not answer.
-  watchWitnesses(metrics, lanes)
-  if (!config.peerWitnesses) return lanes
+  watchWitnesses(metrics, senders)
+  if (!config.peerWitnesses) return senders
   const answers = makeByteBudget(PEER_ANSWERS_BYTES_MAX)
   const peers = peerWitnesses({ ...deps, answers, peerWitnessKeys: makePeerWitnessKeys(masterKey) })
-  return [...lanes, openLane(peers)]
+  return [...senders, openSender(peers)]
 }
 
 async function closeAll(closers: WorkerBase['closers']): Promise<void> {

@@ -27,10 +27,10 @@ const action = (id: string, given: Given = {}) => record(id, 'agent-action/1', g
 const outcome = (id: string, parent: string, payload: object | null, occurredAt?: string) =>
   record(id, 'agent-outcome/1', { parent, payload, ...(occurredAt !== undefined && { occurredAt }) })
 
-const drawn = (deeds: readonly Activity[]): unknown[] =>
-  deeds.map(({ record: { id }, ending, below }) => [`${id} ${ending}`, ...drawn(below)])
+const drawn = (activities: readonly Activity[]): unknown[] =>
+  activities.map(({ record: { id }, ending, below }) => [`${id} ${ending}`, ...drawn(below)])
 
-test('an action is one deed with its outcome and the decisions about it', () => {
+test('an action is one activity with its outcome and the decisions about it', () => {
   const records = [
     action('a'),
     action('b', { parent: 'a' }),
@@ -41,9 +41,9 @@ test('an action is one deed with its outcome and the decisions about it', () => 
     record('g', 'generic/1', { parent: 'elsewhere' }),
     record('h', 'generic/1', { parent: 'c' }),
   ]
-  const deeds = activitiesOf(records)
-  assert.deepEqual(drawn(deeds), [['a ok', ['b error', ['h null']], ['d denied']], ['g null']])
-  const [a] = deeds
+  const activities = activitiesOf(records)
+  assert.deepEqual(drawn(activities), [['a ok', ['b error', ['h null']], ['d denied']], ['g null']])
+  const [a] = activities
   assert.deepEqual([a!.inside, a!.troubles], [3, 2])
   assert.deepEqual(
     a!.below[1]!.decisions.map(({ id }) => id),
@@ -51,7 +51,7 @@ test('an action is one deed with its outcome and the decisions about it', () => 
   )
 })
 
-test('a deed is ok only if an outcome says so', () => {
+test('a activity is ok only if an outcome says so', () => {
   const ending = (...records: LedgerRecord[]) => activitiesOf(records)[0]!.ending
   const span = (payload: object | null) => ending(record('s', 'otel-span/1', { payload }))
   assert.equal(ending(action('a')), 'no outcome')
@@ -72,7 +72,7 @@ test('a deed is ok only if an outcome says so', () => {
   assert.equal(span(null), 'outcome erased')
 })
 
-test('a deed has the times of its writer, also if only its start or its end was recorded', () => {
+test('a activity has the times of its writer, also if only its start or its end was recorded', () => {
   const times = (...records: LedgerRecord[]) => {
     const [{ beganMs, endedMs }] = activitiesOf(records) as [Activity]
     return [beganMs - ATMS, endedMs === null ? null : endedMs - ATMS]

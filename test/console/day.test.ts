@@ -21,8 +21,8 @@ const outcome = (id: string, parent: string | null, status: string, kind = 'tool
   record(id, 'agent-outcome/1', parent, { status, kind })
 const decision = (id: string, parent: string | null, word: string) =>
   record(id, 'approval/1', parent, { decision: word })
-const drawn = (deeds: readonly DayActivity[]) =>
-  deeds.map(({ record: { id }, ending, isRun, outcomes, decisions }) =>
+const drawn = (activities: readonly DayActivity[]) =>
+  activities.map(({ record: { id }, ending, isRun, outcomes, decisions }) =>
     [
       isRun ? `run ${id}` : id,
       ending,
@@ -31,7 +31,7 @@ const drawn = (deeds: readonly DayActivity[]) =>
     ].join(' '),
   )
 
-test('a deed counts once, with its outcome and its decisions, however many records it has', () => {
+test('a activity counts once, with its outcome and its decisions, however many records it has', () => {
   const records = [
     action('run', null, 'agent'),
     action('refund', 'run'),
@@ -58,7 +58,7 @@ test('a deed counts once, with its outcome and its decisions, however many recor
   assert.deepEqual(drawn(activitiesOfDay(records.toReversed())), expected)
 })
 
-test('an action of another day with its outcome on this day is one deed; a decision alone is not an action', () => {
+test('an action of another day with its outcome on this day is one activity; a decision alone is not an action', () => {
   const records = [
     decision('d1', 'yesterday', 'deny'),
     outcome('o1', 'yesterday', 'denied'),

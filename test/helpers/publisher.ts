@@ -17,7 +17,7 @@ export async function makePublisher(pool: pg.Pool, dataDir: string): Promise<Pub
   return {
     pool,
     noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
-    kept: new StoredCheckpoints(join(dataDir, 'checkpoints')),
+    storedCheckpoints: new StoredCheckpoints(join(dataDir, 'checkpoints')),
     faulty: new PausedLedgers(Date.now),
     log: { error: (details) => void logged.push(details) },
     logged,

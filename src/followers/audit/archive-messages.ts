@@ -65,15 +65,15 @@ export class RemoteContent implements ArchiveContent {
   }
 
   async #request(question: ContentQuery): Promise<readonly Uint8Array[]> {
-    const asked = this.#next++
+    const id = this.#next++
     const answer = await new Promise<ContentResponse>((resolve) => {
       const onMessage = (message: ContentResponse) => {
-        if (message.id !== asked) return
+        if (message.id !== id) return
         this.#port.off('message', onMessage)
         resolve(message)
       }
       this.#port.on('message', onMessage)
-      this.#send({ ...question, id: asked })
+      this.#send({ ...question, id })
     })
     if ('fault' in answer) throw new ArchiveFault(answer.fault)
     if ('failure' in answer) throw archiveUnavailable(answer.failure)

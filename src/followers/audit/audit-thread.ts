@@ -31,7 +31,7 @@ function rest(): void {
   endedAt = performance.now()
 }
 
-let saidAt = 0
+let reportedAt = 0
 const report = await verifyLedger(
   database(new Database(url, options, null, new RemoteContent(parentPort!, say)), ledger),
   {
@@ -43,8 +43,8 @@ const report = await verifyLedger(
     onProgress({ entries, total }) {
       rest()
       const now = performance.now()
-      if (now - saidAt < AUDIT_PROGRESS_EVERY_MS) return
-      saidAt = now
+      if (now - reportedAt < AUDIT_PROGRESS_EVERY_MS) return
+      reportedAt = now
       say({ progress: { entries, total } })
     },
   },

@@ -20,7 +20,7 @@ import { type AuditTask, verifyInThread } from './verify-in-thread.ts'
 export type AuditDeps = FaultDeps & {
   /** The worker's login, for the audit's own connection. */
   readonly database: DatabaseOrUrl
-  readonly kept: Pick<StoredCheckpoints, 'findNote'>
+  readonly storedCheckpoints: Pick<StoredCheckpoints, 'findNote'>
   readonly stopping: AbortSignal
   /** Called after each audit of this process, with its duration. */
   readonly observeAudit?: (result: AuditResult, ms: number) => void
@@ -59,7 +59,7 @@ export async function runAudit(
 
 async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSignal): Promise<AuditResult> {
   const ledger = formatId('led', audit.ledgerId)
-  const note = await findBindingNote(deps.pool, deps.kept, audit.ledgerId)
+  const note = await findBindingNote(deps.pool, deps.storedCheckpoints, audit.ledgerId)
   const report = await verifyInThread(
     { ...plainly(deps.database), ledger, checkpoints: note === null ? [] : [note] },
     (progress) => void setAuditProgress(deps.pool, audit, progress).catch(() => {}),

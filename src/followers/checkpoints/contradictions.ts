@@ -37,18 +37,18 @@ function describe(size: number, found: Contradiction['found']): string {
     : `its first ${size} entries are not the ones it had`
 }
 
-/** Returns those of `kept` that their ledgers contradict. */
+/** Returns those of `checkpoints` that their ledgers contradict. */
 export async function listContradictions(
   db: Db,
-  kept: readonly StoredCheckpoint[],
+  checkpoints: readonly StoredCheckpoint[],
 ): Promise<Contradiction[]> {
   const rows = await listContradictionRows(
     db,
-    kept.map(({ ledgerId, checkpoint: { size, chain } }) => ({ ledgerId, size, chain })),
+    checkpoints.map(({ ledgerId, checkpoint: { size, chain } }) => ({ ledgerId, size, chain })),
   )
   const findKey = rows.some(({ restored }) => restored !== null) ? await readFindKey(db) : () => null
   return rows.map(({ index, found, restored }) => {
-    const about = kept[index]!
+    const about = checkpoints[index]!
     const isAcknowledged = restored !== null && acknowledges(restored, about, findKey)
     return { ...about, found, isAcknowledged, refusedSeq: isAcknowledged ? null : (restored?.seq ?? null) }
   })
@@ -61,11 +61,11 @@ export async function listContradictions(
  */
 export async function findBindingNote(
   db: Db,
-  kept: Pick<StoredCheckpoints, 'findNote'>,
+  storedCheckpoints: Pick<StoredCheckpoints, 'findNote'>,
   ledgerId: Uuid,
 ): Promise<string | null> {
   const ledger = formatId('led', ledgerId)
-  const note = await kept.findNote(ledger)
+  const note = await storedCheckpoints.findNote(ledger)
   if (note === null) return null
   const { checkpoint } = parseCheckpoint(note)
   const [contradiction] = await listContradictions(db, [{ ledger, ledgerId, checkpoint }])

@@ -81,19 +81,19 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   })
   if (due.length === 0) return nextSeq
   const by = await openAuthor(deps, sweep, rules, due)
-  const portions = new ErasureBatches(deps, by)
+  const batches = new ErasureBatches(deps, by)
   let documentsRead = 0
   try {
     for (const { record, digest, rule } of due) {
       if (documentsRead >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) return record.madeSeq
       for (const document of await documentsOf(pool, sweep, record, digest)) {
         documentsRead++
-        await portions.add({ recordId: record.recordId, document, rule })
+        await batches.add({ recordId: record.recordId, document, rule })
       }
     }
     return nextSeq
   } finally {
-    const details = { ledger: by.author.ledger, documents: await portions.close(), from }
+    const details = { ledger: by.author.ledger, documents: await batches.close(), from }
     deps.log.info(details, 'documents were erased by rules of retention')
   }
 }
@@ -147,9 +147,9 @@ class ErasureBatches {
   /** Signs an erasure. Throws the error of an earlier batch. */
   async add({ recordId, document, rule }: DueDocument): Promise<void> {
     if (this.#slice.isOver) await this.#slice.next()
-    const said = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
+    const claims = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
     const { author, signer } = this.#by
-    this.#entries.push(sealEntry(signer, author, said, this.#deps.now()).entry)
+    this.#entries.push(sealEntry(signer, author, claims, this.#deps.now()).entry)
     if (this.#entries.length >= RETENTION_ENTRIES_PER_CALL) await this.#commit()
   }
 

@@ -67,8 +67,8 @@ async function takeWaiting(
   const room = COMPLETIONS_QUEUED_MAX - (await countReadyJobs(client, COMPLETIONS_QUEUED_MAX))
   if (room === 0) return 0
   const waiting = await lockWaitingCompletions(client, ledgers, room)
-  const held = waiting.filter(({ stands }) => stands)
-  if (held.length > 0) await holdCompletions(client, held)
+  const blocked = waiting.filter(({ stands }) => stands)
+  if (blocked.length > 0) await holdCompletions(client, blocked)
   await insertJobs(
     boss,
     client,

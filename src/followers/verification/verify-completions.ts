@@ -85,8 +85,8 @@ export async function verifyCompletions(
 async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedName[]): Promise<AttemptResult[]> {
   const { cursorMac, envelopeKeys } = deps
   const cases = await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, names)
-  const held = cases.filter((found) => found !== null && waitsForWorker(found) && isClosedOrFaulty(found))
-  if (held.length > 0) await holdCompletions(deps.pool, held as GatedCase[])
+  const blocked = cases.filter((found) => found !== null && waitsForWorker(found) && isClosedOrFaulty(found))
+  if (blocked.length > 0) await holdCompletions(deps.pool, blocked as GatedCase[])
   const prepared = await dropFaulty(deps, await prepareAll(deps, cases))
   const signed = prepared.filter((one) => 'entries' in one)
   const committed = (

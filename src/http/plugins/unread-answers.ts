@@ -47,11 +47,11 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
   })
   app.server.on('connection', (socket) => writeDeadlines.watch(socket))
   app.addHook('onListen', (done) => {
-    const look = () => {
+    const check = () => {
       writeDeadlines.check()
       for (const stream of streams) if (!count(stream)) streams.delete(stream)
     }
-    const timer = setInterval(look, ANSWERS_CHECK_EVERY_MS).unref()
+    const timer = setInterval(check, ANSWERS_CHECK_EVERY_MS).unref()
     app.server.once('close', () => clearInterval(timer))
     done()
   })

@@ -202,9 +202,9 @@ export class Reads {
 
   /** A ledger's size is cached for as long as a key. */
   async #refuseSmaller(ledgerId: Uuid, known: number): Promise<void> {
-    const believed = this.#knownSizes.get(ledgerId)
+    const cached = this.#knownSizes.get(ledgerId)
     const nowMs = performance.now()
-    if (believed && believed.size >= known && nowMs - believed.atMs < KEY_CACHE_AGE_MS_MAX) return
+    if (cached && cached.size >= known && nowMs - cached.atMs < KEY_CACHE_AGE_MS_MAX) return
     const { size } = await this.#ends.find({ ledgerId, size: 0 })
     if (this.#knownSizes.size >= KNOWN_SIZES_MAX) this.#knownSizes.clear()
     this.#knownSizes.set(ledgerId, { size, atMs: nowMs })

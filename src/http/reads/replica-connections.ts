@@ -86,10 +86,10 @@ export class ReplicaConnections {
 
   /** Opens one connection for all requests. An error of one request leaves the others unaffected. */
   async #open(pool: ReplicaPool, wanted: readonly RequiredSize[]): Promise<(ReplicaRead | Error)[]> {
-    const held = await this.#reserve(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
-    const { ledgers } = held
+    const reserved = await this.#reserve(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
+    const { ledgers } = reserved
     const sizes = new Map<Uuid, number>()
-    const lease = new Lease(held, wanted.length, () => this.#reserveAnother(pool, sizes))
+    const lease = new Lease(reserved, wanted.length, () => this.#reserveAnother(pool, sizes))
     const leave = (error?: Error) => lease.leave(error)
     const { db } = lease
     const sources = {
@@ -121,18 +121,18 @@ export class ReplicaConnections {
    * readers saw, raised by this call.
    */
   async #reserveAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<HeldConnection> {
-    const held = await this.#reserve(pool, sizes.keys())
+    const reserved = await this.#reserve(pool, sizes.keys())
     try {
       await Promise.all(
-        [...held.ledgers].map(async ([ledgerId, shown]) => {
+        [...reserved.ledgers].map(async ([ledgerId, shown]) => {
           requireSize(shown, sizes.get(ledgerId)!)
           await this.#requireSameChain(ledgerId, shown)
         }),
       )
-      for (const [ledgerId, { size }] of held.ledgers) sizes.set(ledgerId, size)
-      return held
+      for (const [ledgerId, { size }] of reserved.ledgers) sizes.set(ledgerId, size)
+      return reserved
     } catch (error) {
-      held.release(error instanceof ReplicaError && !isDiverged(error) ? undefined : (error as Error))
+      reserved.release(error instanceof ReplicaError && !isDiverged(error) ? undefined : (error as Error))
       throw error
     }
   }
@@ -162,26 +162,26 @@ export class ReplicaConnections {
  */
 class Lease {
   readonly db: Db
-  readonly #holdAnother: () => Promise<HeldConnection>
-  #holding: Promise<HeldConnection> | null
+  readonly #reserveAnother: () => Promise<HeldConnection>
+  #reserved: Promise<HeldConnection> | null
   #readers: number
   /** Statements that have not been answered yet. */
   #underWay = 0
   /** First error of the database. No statement runs after it. */
-  #broken: Error | undefined
+  #error: Error | undefined
 
-  constructor(held: HeldConnection, readers: number, holdAnother: () => Promise<HeldConnection>) {
-    this.#holding = Promise.resolve(held)
+  constructor(reserved: HeldConnection, readers: number, reserveAnother: () => Promise<HeldConnection>) {
+    this.#reserved = Promise.resolve(reserved)
     this.#readers = readers
-    this.#holdAnother = holdAnother
+    this.#reserveAnother = reserveAnother
     const query = this.#query as unknown as Db['query']
-    this.db = aroundArchive({ query, archive: held.db.archive ?? null }, (read) => this.#whileIdle(read))
+    this.db = aroundArchive({ query, archive: reserved.db.archive ?? null }, (read) => this.#whileIdle(read))
   }
 
   /** MUST be called once for each reader. */
   leave(error?: Error): void {
     // `#query` has recorded errors of statements. Other errors concern one reader only.
-    if (error && isDiverged(error)) this.#broken ??= error
+    if (error && isDiverged(error)) this.#error ??= error
     if (--this.#readers === 0) this.#giveBack()
   }
 
@@ -195,24 +195,24 @@ class Lease {
   }
 
   #giveBack(): void {
-    const error = this.#broken
-    this.#holding?.then(
-      (held) => held.release(error),
+    const error = this.#error
+    this.#reserved?.then(
+      (reserved) => reserved.release(error),
       () => {},
     )
-    this.#holding = null
+    this.#reserved = null
   }
 
   readonly #query = async (...args: Parameters<Db['query']>) => {
     this.#underWay++
     try {
       this.#requireOpen()
-      this.#holding ??= this.#holdAnother()
-      const held = await this.#holding
+      this.#reserved ??= this.#reserveAnother()
+      const reserved = await this.#reserved
       this.#requireOpen()
-      return await held.db.query(...args)
+      return await reserved.db.query(...args)
     } catch (error) {
-      this.#broken ??= error as Error
+      this.#error ??= error as Error
       throw error
     } finally {
       this.#underWay--
@@ -220,7 +220,7 @@ class Lease {
   }
 
   #requireOpen(): void {
-    if (this.#broken) throw this.#broken
+    if (this.#error) throw this.#error
     if (this.#readers === 0) throw new Error('the connection of this read was given back')
   }
 }

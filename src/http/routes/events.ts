@@ -107,8 +107,8 @@ function startOf(
   if (isTail && limit !== undefined) throw invalid('/limit', 'a page has a limit, a stream has none')
   const lastEventId = isTail ? request.headers['last-event-id'] : undefined
   if (typeof lastEventId === 'string' && lastEventId !== '') return positionOf(request, lastEventId, ends)
-  const place = parseCursor(eventsTag(request.caller.ledgerId), query, eventsCursor)
-  if (place !== null) return within(ends, place)
+  const position = parseCursor(eventsTag(request.caller.ledgerId), query, eventsCursor)
+  if (position !== null) return within(ends, position)
   const isFromEnd = (from ?? (isTail ? 'end' : 'beginning')) === 'end'
   return isFromEnd
     ? { seq: ends.size, eventsDelivered: 0, checkpoint: ends.checkpoint }

@@ -63,12 +63,14 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
   }
 
   function webRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
-    const told = Object.entries(headers).filter(([name]) => name === 'accept' || name.startsWith('mcp-'))
+    const headersSent = Object.entries(headers).filter(
+      ([name]) => name === 'accept' || name.startsWith('mcp-'),
+    )
     return new Request(new URL('/mcp', deps.publicUrl), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(Object.fromEntries(told) as Record<string, string>),
+        ...(Object.fromEntries(headersSent) as Record<string, string>),
       },
       signal,
     })

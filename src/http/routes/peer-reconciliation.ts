@@ -52,7 +52,7 @@ export function peerReconciliationRoutes(app: FastifyInstance, deps: Deps): void
   )
 }
 
-function render({ peer, state, reasons, counts, summary, isAsked }: PeerReconciliation) {
+function render({ peer, state, reasons, counts, summary, isRequested }: PeerReconciliation) {
   return {
     peer,
     state,
@@ -78,6 +78,6 @@ function render({ peer, state, reasons, counts, summary, isAsked }: PeerReconcil
       behind: summary.behind,
       differences: [...summary.differences],
     },
-    asking: isAsked,
+    asking: isRequested,
   }
 }

@@ -103,7 +103,7 @@ export function recordReadRoutes(
       const { peer, wait = '0' } = request.query
       const isKnown = knownVersionsOf(request)
       const endsAtMs = performance.now() + Number(wait) * 1_000
-      const look = async (from: ReadSources) => {
+      const read = async (from: ReadSources) => {
         const own =
           peer === undefined
             ? await findVisibleRecord({ ...deps, ...from }, ledgerId, recordId, ownAgent)
@@ -114,7 +114,7 @@ export function recordReadRoutes(
       }
       const answer = async (from: ReadSources) => {
         for (;;) {
-          const { version, waitsForWorker, peerId, render } = await look(from)
+          const { version, waitsForWorker, peerId, render } = await read(from)
           const isSame = isKnown === null ? waitsForWorker : isKnown(version)
           const msMax = endsAtMs - performance.now()
           const place = { ledgerId, recordId, peerId, version }

@@ -32,7 +32,7 @@ const WRITE = { scope: scopeOfEntry('hold-set') } as const
 const READ = { scope: ['retention:manage', 'audit:read', 'payloads:erase'] } as const
 
 /** Rules of retention, and legal holds (docs/guides/erasure-and-retention.md). */
-export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
+export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const previews = new Slots(PREVIEWS_PER_LEDGER_MAX, PREVIEWS_MAX)
 

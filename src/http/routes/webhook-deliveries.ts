@@ -223,10 +223,10 @@ function deliveryKeyOf({ id, event }: { id: string; event: string }): DeliveryKe
 async function getDelivery(
   { readPool }: Pick<Deps, 'readPool'>,
   caller: Caller,
-  place: DeliveryKey,
+  key: DeliveryKey,
 ): Promise<DeliveryRow> {
-  const delivery = await findDelivery(readPool, caller.ledgerId, place.webhookId, place.eventId)
-  if (!delivery) throw noDelivery(place)
+  const delivery = await findDelivery(readPool, caller.ledgerId, key.webhookId, key.eventId)
+  if (!delivery) throw noDelivery(key)
   return delivery
 }
 

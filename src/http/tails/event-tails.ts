@@ -249,7 +249,7 @@ export class EventTails {
   }
 
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
-    const places = [
+    const values = [
       from.seq,
       from.eventsDelivered,
       from.checkpoint,
@@ -259,7 +259,7 @@ export class EventTails {
       limit,
     ]
     const ledger = source.ledgerId
-    return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, (turned) =>
+    return this.#reads.read(ledger, `${ledger} ${source.tag} ${values.join(' ')}`, (turned) =>
       readFittedPage(turned(this.#deps.readPool), source, from, ends, {
         limit,
         charsMax: STREAM_PIECE_CHARS,

@@ -38,22 +38,22 @@ export class Waits {
     reply: FastifyReply,
     wait: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | null> {
-    const held = reservationOf(request, reply)
-    if (held.isOver) return null
+    const reservation = reservationOf(request, reply)
+    if (reservation.isOver) return null
     const release = this.slots.take(request.caller.ledger)
     const gone = new AbortController()
     const end = () => gone.abort()
     reply.raw.once('close', end)
     const stay = whenHalfClosed(request.raw.socket, end)
-    held.leave()
+    reservation.leave()
     try {
       const waited = await wait(AbortSignal.any([gone.signal, this.#closing.signal]))
       // Many waits may end at once. Their requests continue a few in a slice, like new requests.
       await new Promise<void>((resolve) =>
         this.#deps.admission.begin(kindOf(request.method), 0, ownerOf(request), resolve),
       )
-      if (held.isOver) return null
-      held.enter(this.#deps.admission)
+      if (reservation.isOver) return null
+      reservation.enter(this.#deps.admission)
       if (await isStillAdmitted(request, this.#deps)) return waited
       throw new ApiError('unauthenticated', 'the key has ended while the request waited')
     } finally {

@@ -45,7 +45,7 @@ export function eventsOfEntry(
     readonly readStatement: ReadStatement
   },
 ): LedgerEvent[] {
-  const said = readStatements(row, about.readStatement)
+  const statements = readStatements(row, about.readStatement)
   return eventTypes.map((type) => ({
     ledgerId: about.ledgerId,
     type,
@@ -53,11 +53,11 @@ export function eventsOfEntry(
     timestampMs: row.recordedAt.getTime(),
     recordId: row.recordId,
     recordTypes: recordTypesOf(row),
-    traceparent: traceparentOf(row, said),
-    members: said instanceof ProofError ? '' : entryMembers(row, type, said, about.entriesUrl),
+    traceparent: traceparentOf(row, statements),
+    members: statements instanceof ProofError ? '' : entryMembers(row, type, statements, about.entriesUrl),
     envelope: row.envelope,
     received: row.received,
-    fault: said instanceof ProofError ? said : null,
+    fault: statements instanceof ProofError ? statements : null,
   }))
 }
 
@@ -80,17 +80,17 @@ function readStatements(row: EventRow, readStatement: ReadStatement): EntryState
 }
 
 function readReceived(row: EventRow, statement: ParsedStatement): ReceivedStatement {
-  const said = saidOfReceived(statement)
+  const claims = saidOfReceived(statement)
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
-  if (said === null || received === null)
+  if (claims === null || received === null)
     throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
   const record = row.recordId === null ? null : formatId('rec', row.recordId)
-  if (said.record !== record)
+  if (claims.record !== record)
     throw new ProofError(
       'line_contradicts_envelope',
-      `the entry is about ${said.record}, its row about ${record}`,
+      `the entry is about ${claims.record}, its row about ${record}`,
     )
-  return { claims: said, statement: received.statement }
+  return { claims, statement: received.statement }
 }
 
 /** Returns the types of the entry's record, or of its batch's records. Empty: no record. */
@@ -194,8 +194,8 @@ export function renderEvent(event: LedgerEvent, extras: string, id: string | nul
 }
 
 /** Renders the envelope's member, if wanted. A settlement signal always has it, because its receiver must check it. */
-export function envelopeMember({ type, envelope, received }: LedgerEvent, isAsked: boolean): string {
-  if (envelope === null || !(isAsked || type === 'signal.emitted')) return ''
+export function envelopeMember({ type, envelope, received }: LedgerEvent, isRequested: boolean): string {
+  if (envelope === null || !(isRequested || type === 'signal.emitted')) return ''
   const own = `,"envelope":"${Buffer.from(envelope).toString('base64')}"`
   return received === null ? own : `${own},"receivedEnvelope":"${Buffer.from(received).toString('base64')}"`
 }

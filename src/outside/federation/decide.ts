@@ -33,14 +33,14 @@ export type StoredState = {
 /**
  * Decision about an entry.
  *
- * - `held`: it is stored already.
+ * - `stored`: it is stored already.
  * - `missing`: earlier entries have to come first.
  * - `receive`: an `entry-received` is appended, with the `consequences` in its detail
  *   (migrations/functions/append-received.sql).
  * - `offer`: this ledger, as the home, decides.
  */
 export type Decision =
-  | { readonly todo: 'held'; readonly receipt: Uint8Array }
+  | { readonly todo: 'stored'; readonly receipt: Uint8Array }
   | { readonly todo: 'missing'; readonly record: string; readonly version: number }
   | { readonly todo: 'receive'; readonly consequences: ReceivedConsequences }
   | { readonly todo: 'offer' }
@@ -50,9 +50,9 @@ export type Decision =
  * good.
  */
 export function decide(known: StoredState, entry: ProposedEntry): Decision {
-  const held = known.storedEntries.get(entry.seq)
-  if (held?.leaf === entry.leaf) return { todo: 'held', receipt: held.receipt }
-  if (held) throw forked(entry, held.leaf)
+  const stored = known.storedEntries.get(entry.seq)
+  if (stored?.leaf === entry.leaf) return { todo: 'stored', receipt: stored.receipt }
+  if (stored) throw forked(entry, stored.leaf)
   const { kind } = entry.statement
   refuseInactive(known, kind)
   switch (kind) {
@@ -84,8 +84,8 @@ function receive(consequences: ReceivedConsequences): Decision {
   return { todo: 'receive', consequences }
 }
 
-function forked(entry: ProposedEntry, held: string): EntryRefused {
-  return new EntryRefused('fork', `another entry than ${entry.leaf} is held in its place`, held)
+function forked(entry: ProposedEntry, storedLeaf: string): EntryRefused {
+  return new EntryRefused('fork', `another entry than ${entry.leaf} is held in its place`, storedLeaf)
 }
 
 function predicateOf({ statement }: ProposedEntry): Readonly<Record<string, unknown>> {
@@ -259,12 +259,12 @@ function requireShare(
 }
 
 function verifyDocuments(mode: 'whole' | 'digests', { documentState, statement }: ProposedEntry): void {
-  const isAsked = mode === 'whole'
+  const isShared = mode === 'whole'
   const isThere = documentState === 'given' || documentState === 'erased'
-  if (documentState === 'none' || isThere === isAsked) return
+  if (documentState === 'none' || isThere === isShared) return
   throw new EntryRefused(
     'document_presence',
-    `a document of ${statement.kind} ${isAsked ? 'is missing' : 'is not shared'}`,
+    `a document of ${statement.kind} ${isShared ? 'is missing' : 'is not shared'}`,
   )
 }
 

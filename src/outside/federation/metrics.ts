@@ -48,7 +48,7 @@ const FAILURES = [
   'other',
 ] as const
 
-export function makeDrainObserver(metrics: Metrics): PeerSenderObserver {
+export function makeSendingObserver(metrics: Metrics): PeerSenderObserver {
   const took = new Histogram({
     name: 'tallystick_peer_request_duration_seconds',
     help: 'From the beginning of a request to a peer to its answer, or to its failure',
@@ -88,11 +88,11 @@ function knownOf<Code extends string>(known: readonly Code[], code: string): Cod
   return known.find((one) => one === code) ?? 'other'
 }
 
-export function watchDrains(metrics: Metrics, drains: Pick<PeerSenders, 'size'>): void {
+export function watchPeerSenders(metrics: Metrics, senders: Pick<PeerSenders, 'size'>): void {
   readGauge(
     metrics,
     { name: 'tallystick_peer_drains', help: 'Peers that this worker sends to at the moment' },
-    () => drains.size,
+    () => senders.size,
   )
   readGauge(
     metrics,

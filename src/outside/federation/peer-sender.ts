@@ -261,11 +261,11 @@ class PeerSender {
    * the first page again.
    */
   async #compare(post: (path: string, body: string) => Promise<JsonObject>): Promise<boolean> {
-    const held = await fetchSummary(async (path, body) =>
+    const summary = await fetchSummary(async (path, body) =>
       (await this.#readPeer()) ? post(path, body) : null,
     )
-    if (held !== null)
-      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#lease, held))
+    if (summary !== null)
+      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#lease, summary))
     return true
   }
 

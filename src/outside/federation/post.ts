@@ -111,15 +111,15 @@ export async function postToPeer(
 }
 
 function reserveFrom(budget: Shares, owner: string) {
-  let held = 0
+  let reserved = 0
   return {
     take(bytes: number): boolean {
       if (!budget.admits(owner, bytes)) return false
       budget.take(owner, bytes)
-      held += bytes
+      reserved += bytes
       return true
     },
-    release: () => budget.release(owner, held),
+    release: () => budget.release(owner, reserved),
   }
 }
 

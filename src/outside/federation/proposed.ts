@@ -68,13 +68,13 @@ type ProposedDocument = {
 export class EntryRefused extends Error {
   readonly code: string
   /** Leaf (hex) of the stored entry at the same position. */
-  readonly held: string | null
+  readonly storedLeaf: string | null
 
-  constructor(code: string, detail: string, held: string | null = null) {
+  constructor(code: string, detail: string, storedLeaf: string | null = null) {
     super(detail)
     this.name = 'EntryRefused'
     this.code = code
-    this.held = held
+    this.storedLeaf = storedLeaf
   }
 }
 

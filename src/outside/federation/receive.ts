@@ -157,13 +157,13 @@ async function readStored(
     return offer === undefined ? [] : [(offer as { seq: number }).seq]
   })
   const seqs = [...entries.map(({ seq }) => seq), ...erased]
-  const held = await listHeldEntries(client, ids, seqs, erased)
+  const stored = await listHeldEntries(client, ids, seqs, erased)
   const known = await listKnownRecords(client, ids, [...records.values()], PEER_OFFERS_MAX)
   return {
     ids,
     contact,
     state: contact.state,
-    storedEntries: new Map(held.map((entry) => [entry.remoteSeq, entry])),
+    storedEntries: new Map(stored.map((entry) => [entry.remoteSeq, entry])),
     versions: await findHeldVersions(client, ids, events),
     records: new Map(known.map((record) => [record.recordId, record])),
     offers: new Map((await listOwnOffers(client, ids, offers)).map((offer) => [offer.seq, offer])),
@@ -229,11 +229,11 @@ class EntryReceiver {
       decision = decide(this.#known, attempted)
     } catch (error) {
       const refused = entryRefusalOf(error)
-      if (refused.code === 'fork') await this.#keepFork(attempted, refused)
+      if (refused.code === 'fork') await this.#storeFork(attempted, refused)
       return this.#refuse(at, attempted.leaf, refused)
     }
     switch (decision.todo) {
-      case 'held':
+      case 'stored':
         return this.#answer(at, {
           leaf: attempted.leaf,
           outcome: 'received',
@@ -259,18 +259,21 @@ class EntryReceiver {
     return null
   }
 
-  #refuse(at: number, leaf: string | null, { code, message, held }: EntryRefused): null {
+  #refuse(at: number, leaf: string | null, { code, message, storedLeaf }: EntryRefused): null {
     return this.#answer(at, {
       leaf,
       outcome: 'refused',
       code,
       detail: message,
-      ...(held !== null && { held }),
+      ...(storedLeaf !== null && { held: storedLeaf }),
     })
   }
 
-  #keepFork({ leaf, seq, record, version, envelope }: ProposedEntry, { held }: EntryRefused): Promise<void> {
-    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, held: held!, envelope }
+  #storeFork(
+    { leaf, seq, record, version, envelope }: ProposedEntry,
+    { storedLeaf }: EntryRefused,
+  ): Promise<void> {
+    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, held: storedLeaf!, envelope }
     return keepFork(this.#client, this.#request, fork, PEER_FORKS_STORED_MAX)
   }
 

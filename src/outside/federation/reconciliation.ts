@@ -71,7 +71,7 @@ export type PeerReconciliation = {
     readonly faults: number
     readonly behind: number
   } | null
-  readonly isAsked: boolean
+  readonly isRequested: boolean
 }
 
 /** Throws `not_found`. */
@@ -90,7 +90,7 @@ export async function reconcilePeer(deps: ReconcileDeps, of: PeeringKey): Promis
     reasons: reasonsOf(counts, summary),
     counts,
     summary,
-    isAsked: row?.isAsked ?? false,
+    isRequested: row?.isAsked ?? false,
   }
 }
 
@@ -154,10 +154,10 @@ async function compareSummary(db: pg.Pool, of: PeeringKey, text: string) {
 async function comparePage(
   db: pg.Pool,
   of: PeeringKey,
-  held: readonly HeldRecord[],
+  ours: readonly HeldRecord[],
   theirs: Map<string, StoredVersion>,
 ): Promise<RecordDifference[]> {
-  const pairs = held.map(({ recordId, isOwn, version, leaf }) => {
+  const pairs = ours.map(({ recordId, isOwn, version, leaf }) => {
     const record = formatId('rec', recordId)
     const said = theirs.get(record) ?? null
     theirs.delete(record)

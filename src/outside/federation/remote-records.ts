@@ -233,7 +233,7 @@ function localAgentName({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>,
 export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRecord, steps: Steps): string {
   const { row, home, gated } = record
   const { predicate, actor, key, onBehalfOf, recordedAt } = readCreation(envelopeKeys, row)
-  const said = predicate as { readonly [name: string]: string | undefined }
+  const claims = predicate as { readonly [name: string]: string | undefined }
   return renderRecord({
     id: formatId('rec', row.recordId),
     ledger: home,
@@ -247,9 +247,9 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
     actor: localAgentName(record, actor),
     key: key!,
     onBehalfOf: onBehalfOf && localAgentName(record, onBehalfOf),
-    parent: said['parent'] ?? null,
+    parent: claims['parent'] ?? null,
     references: row.referenceList?.toString('utf8') ?? null,
-    occurredAt: said['occurredAt'] ?? null,
+    occurredAt: claims['occurredAt'] ?? null,
     otherMembers: otherMembersOf(predicate),
     recordedAt,
     entry: {

@@ -24,7 +24,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
   const name = formatId('rec', recordId)
   const { row, gated } = record
   const version = row.version + 1
-  const said: EntryClaims = {
+  const claims: EntryClaims = {
     kind: 'step-offered',
     subject: { id: recordId, name, digest: gated.payloadDigest },
     extraSubjects: document ? [{ name: document.subject, sha256: toHex(document.digest) }] : [],
@@ -42,7 +42,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
     detail: { peerId: row.peerId, version, step, agentId: partyOf(caller, onBehalfOf) },
     document: document ? documentRow(document) : undefined,
   }
-  return sealEntry(signer, caller, said, recordedAtMs).entry
+  return sealEntry(signer, caller, claims, recordedAtMs).entry
 }
 
 /** Returns the columns of the offer as a reader will find them. */

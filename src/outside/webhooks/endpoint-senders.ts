@@ -34,7 +34,7 @@ export type EndpointSendersDeps = Omit<EndpointSenderDeps, 'requests'> & {
 /** Endpoints that this process delivers to now. One query serves all of them. */
 export class EndpointSenders {
   readonly #deps: EndpointSendersDeps
-  readonly #lanes = new Set<EndpointSender>()
+  readonly #senders = new Set<EndpointSender>()
   readonly #leases = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
   /**
@@ -44,7 +44,7 @@ export class EndpointSenders {
   readonly #requests = new Shares({ rule: 'rest', max: WEBHOOK_REQUESTS_MAX })
   #renewedAt = 0
   #timer: NodeJS.Timeout | null = null
-  #looking = false
+  #isPolling = false
   #stopping = false
 
   constructor(deps: EndpointSendersDeps) {
@@ -52,11 +52,11 @@ export class EndpointSenders {
   }
 
   get size(): number {
-    return this.#lanes.size
+    return this.#senders.size
   }
 
   get queued(): number {
-    return [...this.#lanes].reduce((sum, { queued }) => sum + queued, 0)
+    return [...this.#senders].reduce((sum, { queued }) => sum + queued, 0)
   }
 
   get requestsUnderWay(): number {
@@ -77,53 +77,53 @@ export class EndpointSenders {
     const endpoint = await beginDelivery(this.#deps.pool, this.#deps.cursorMac, lease, limits)
     if (!endpoint) return
     const about = {
-      loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),
+      loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#senders.size),
       signers: endpoint.secrets.map((secret) => this.#signerOf(endpoint, secret)),
-      mayLinger: () => this.#lanes.size < WEBHOOK_ENDPOINTS_MAX / 2,
+      mayLinger: () => this.#senders.size < WEBHOOK_ENDPOINTS_MAX / 2,
     }
-    const lane = new EndpointSender({ ...this.#deps, requests: this.#requests }, lease, endpoint, about)
-    this.#lanes.add(lane)
-    this.#timer ??= setInterval(() => void this.look(), WEBHOOK_POLL_MS)
+    const sender = new EndpointSender({ ...this.#deps, requests: this.#requests }, lease, endpoint, about)
+    this.#senders.add(sender)
+    this.#timer ??= setInterval(() => void this.poll(), WEBHOOK_POLL_MS)
     try {
-      if (this.#stopping) lane.close()
-      await lane.run()
+      if (this.#stopping) sender.close()
+      await sender.run()
     } finally {
-      this.#lanes.delete(lane)
-      if (this.#lanes.size === 0) this.#stopLooking()
+      this.#senders.delete(sender)
+      if (this.#senders.size === 0) this.#stopPolling()
     }
   }
 
   /** Starts nothing more. Requests under way get some time; then they are cut, and other workers send them again. */
   async stop(): Promise<void> {
     this.#stopping = true
-    for (const lane of this.#lanes) lane.close()
+    for (const sender of this.#senders) sender.close()
     const cut = setTimeout(() => {
-      for (const lane of this.#lanes) lane.cut()
+      for (const sender of this.#senders) sender.cut()
     }, WEBHOOK_STOP_MS_MAX)
     await Promise.all(this.#leases)
     clearTimeout(cut)
   }
 
   /** Reads changes of all endpoints. A failed read changes nothing: a lease that is not renewed ends by itself. */
-  async look(): Promise<void> {
-    if (this.#looking || this.#lanes.size === 0) return
-    this.#looking = true
-    const lanes = [...this.#lanes]
+  async poll(): Promise<void> {
+    if (this.#isPolling || this.#senders.size === 0) return
+    this.#isPolling = true
+    const senders = [...this.#senders]
     const isRenewal = performance.now() - this.#renewedAt > WEBHOOK_LEASE_RENEW_EVERY_MS
     try {
-      const leases = lanes.map(({ lease }) => lease)
+      const leases = senders.map(({ lease }) => lease)
       const { pool, cursorMac } = this.#deps
-      const looks = await lookAtEndpoints(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
+      const states = await lookAtEndpoints(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
       if (isRenewal) this.#renewedAt = performance.now()
-      for (const [i, lane] of lanes.entries()) lane.applyState(looks[i]!)
+      for (const [i, sender] of senders.entries()) sender.applyState(states[i]!)
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'endpoints that are delivered to could not be looked at')
     } finally {
-      this.#looking = false
+      this.#isPolling = false
     }
   }
 
-  #stopLooking(): void {
+  #stopPolling(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
   }

@@ -48,7 +48,7 @@ export type Restore = {
   readonly keys: ArchiveKeys
   readonly masterKey: MasterKey
   /** Checkpoint notes stored outside. The archive must extend those that are not larger than it. */
-  readonly kept: readonly string[]
+  readonly outsideCheckpoints: readonly string[]
   /** Kids (hex) of envelope keys known from elsewhere. The chain must name each. */
   readonly kids: readonly string[]
   /** True if entries covered by a stored checkpoint may be lost. */
@@ -134,7 +134,11 @@ type ComparedCheckpoints = {
  * Compares the archive's size with the stored checkpoints. Throws RestoreError if there is no archive, or if it ends
  * before a stored checkpoint; ProofError for an invalid checkpoint.
  */
-async function compareCheckpoints({ reader, kept, acceptsLoss }: Restore): Promise<ComparedCheckpoints> {
+async function compareCheckpoints({
+  reader,
+  outsideCheckpoints: kept,
+  acceptsLoss,
+}: Restore): Promise<ComparedCheckpoints> {
   const newest = await new ArchiveObjects(reader).readCheckpoint()
   if (newest === null) throw new RestoreError(`${reader.name} holds no archive of a ledger`)
   const { size } = newest

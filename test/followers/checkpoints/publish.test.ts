@@ -119,7 +119,7 @@ test('a note that no verifier would take is neither kept nor published', async (
     worker.faulty.resume(app.ledger.ledger.id)
     assert.equal(worker.logged.length, wrong)
     assert.deepEqual(await checkpoints(app), [])
-    assert.equal(await worker.kept.find(app.ledger.ledger.id), null)
+    assert.equal(await worker.storedCheckpoints.find(app.ledger.ledger.id), null)
   }
   await publishCheckpoints(worker)
   assert.equal((await checkpoints(app)).length, 1)
@@ -149,7 +149,7 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
     await new StoredCheckpoints(join(dir, 'checkpoints')).store(app.ledger.ledger.id, forgedNote(app, size))
     const fresh = {
       ...worker,
-      kept: new StoredCheckpoints(join(dir, 'checkpoints')),
+      storedCheckpoints: new StoredCheckpoints(join(dir, 'checkpoints')),
       faulty: new PausedLedgers(Date.now),
     }
     await publishCheckpoints(fresh)
