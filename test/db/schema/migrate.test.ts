@@ -169,7 +169,7 @@ test('a server and migrate go on with a newer schema that says that it serves th
   // A later migration that only the version in between still serves.
   await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
   await owner.query('insert into tallystick.schema_serves values (9999, 9998)')
-  await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*upgrading.md/)
+  await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*operations.md#upgrading/)
 })
 
 test('a migration that serves older code says so in its first line, and the database knows it', async (t) => {
@@ -284,7 +284,7 @@ test('a server, and migrate, refuse a database that was migrated with other file
   await assert.rejects(checkSchema(owner), /0001-rules-and-keys.sql is not the file/)
   await assert.rejects(
     migrate({ ownerUrl, masterKey, passwords }),
-    /0001-rules-and-keys.sql is not the file .*: a database of a development version is not upgraded \(docs\/upgrading.md\)/,
+    /0001-rules-and-keys.sql is not the file .*: a database of a development version is not upgraded \(docs\/operate\/operations.md#upgrading\)/,
   )
 })
 

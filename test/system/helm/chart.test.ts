@@ -64,7 +64,7 @@ test('the README says of every value what it is', () => {
   assert.equal(said.length, rows.length)
 })
 
-const GUIDE = readFileSync(join(ROOT, 'docs', 'kubernetes.md'), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs', 'operate', 'kubernetes.md'), 'utf8')
 
 test('the guide names values that there are', () => {
   const known = namesOf(values)

@@ -217,7 +217,7 @@ test('a first start with too few connections says so in its last words', async (
       const said = message.split('\n').filter((line) => line.startsWith('tallystick: '))
       assert.match(
         said.at(-1)!,
-        /cannot connect to the database .*there are more processes than max_connections has room for \(docs\/preflight.md\)$/,
+        /cannot connect to the database .*there are more processes than max_connections has room for \(docs\/operate\/settings.md#connections\)$/,
       )
       return true
     },
