@@ -109,8 +109,8 @@ export async function findServerCredentials(): Promise<StoredCredentials | null>
   const data = environment.dataDirectory()
   if (data !== undefined) return readCredentials(join(data, 'credentials.json'))
   for (let folder = process.cwd(); ; folder = dirname(folder)) {
-    const kept = await readCredentials(join(folder, '.tallystick', 'credentials.json'))
-    if (kept || folder === dirname(folder)) return kept
+    const found = await readCredentials(join(folder, '.tallystick', 'credentials.json'))
+    if (found || folder === dirname(folder)) return found
   }
 }
 
@@ -130,10 +130,10 @@ export async function readCredentials(file: string): Promise<StoredCredentials |
     if (NOT_THERE.includes(code)) return null
     throw new SourceError('io', `${file} cannot be read (${code})`)
   }
-  const kept = parseCredentials(text)
-  if (!kept)
+  const parsed = parseCredentials(text)
+  if (!parsed)
     throw new SourceError('io', `${file} is damaged: mend it, or remove it and run \`tallystick init\``)
-  return { ...kept, file }
+  return { ...parsed, file }
 }
 
 function parseCredentials(text: string): Omit<StoredCredentials, 'file'> | null {

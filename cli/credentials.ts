@@ -16,10 +16,10 @@ export type Credentials = {
  */
 export async function refuseOtherLedger(ledger: string): Promise<void> {
   const file = ownCredentialsFile()
-  const kept = await readCredentials(file)
-  if (kept && kept.ledger !== ledger)
+  const stored = await readCredentials(file)
+  if (stored && stored.ledger !== ledger)
     throw new RefusedError(
-      `${file} holds a key of ${kept.ledger ?? 'a ledger that it does not name'} at ${kept.url}: --force writes over it`,
+      `${file} holds a key of ${stored.ledger ?? 'a ledger that it does not name'} at ${stored.url}: --force writes over it`,
     )
 }
 

@@ -15,7 +15,7 @@ export function useQuery<T>(
   everyMs?: number,
 ): Query<T> {
   const [round, setTurn] = useState(0)
-  const [asked, setAsked] = useState<{ data: T | null; error: Error | null; of: string }>(NOTHING)
+  const [asked, setAnswer] = useState<{ data: T | null; error: Error | null; of: string }>(NOTHING)
   const [isAsking, setIsAsking] = useState(true)
   const of = JSON.stringify(inputs)
   useEffect(() => {
@@ -27,7 +27,7 @@ export function useQuery<T>(
       .catch((error: Error) => ({ data: null, error }))
       .then((answer) => {
         if (signal.aborted) return
-        setAsked({ ...answer, of })
+        setAnswer({ ...answer, of })
         setIsAsking(false)
       })
     return () => controller.abort()

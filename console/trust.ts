@@ -19,18 +19,18 @@ const nameOf = (ledger: string) => `tallystick.kept.${ledger}`
 /** Returns the stored trust. null: this browser has not seen the ledger, or cannot store anything. */
 export function readTrust(ledger: string): StoredTrust | null {
   try {
-    const kept: StoredTrust | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
-    return typeof kept?.noteKey === 'string' ? { ...kept, isGiven: kept.isGiven === true } : null
+    const stored: StoredTrust | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
+    return typeof stored?.noteKey === 'string' ? { ...stored, isGiven: stored.isGiven === true } : null
   } catch {
     return null
   }
 }
 
-export function storeTrust(ledger: string, kept: Omit<StoredTrust, 'since'>): void {
+export function storeTrust(ledger: string, trust: Omit<StoredTrust, 'since'>): void {
   const before = readTrust(ledger)
-  const since = before?.noteKey === kept.noteKey ? before.since : new Date().toISOString()
+  const since = before?.noteKey === trust.noteKey ? before.since : new Date().toISOString()
   try {
-    localStorage.setItem(nameOf(ledger), JSON.stringify({ ...kept, since }))
+    localStorage.setItem(nameOf(ledger), JSON.stringify({ ...trust, since }))
   } catch {
     // Storage is full or disabled. Nothing is pinned, and the verdict says so.
   }
@@ -56,8 +56,8 @@ const WITNESSES = 'tallystick.witnesses'
 /** Returns the witness keys (C2SP verifier keys, type 04) that the reader typed in. They apply to all ledgers. */
 export function readWitnesses(): readonly string[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(WITNESSES) ?? '[]')
-    return Array.isArray(kept) ? kept.filter((key) => typeof key === 'string') : []
+    const stored: unknown = JSON.parse(localStorage.getItem(WITNESSES) ?? '[]')
+    return Array.isArray(stored) ? stored.filter((key) => typeof key === 'string') : []
   } catch {
     return []
   }

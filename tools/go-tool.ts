@@ -35,8 +35,9 @@ const HERE: ToolTarget = { env: process.env, platform: process.platform, arch: p
  * its checksum database.
  */
 export async function installGoTool(tool: GoTool, log: (line: string) => void): Promise<string> {
-  const given = process.env[variableOf(tool)]
-  if (given && !existsSync(given)) throw new Error(`${variableOf(tool)}=${given}: there is no such file`)
+  const configured = process.env[variableOf(tool)]
+  if (configured && !existsSync(configured))
+    throw new Error(`${variableOf(tool)}=${configured}: there is no such file`)
   const found = findGoTool(tool)
   if (found !== null) return found
   const path = cachedTool(tool, HERE)

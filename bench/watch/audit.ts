@@ -31,7 +31,7 @@ const VERIFY_AT_ONCE = 2
 type Audited = {
   readonly ownerUrl: string
   readonly system: System
-  /** From `lookBefore`. Its ledgers are left out. */
+  /** From `readStateBefore`. Its ledgers are left out. */
   readonly before: Before
   readonly receiver?: WebhookReceiver | null
   readonly acknowledged: number

@@ -53,7 +53,7 @@ export const events = defineCommand({
   },
 })
 
-/** Yields up to `limit` events. Advances `place` with each page. */
+/** Yields up to `limit` events. Advances `position` with each page. */
 async function* read(
   client: Tallystick,
   filter: ReturnType<typeof eventFilterOf>,

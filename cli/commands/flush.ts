@@ -15,7 +15,13 @@ import {
   OUTBOX_IDLE_MS,
   OUTBOX_RETRY_MS,
 } from '../outbox/limits.ts'
-import { reportRarely, type SenderOptions, type Sent, sendOnce, sendWhileItWorks } from '../outbox/sender.ts'
+import {
+  reportRarely,
+  type SenderOptions,
+  type SendResult,
+  sendOnce,
+  sendWhileItWorks,
+} from '../outbox/sender.ts'
 
 const HELP = `tallystick flush
 
@@ -66,7 +72,7 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
 }
 
 /** Retries while another process sends, which may release the spool soon. */
-async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<Sent> {
+async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<SendResult> {
   for (;;) {
     try {
       return await sendOnce(options, { idleMs: 0, signal })

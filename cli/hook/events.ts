@@ -74,7 +74,7 @@ type Call = {
   readonly name: string
   readonly server?: string | undefined
   readonly callId: string | undefined
-  /** `handle`: identifies the call for its outcome. `within`: handle of the parent. undefined: the event has no id. */
+  /** `handle`: identifies the call for its outcome. `parentHandle`: handle of the parent. undefined: the event has no id. */
   readonly handle: string | undefined
   readonly parentHandle: string | undefined
 }

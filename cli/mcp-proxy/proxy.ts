@@ -9,7 +9,7 @@ import type { BegunCall, Calls } from './calls.ts'
 import { answeredIdOf, isMessage, keyOf, type RequestId } from './json-rpc.ts'
 import { PROXY_MESSAGE_BYTES_MAX } from './limits.ts'
 import { strayText } from './stray.ts'
-import type { Downstream, Ended, NoAnswer, Upstream } from './upstream.ts'
+import type { Downstream, NoAnswer, Upstream, UpstreamEnd } from './upstream.ts'
 import { write } from './write.ts'
 
 export type ProxyOptions = {
@@ -49,7 +49,7 @@ export class McpProxy {
   }
 
   /** Runs until the server has ended. Returns how it ended. */
-  async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<Ended> {
+  async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<UpstreamEnd> {
     const { stdin, stdout, calls, say } = this.#options
     // The client no longer reads. The server's answers are still recorded.
     stdout.on('error', () => {})

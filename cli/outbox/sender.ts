@@ -30,7 +30,7 @@ type SendOptions = {
   readonly onRecorded?: (() => void) | undefined
 }
 
-export type Sent = {
+export type SendResult = {
   readonly recorded: number
   readonly refused: number
   /** Reason why records remain. null: none do. */
@@ -44,7 +44,7 @@ export type Sent = {
 export async function sendOnce(
   { directory, connect, report }: SenderOptions,
   { idleMs, signal, onRecorded }: SendOptions,
-): Promise<Sent> {
+): Promise<SendResult> {
   const client = await connect()
   const spool = await openSpool(directory)
   const watch = new InboxWatch(directory)
@@ -161,14 +161,14 @@ export class Sender {
   }
 }
 
-/** Wraps `say` to suppress the same message for OUTBOX_REPEAT_MS, because a sender tries again and again. */
-export function reportRarely(say: (message: string) => void): (message: string) => void {
+/** Wraps `report` to suppress the same message for OUTBOX_REPEAT_MS, because a sender tries again and again. */
+export function reportRarely(report: (message: string) => void): (message: string) => void {
   let last = ''
   let reportedAt = Number.NEGATIVE_INFINITY
   return (message) => {
     if (message === last && performance.now() - reportedAt < OUTBOX_REPEAT_MS) return
     last = message
     reportedAt = performance.now()
-    say(message)
+    report(message)
   }
 }

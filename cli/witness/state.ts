@@ -25,7 +25,7 @@ type Cosigned = { readonly tree: LogTree; readonly note: string }
 
 /**
  * A folder with the key of a witness, and for each log the newest cosigned checkpoint. A cosignature is worthless if
- * this state ever goes back. So one process uses it at a time, `keep` returns when the data is on disk, and an
+ * this state ever goes back. So one process uses it at a time, `storeCosigned` returns when the data is on disk, and an
  * incomplete folder is refused. A folder restored as a whole looks like a past state, which cannot be detected from
  * inside. A checkpoint with a later cosignature of this key reveals it (`isRolledBack`).
  */

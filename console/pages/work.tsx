@@ -35,7 +35,7 @@ const WAITS = [
 
 type Wait = (typeof WAITS)[number]
 
-type Waiting = Wait & { readonly records: readonly LedgerRecord[]; readonly isWhole: boolean }
+type WaitingWork = Wait & { readonly records: readonly LedgerRecord[]; readonly isWhole: boolean }
 
 /**
  * Waiting gated work, oldest first, with its decisions in each row. `for=me`: only work that waits for the agent of
@@ -93,7 +93,7 @@ async function readWaiting(
   wait: Wait,
   me: string | null,
   signal: AbortSignal,
-): Promise<Waiting> {
+): Promise<WaitingWork> {
   const parts: GetRecordsQuery[] = me === null ? [{}] : wait.mine.map((part) => ({ [part]: me }))
   const queries = wait.states.flatMap((state) => parts.map((part) => ({ ...part, state })))
   const lists = queries.map((query) =>
@@ -111,7 +111,7 @@ function Works({
   session,
   reload,
 }: {
-  waiting: Waiting
+  waiting: WaitingWork
   session: Session
   reload: () => void
 }) {

@@ -183,7 +183,7 @@ export class SpoolLock {
         this.#lost = true
       }
     } catch {
-      // `requireHeld` reads the file itself if it was not seen for too long.
+      // `requireLock` reads the file itself if it was not seen for too long.
     }
   }
 

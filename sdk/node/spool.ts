@@ -15,7 +15,15 @@ import { basename, join } from 'node:path'
 import { SpoolError, type TallystickError, UsageError } from '../errors.ts'
 import { makeIdempotencyKey } from '../idempotency-key.ts'
 import { ITEM_BYTES_MAX, type Item } from '../notarizer/items.ts'
-import type { Found, Handles, Refused, Segment, Spool, SpooledBatch, SpoolOwner } from '../notarizer/spool.ts'
+import type {
+  Handles,
+  Refused,
+  Segment,
+  Spool,
+  SpoolContents,
+  SpooledBatch,
+  SpoolOwner,
+} from '../notarizer/spool.ts'
 import { BatchFile, type SpoolDirectory } from './batch-file.ts'
 import { storeRefused } from './dead-letters.ts'
 import { isOwnFile, replaceFile, takeDirectory } from './files.ts'
@@ -100,7 +108,7 @@ export async function openSpool(
   }
 }
 
-type Taken = { readonly batches: SpooledBatch[]; readonly errors: TallystickError[] }
+type AdoptedBatches = { readonly batches: SpooledBatch[]; readonly errors: TallystickError[] }
 
 class DirectorySpool implements Spool, SpoolDirectory {
   readonly isDurable: boolean = true
@@ -114,7 +122,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   #nextNumber = 1
   readonly #adoptions = new SerialTasks()
   readonly #refusals = new SerialTasks()
-  #found: Taken | null = { batches: [], errors: [] }
+  #found: AdoptedBatches | null = { batches: [], errors: [] }
   #handles: Handles | null = null
 
   constructor(
@@ -156,7 +164,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     }
   }
 
-  async #takeOver(path: string, number: number, { batches, errors }: Taken): Promise<void> {
+  async #takeOver(path: string, number: number, { batches, errors }: AdoptedBatches): Promise<void> {
     this.#nextNumber = Math.max(this.#nextNumber, number + 1)
     try {
       const { bytes, segments } = await readBatch(path)
@@ -177,7 +185,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return found
   }
 
-  adopt(): Promise<Found> {
+  adopt(): Promise<SpoolContents> {
     return this.#adoptions.do(() => this.#adopt())
   }
 
@@ -185,9 +193,9 @@ class DirectorySpool implements Spool, SpoolDirectory {
    * Moves records from the inbox to the spool by rename, so that a record is always in exactly one of them, whatever
    * ends the process. Never throws.
    */
-  async #adopt(): Promise<Found> {
+  async #adopt(): Promise<SpoolContents> {
     const inbox = join(this.#path, INBOX)
-    const taken: Taken = { batches: [], errors: [] }
+    const taken: AdoptedBatches = { batches: [], errors: [] }
     try {
       for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break

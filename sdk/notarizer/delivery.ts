@@ -19,7 +19,7 @@ import {
   setAside,
   waitsAfter,
 } from './foreign-refusals.ts'
-import { bodyOf, giveParents, lacksParent } from './handles.ts'
+import { bodyOf, lacksParent, withParentIds } from './handles.ts'
 import type { Item } from './items.ts'
 import type { Limits } from './options.ts'
 import { splitRefused } from './refusals.ts'
@@ -122,7 +122,7 @@ export class Delivery {
     const [first, ...others] = segments
     if (!lacksParent(first!)) return segments
     await untilAborted(older, signal)
-    const named = [giveParents(first!, this.#spool.handles), ...others]
+    const named = [withParentIds(first!, this.#spool.handles), ...others]
     await this.#replace(batch, named, signal)
     return named
   }

@@ -39,7 +39,7 @@ export function lacksParent(segment: Segment): boolean {
  * Returns the segment with the ids of such parents in its text. Store it before sending, so that a retry after a
  * crash is the same request.
  */
-export function giveParents(segment: Segment, handles: Handles): Segment {
+export function withParentIds(segment: Segment, handles: Handles): Segment {
   const elsewhere = parentsElsewhere(segment)
   const items = segment.items.map((item) => {
     if (!elsewhere.has(item)) return item

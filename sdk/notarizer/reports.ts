@@ -45,7 +45,7 @@ export class Reports implements DeliveryEvents {
       const tag = items[i]!.tag
       return tag === undefined ? record : { ...record, tag }
     })
-    tell(() => onRecorded({ batch, entry, records: tagged }))
+    callSafely(() => onRecorded({ batch, entry, records: tagged }))
   }
 
   refused(refused: readonly Refused[], error: TallystickError): void {
@@ -57,7 +57,7 @@ export class Reports implements DeliveryEvents {
       if (performance.now() - this.#reportedRefusedAtMs >= REFUSED_LINES_MS) this.#reportRefused()
     } else
       for (const { item } of refused) {
-        tell(() => {
+        callSafely(() => {
           const record = JSON.parse(item.text) as RefusedRecord
           return onRefused(item.tag === undefined ? record : { ...record, tag: item.tag }, error)
         })
@@ -82,7 +82,7 @@ export class Reports implements DeliveryEvents {
     this.#failures++
     this.#lastError = error
     const { onError } = this.#callbacks
-    if (onError) tell(() => onError(error))
+    if (onError) callSafely(() => onError(error))
     else if (isNews) {
       this.#hasComplained = true
       console.error(`tallystick: ${error.message}`)
@@ -97,10 +97,10 @@ export class Reports implements DeliveryEvents {
     console.error('tallystick: it works again')
   }
 
-  /** Calls `tell` with each error that only people can fix. Returns a function that unsubscribes. */
-  whenBlocked(tell: (error: TallystickError) => void): () => void {
-    this.#waiting.add(tell)
-    return () => this.#waiting.delete(tell)
+  /** Calls `onBlocked` with each error that only people can fix. Returns a function that unsubscribes. */
+  whenBlocked(onBlocked: (error: TallystickError) => void): () => void {
+    this.#waiting.add(onBlocked)
+    return () => this.#waiting.delete(onBlocked)
   }
 
   notRecorded(why: string): NotRecordedError {
@@ -113,7 +113,7 @@ export class Reports implements DeliveryEvents {
 }
 
 /** A callback may throw or reject. The error goes to the console. */
-function tell(callback: () => unknown): void {
+function callSafely(callback: () => unknown): void {
   const complain = (error: unknown) => console.error('tallystick: a callback of the notarizer failed:', error)
   try {
     Promise.resolve(callback()).catch(complain)

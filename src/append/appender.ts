@@ -45,7 +45,7 @@ export type AppendObserver = {
  * client got no answer.
  */
 export class Appender {
-  readonly #queue = new AppendQueue<Waiting>()
+  readonly #queue = new AppendQueue<WaitingEntry>()
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
   readonly #countComing: () => number
@@ -130,7 +130,7 @@ export class Appender {
     if (coming > 0 && this.#queue.size.entries > 0 && this.#queue.hasFreeConnection) this.#sendSoon()
   }
 
-  async #commit(batch: Batch<Waiting>): Promise<void> {
+  async #commit(batch: Batch<WaitingEntry>): Promise<void> {
     const entries = batch.items.map(({ entry }) => entry)
     const outcomes = await commitBatch(this.#pool, entries, this.#observer)
     const endedAt = performance.now()
@@ -154,7 +154,7 @@ export class Appender {
   }
 }
 
-type Waiting = Queued & {
+type WaitingEntry = Queued & {
   readonly entry: EntryRow
   readonly addedAt: number
   readonly settle: (outcome: AppendOutcome) => void
@@ -164,7 +164,7 @@ type Waiting = Queued & {
  * Returns the entries that must be sent again: second entries for a record or an idempotency key. They lead the next
  * batch in their order. The list is reversed, because each one is added in front.
  */
-function againOf(items: readonly Waiting[], outcomes: readonly AppendOutcome[]): Waiting[] {
+function againOf(items: readonly WaitingEntry[], outcomes: readonly AppendOutcome[]): WaitingEntry[] {
   return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 

@@ -36,7 +36,7 @@ const LIMITS = {
  */
 const REFUSALS_PER_REQUEST = 5
 
-type Waiting = {
+type WaitingRequest = {
   readonly owner: string
   readonly kind: RequestKind
   readonly bytes: number
@@ -67,7 +67,7 @@ export class Admission {
   readonly #now: () => number
   readonly #limits: typeof LIMITS
   readonly #observeWait: (ms: number) => void
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new FairQueue<WaitingRequest>()
   /** Without requests of UNPROVEN. */
   readonly #waitingOf: Record<RequestKind, number> = { reads: 0, writes: 0 }
   #refusedBefore = 0
@@ -151,7 +151,7 @@ export class Admission {
     if (this.#waiting.size > 0) setImmediate(this.#beginSome)
   }
 
-  #begin({ owner, kind, sinceMs, begin }: Waiting): void {
+  #begin({ owner, kind, sinceMs, begin }: WaitingRequest): void {
     if (owner !== UNPROVEN) this.#waitingOf[kind]--
     this.#slotsOf(kind, owner).leave(owner)
     this.#observeWait(this.#now() - sinceMs)

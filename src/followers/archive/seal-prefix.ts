@@ -73,8 +73,8 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
     const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null
     const note = (await findCheckpoint(pool, ledgerId, size))!
-    const kept = await findSeal(deps, store, due, { size, note, claim })
-    const { sealDigest, pieces } = kept ?? (await writeSeal(deps, store, due, { size, note, claim }))
+    const stored = await findSeal(deps, store, due, { size, note, claim })
+    const { sealDigest, pieces } = stored ?? (await writeSeal(deps, store, due, { size, note, claim }))
     await replaceCheckpoint(store, { size, note, claim })
     const position = { size, sealDigest, pieces }
     if (!(await advanceArchive(pool, ledgerId, from, position))) throw lost()

@@ -44,15 +44,15 @@ export async function answerContent(
   }
 }
 
-/** The thread's side. `say`: sends a message to the process. */
+/** The thread's side. `send`: sends a message to the process. */
 export class RemoteContent implements ArchiveContent {
   readonly #send: (message: ContentRequest) => void
   readonly #port: MessagePort
   #next = 0
 
-  constructor(port: MessagePort, say: (message: ContentRequest) => void) {
+  constructor(port: MessagePort, send: (message: ContentRequest) => void) {
     this.#port = port
-    this.#send = say
+    this.#send = send
   }
 
   async read(chunk: ChunkInArchive): Promise<Uint8Array> {

@@ -25,7 +25,7 @@ export class StoredCheckpoints {
   readonly #dir: string
   /** In the order of their writing, newest last. */
   readonly #newest = new Map<string, Checkpoint>()
-  /** Ledgers that `take` has yet to return before it starts over. */
+  /** Ledgers that `nextToCheck` has yet to return before it starts over. */
   #remaining: string[] = []
 
   constructor(dir: string) {
@@ -72,7 +72,7 @@ export class StoredCheckpoints {
     return readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
   }
 
-  /** Writes a file like `keep` does, and removes it. Throws file system errors. */
+  /** Writes a file like `store` does, and removes it. Throws file system errors. */
   async tryToWrite(): Promise<void> {
     const path = join(this.#dir, `trial-${randomUUID()}`)
     await this.#write(path, '')

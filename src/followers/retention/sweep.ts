@@ -75,9 +75,9 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   const due: DueRecord[] = []
   const nextSeq = await readKeptPage(pool, ledgerId, { from, before }, (record, digest) => {
     if (!record.isGated && !record.hasPayload) return
-    const kept = retentionOf(rules, record)
-    if (kept === null || !isOver(record.since, kept.days, nowMs) || isHeld(holds, record)) return
-    due.push({ record, digest: digest(), rule: kept.ruleSeq })
+    const rule = retentionOf(rules, record)
+    if (rule === null || !isOver(record.since, rule.days, nowMs) || isHeld(holds, record)) return
+    due.push({ record, digest: digest(), rule: rule.ruleSeq })
   })
   if (due.length === 0) return nextSeq
   const by = await openAuthor(deps, sweep, rules, due)

@@ -6,7 +6,7 @@ import { kindOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null until `heldBy` is called. MUST be read by `heldBy`. */
+    /** null until `reservationOf` is called. MUST be read by `reservationOf`. */
     reservation: Reservation | null
   }
 }

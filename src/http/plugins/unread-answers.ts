@@ -12,7 +12,11 @@ import { ANSWER_TEXT_CHARS_MAX, ANSWERS_CHECK_EVERY_MS } from '../limits.ts'
 type UnreadDeps = { readonly budgets: ByteBudgets; readonly writeDeadlines: WriteDeadlines }
 
 /** A streamed answer. It counts with what was pending at the last check, plus all of its text if that is in memory. */
-type Stream = { readonly response: ServerResponse; readonly held: Reservation; readonly share: ReservedBytes }
+type Stream = {
+  readonly response: ServerResponse
+  readonly reservation: Reservation
+  readonly share: ReservedBytes
+}
 
 /**
  * Counts answers from when they are made until the kernel has taken them, and closes connections whose clients do not
@@ -31,7 +35,7 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
         return done(tooMuch())
       }
       held.take(budgets.reads, chars)
-      streams.add({ response: reply.raw, held, share: held.take(budgets.reads, 0) })
+      streams.add({ response: reply.raw, reservation: held, share: held.take(budgets.reads, 0) })
       return done(null, payload)
     }
     const bytes = bytesOf(payload)
@@ -69,7 +73,7 @@ function isStream(payload: unknown): payload is Readable {
 }
 
 /** Updates the count of a stream. Returns whether the stream goes on. */
-function count({ response, held, share }: Stream): boolean {
+function count({ response, reservation: held, share }: Stream): boolean {
   if (!held.isOver) share.resize(response.writableLength)
   return !held.isOver
 }

@@ -12,9 +12,9 @@ import type { ThreadWork, WorkOptions } from './thread-work.ts'
 /** Functions that a thread's script provides, by name. Each takes one value and returns one. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
-type Sent = { readonly piece: ThreadWork; readonly done: Promise<unknown> }
+type SentWork = { readonly work: ThreadWork; readonly done: Promise<unknown> }
 
-type Serving = { readonly owner: string; ahead: Sent | null }
+type Serving = { readonly owner: string; ahead: SentWork | null }
 
 type PoolOptions = {
   readonly script: URL
@@ -78,11 +78,11 @@ export class ThreadPool<Known extends Functions> {
     await Promise.all([...this.#threads].map((thread) => thread.end()))
   }
 
-  #enqueue(piece: ThreadWork): void {
-    const owner = countedFor(piece)
+  #enqueue(work: ThreadWork): void {
+    const owner = countedFor(work)
     this.#places.take(owner)
-    this.#bytes.take(owner, piece.bytes)
-    this.#waiting.add(piece.owner, piece)
+    this.#bytes.take(owner, work.bytes)
+    this.#waiting.add(work.owner, work)
   }
 
   #beginWaiting(): void {
@@ -114,25 +114,25 @@ export class ThreadPool<Known extends Functions> {
     return thread
   }
 
-  #mayBegin(piece: ThreadWork): boolean {
-    return this.#atWork.of(countedFor(piece)) < Math.max(1, this.#options.threads - 1)
+  #mayBegin(work: ThreadWork): boolean {
+    return this.#atWork.of(countedFor(work)) < Math.max(1, this.#options.threads - 1)
   }
 
   /** Counts that the piece waits no longer. */
-  #taken(piece: ThreadWork): ThreadWork {
-    const owner = countedFor(piece)
+  #taken(work: ThreadWork): ThreadWork {
+    const owner = countedFor(work)
     this.#places.release(owner)
-    this.#bytes.release(owner, piece.bytes)
-    return piece
+    this.#bytes.release(owner, work.bytes)
+    return work
   }
 
   /** Serves the piece and those that were sent ahead, until the thread has no more work of the owner. */
-  async #serve(thread: PoolThread, piece: ThreadWork): Promise<void> {
-    const owner = countedFor(piece)
+  async #serve(thread: PoolThread, work: ThreadWork): Promise<void> {
+    const owner = countedFor(work)
     this.#atWork.add(owner, 1)
-    const serving: Serving = { owner: piece.owner, ahead: null }
+    const serving: Serving = { owner: work.owner, ahead: null }
     this.#serving.set(thread, serving)
-    let sent: Sent | null = this.#send(thread, piece)
+    let sent: SentWork | null = this.#send(thread, work)
     while (sent) {
       await this.#settle(sent)
       sent = serving.ahead
@@ -145,18 +145,18 @@ export class ThreadPool<Known extends Functions> {
     this.#settleIfDrained()
   }
 
-  #send(thread: PoolThread, piece: ThreadWork): Sent {
-    const done = thread.do(piece)
+  #send(thread: PoolThread, work: ThreadWork): SentWork {
+    const done = thread.do(work)
     done.catch(() => {}) // prevents an unhandled rejection until `#settle` awaits it
-    return { piece, done }
+    return { work, done }
   }
 
-  async #settle({ piece, done }: Sent): Promise<void> {
+  async #settle({ work, done }: SentWork): Promise<void> {
     try {
-      piece.resolve(await done)
+      work.resolve(await done)
     } catch (error) {
-      if (error instanceof ThreadError) this.#options.onLost(error, piece.owner)
-      piece.reject(error as Error)
+      if (error instanceof ThreadError) this.#options.onLost(error, work.owner)
+      work.reject(error as Error)
     }
   }
 

@@ -25,7 +25,7 @@ export function queryGauges<T>(
   }
 }
 
-/** Makes a function that runs `ask`. Callers share a running query. null: it failed, or was too slow. */
+/** Makes a function that runs `query`. Callers share a running query. null: it failed, or was too slow. */
 function makeSharedQuery<T>(query: () => Promise<T>): () => Promise<T | null> {
   let running: Promise<T | null> | null = null
   return async () => {

@@ -7,13 +7,13 @@ export class LedgerWatch {
   readonly #watch: Watch<Uuid, LedgerEnds>
 
   constructor(
-    look: (ledgerIds: readonly Uuid[]) => Promise<LedgerEnds[]>,
+    read: (ledgerIds: readonly Uuid[]) => Promise<LedgerEnds[]>,
     log: { warn(details: object, message: string): void },
   ) {
     this.#watch = new Watch({
       noun: 'ledgers that are tailed',
       keyOf: (ledgerId) => ledgerId,
-      read: look,
+      read: read,
       pollMs: EVENTS_POLL_MS,
       timeShareMax: WATCH_TIME_SHARE_MAX,
       log,

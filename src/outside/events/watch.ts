@@ -33,7 +33,7 @@ export class Watch<Key, Seen> {
     this.#options = options
   }
 
-  /** Resolves with the first state for which `isIt` is true; null after `msMax`, or when `signal` aborts. */
+  /** Resolves with the first state for which `matches` is true; null after `msMax`, or when `signal` aborts. */
   until(
     key: Key,
     matches: (seen: Seen) => boolean,
