@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { say, seconds } from './archive-records.ts'
+import { printLine, seconds } from './archive-records.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -32,11 +32,11 @@ export async function runChild(
     exited,
   ])
   const ms = performance.now() - beganAt
-  if (told !== '') say(told)
+  if (told !== '') printLine(told)
   if (code !== 0) throw new Error(`${args[0]} ended with ${code}`)
   const { maxRSS, userCPUTime, systemCPUTime } = JSON.parse(usage)
   const cpuSeconds = (userCPUTime + systemCPUTime) / 1e6
-  say(
+  printLine(
     `${what} in ${seconds(ms)} s: CPU ${cpuSeconds.toFixed(1)} s, ${Math.round(maxRSS / 1024)} MiB of memory at most`,
   )
   return ms

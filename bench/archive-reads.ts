@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Tallystick } from '../sdk/client.ts'
 import { formatId, type Uuid } from '../src/proof/ids.ts'
-import { describeMs, say } from './archive-records.ts'
+import { describeMs, printLine } from './archive-records.ts'
 
 const READS = 500
 /** Tens of millions of records have thousands of pieces. */
@@ -65,5 +65,7 @@ async function time(client: Tallystick, operation: Operation, id: Uuid): Promise
 
 function describe(what: string, tookMs: Record<Operation, readonly number[]>): void {
   const shown = OPERATIONS.filter((operation) => tookMs[operation].length > 0)
-  say(`${what}: ${shown.map((operation) => `a ${operation} ${describeMs(tookMs[operation])}`).join('; ')}`)
+  printLine(
+    `${what}: ${shown.map((operation) => `a ${operation} ${describeMs(tookMs[operation])}`).join('; ')}`,
+  )
 }

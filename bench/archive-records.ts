@@ -22,7 +22,7 @@ export async function writeRecords(
   const tookMs = new Float64Array(Math.ceil(records / batch))
   const beganAt = performance.now()
   let next = 0
-  const lane = async () => {
+  const sendInOrder = async () => {
     while (next < tookMs.length) {
       const i = next++
       const dueAt = rate === null ? performance.now() : beganAt + (i * batch * 1000) / rate
@@ -32,7 +32,7 @@ export async function writeRecords(
       tookMs[i] = performance.now() - dueAt
     }
   }
-  await Promise.all(Array.from({ length: CLIENTS }, lane))
+  await Promise.all(Array.from({ length: CLIENTS }, sendInOrder))
   return tookMs
 }
 
@@ -64,6 +64,6 @@ export function describeMs(values: ArrayLike<number>): string {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${sorted.length})`
 }
 
-export function say(line: string): void {
+export function printLine(line: string): void {
   console.log(line)
 }

@@ -24,7 +24,7 @@ import { makeMasterKey } from '../src/signing/master-key.ts'
 import type { ProductProcess } from '../test/system/deployment/product-process.ts'
 import { runChild } from './archive-child.ts'
 import { readFromArchive, readFromPostgres } from './archive-reads.ts'
-import { describeMs, perSecond, say, seconds, writeRecords } from './archive-records.ts'
+import { describeMs, perSecond, printLine, seconds, writeRecords } from './archive-records.ts'
 import { openDatabase } from './database.ts'
 import { describeCommit } from './report.ts'
 import { deploy, startMeasured, startSystem } from './system.ts'
@@ -51,7 +51,7 @@ const root = mkdtempSync(join(tmpdir(), 'tallystick-bench-archive-'))
 const archive = join(root, 'archive')
 const postgres = await openDatabase(
   { databaseUrl: process.env['DATABASE_URL'], embedded: values.embedded },
-  say,
+  printLine,
 )
 const deployed = await deploy(postgres.ownerUrl)
 const env: NodeJS.ProcessEnv = {
@@ -65,7 +65,7 @@ const client = new Tallystick({ baseUrl: `http://${host}:${port}`, apiKey: syste
 const database = new pg.Client({ connectionString: postgres.ownerUrl })
 await database.connect()
 try {
-  say(`${describeCommit()}, Node ${process.version}, Postgres ${postgres.postgres}`)
+  printLine(`${describeCommit()}, Node ${process.version}, Postgres ${postgres.postgres}`)
   await write(system.worker!)
   await system.worker!.stop()
   await measureTables('in Postgres and in the archive')
@@ -96,18 +96,18 @@ async function write(worker: ProductProcess): Promise<void> {
   const { rows } = await database.query(
     'select coalesce(max(size), 0)::float8 as size from tallystick.archives',
   )
-  say(
+  printLine(
     `wrote ${records} records in ${size} entries in ${seconds(wroteMs)} s: ${perSecond(records, wroteMs)} records/s` +
       `${rate === null ? '' : ` of ${rate}`}; a request ${describeMs(tookMs)} from ${rate === null ? 'sending it' : 'when it was due'}`,
   )
   await until(`select size >= ${size} as done from tallystick.archives`)
   const archivedMs = performance.now() - beganAt
-  say(
+  printLine(
     `archived ${rows[0].size} entries at the end of the writing, all of them ${seconds(archivedMs - wroteMs)} s later: ${perSecond(records, archivedMs)} records/s`,
   )
   cpu('until then')
   const { objects, bytes } = await measureFiles(archive)
-  say(`objects ${objects}, bytes ${bytes}: ${Math.round(bytes / records)} a record`)
+  printLine(`objects ${objects}, bytes ${bytes}: ${Math.round(bytes / records)} a record`)
   // Content stays in Postgres until the worker has verified it.
   await until(`select next_seq >= ${size} as done from tallystick.audit_cursors`)
 }
@@ -120,7 +120,7 @@ async function leave(): Promise<void> {
     await until(`select bool_and(state = 'left') as done from tallystick.archive_pieces`)
     const ms = performance.now() - beganAt
     const { rows } = await database.query('select count(*)::int as pieces from tallystick.archive_pieces')
-    say(
+    printLine(
       `content of ${rows[0].pieces} pieces left Postgres in ${seconds(ms)} s: ${perSecond(records, ms)} records/s`,
     )
     cpu('meanwhile')
@@ -146,7 +146,7 @@ async function restore(keyFile: string): Promise<void> {
     ],
     { ...env, DATABASE_URL: url },
   )
-  say(`restored ${perSecond(records, ms)} records/s`)
+  printLine(`restored ${perSecond(records, ms)} records/s`)
 }
 
 async function until(sql: string): Promise<void> {
@@ -163,7 +163,7 @@ function startCpu(worker: ProductProcess): (when: string) => void {
     const shown = ['server', 'worker', 'postgres']
       .filter((name) => name in to)
       .map((name) => `${name} ${(((to[name]! - from[name]!) * 1e6) / records).toFixed(0)} us`)
-    say(`CPU a record ${when}: ${shown.join(', ')}`)
+    printLine(`CPU a record ${when}: ${shown.join(', ')}`)
   }
 }
 
@@ -176,7 +176,7 @@ async function measureTables(when: string): Promise<void> {
   const shown = rows
     .slice(0, TABLES_SHOWN)
     .map(({ name, bytes }) => `${name} ${bytes} (${Math.round(bytes / records)} a record)`)
-  say(`${when}: all tables ${all} bytes; ${shown.join(', ')}`)
+  printLine(`${when}: all tables ${all} bytes; ${shown.join(', ')}`)
 }
 
 async function measureFiles(directory: string) {

@@ -11,7 +11,7 @@ import { runReference } from './reference.ts'
 import { describeCommit, type Reference, type Report, type Round, writeReport } from './report.ts'
 import { onClose, runBench } from './run-bench.ts'
 import { type Deployment, deploy, type System, startSystem } from './system.ts'
-import { auditLedgers, lookBefore } from './watch/audit.ts'
+import { auditLedgers, readStateBefore } from './watch/audit.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './watch/cpu.ts'
 
 /** Share of the highest closed-loop rate. A system runs below its ceiling, so its latency is measured there. */
@@ -66,7 +66,7 @@ async function runRound(
   servers: number,
   options: Options,
 ): Promise<Round> {
-  const before = await lookBefore(database.ownerUrl)
+  const before = await readStateBefore(database.ownerUrl)
   const system = await startSystem(deployment, {
     servers,
     worker: options.worker,

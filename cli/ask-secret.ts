@@ -5,7 +5,7 @@ import { UsageError } from './run.ts'
 
 const SECRET_CHARS_MAX = 4_096
 
-type Asked = {
+type SecretPrompt = {
   readonly what: string
   /** Advice for the error if no secret is entered. */
   readonly remedy: string
@@ -18,7 +18,7 @@ type Asked = {
 export async function askSecret(
   question: string,
   { stdin, stderr }: Io,
-  { what, remedy }: Asked,
+  { what, remedy }: SecretPrompt,
 ): Promise<string> {
   if (stdin.isTTY) stderr.write(question)
   const none = () => new UsageError(`no ${what} was given: ${remedy}`)

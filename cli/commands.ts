@@ -402,10 +402,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 }
 
-export type Found = { readonly name: string; readonly entry: Entry; readonly rest: readonly string[] }
+export type FoundCommand = { readonly name: string; readonly entry: Entry; readonly rest: readonly string[] }
 
 /** Returns the command at the beginning of the arguments. null: there is no such command. */
-export function findCommand([first = '', second = '', ...others]: readonly string[]): Found | null {
+export function findCommand([first = '', second = '', ...others]: readonly string[]): FoundCommand | null {
   const both = `${first} ${second}`
   if (Object.hasOwn(COMMANDS, both)) return { name: both, entry: COMMANDS[both]!, rest: others }
   if (Object.hasOwn(COMMANDS, first)) {

@@ -33,7 +33,7 @@ export type Connection = {
   readonly origin: string
 }
 
-export type Kept = {
+export type StoredCredentials = {
   readonly url: string
   readonly key: string
   readonly ledger: string | null
@@ -71,14 +71,14 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
   const url = values.server ?? environment.serverUrl()
   const apiKey = values['api-key'] ?? environment.apiKey()
   if (url !== undefined && apiKey !== undefined) return { url, apiKey, origin: 'options and environment' }
-  const kept = await findKept()
+  const stored = await findCredentials()
   if (apiKey !== undefined)
-    return { url: kept === null ? URL_DEFAULT : urlFor(kept), apiKey, origin: 'options and environment' }
-  if (kept && (url === undefined || isSameServer(url, kept.url)))
-    return { url: kept.url, apiKey: kept.key, origin: kept.file }
+    return { url: stored === null ? URL_DEFAULT : urlFor(stored), apiKey, origin: 'options and environment' }
+  if (stored && (url === undefined || isSameServer(url, stored.url)))
+    return { url: stored.url, apiKey: stored.key, origin: stored.file }
   throw new UsageError(
     'no API key: set TALLYSTICK_API_KEY, or run `tallystick init`, or start where `npm start` has run' +
-      (kept ? ` (${kept.file} holds one for ${kept.url}, which is sent to no other server)` : ''),
+      (stored ? ` (${stored.file} holds one for ${stored.url}, which is sent to no other server)` : ''),
   )
 }
 
@@ -86,7 +86,7 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
  * Returns the stored address for a key from elsewhere. Throws UsageError for an address of another machine from a
  * folder's file: whoever unpacks an archive and enters it would send the key to the author of the archive.
  */
-function urlFor({ url, file }: Kept): string {
+function urlFor({ url, file }: StoredCredentials): string {
   const parsed = parseUrl(url)
   if (file === ownCredentialsFile() || (parsed !== null && isLoopback(parsed))) return url
   throw new UsageError(
@@ -100,17 +100,17 @@ export function ownCredentialsFile(): string {
 }
 
 /** Returns the credentials of `tallystick init`, or else those of `npm start`. null: there are none. */
-async function findKept(): Promise<Kept | null> {
-  return (await readKept(ownCredentialsFile())) ?? (await findServersOwn())
+async function findCredentials(): Promise<StoredCredentials | null> {
+  return (await readCredentials(ownCredentialsFile())) ?? (await findServerCredentials())
 }
 
 /** Returns the credentials that `npm start` wrote to its data directory in this folder or one above. */
-export async function findServersOwn(): Promise<Kept | null> {
+export async function findServerCredentials(): Promise<StoredCredentials | null> {
   const data = environment.dataDirectory()
-  if (data !== undefined) return readKept(join(data, 'credentials.json'))
+  if (data !== undefined) return readCredentials(join(data, 'credentials.json'))
   for (let folder = process.cwd(); ; folder = dirname(folder)) {
-    const kept = await readKept(join(folder, '.tallystick', 'credentials.json'))
-    if (kept || folder === dirname(folder)) return kept
+    const found = await readCredentials(join(folder, '.tallystick', 'credentials.json'))
+    if (found || folder === dirname(folder)) return found
   }
 }
 
@@ -120,7 +120,7 @@ const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EACCES']
  * Reads a credentials file. null: it does not exist. Throws SourceError if others may read or write it, because its
  * writer chooses where records go.
  */
-export async function readKept(file: string): Promise<Kept | null> {
+export async function readCredentials(file: string): Promise<StoredCredentials | null> {
   let text: string
   try {
     text = await readPrivate(file)
@@ -130,13 +130,13 @@ export async function readKept(file: string): Promise<Kept | null> {
     if (NOT_THERE.includes(code)) return null
     throw new SourceError('io', `${file} cannot be read (${code})`)
   }
-  const kept = parseKept(text)
-  if (!kept)
+  const parsed = parseCredentials(text)
+  if (!parsed)
     throw new SourceError('io', `${file} is damaged: mend it, or remove it and run \`tallystick init\``)
-  return { ...kept, file }
+  return { ...parsed, file }
 }
 
-function parseKept(text: string): Omit<Kept, 'file'> | null {
+function parseCredentials(text: string): Omit<StoredCredentials, 'file'> | null {
   try {
     const { url, key, ledger } = JSON.parse(text) as Record<string, unknown>
     if (typeof url !== 'string' || typeof key !== 'string') return null

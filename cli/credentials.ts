@@ -1,4 +1,4 @@
-import { ownCredentialsFile, readKept } from './connection.ts'
+import { ownCredentialsFile, readCredentials } from './connection.ts'
 import { writeFileWhole } from './output-file.ts'
 import { RefusedError } from './run.ts'
 
@@ -16,15 +16,15 @@ export type Credentials = {
  */
 export async function refuseOtherLedger(ledger: string): Promise<void> {
   const file = ownCredentialsFile()
-  const kept = await readKept(file)
-  if (kept && kept.ledger !== ledger)
+  const stored = await readCredentials(file)
+  if (stored && stored.ledger !== ledger)
     throw new RefusedError(
-      `${file} holds a key of ${kept.ledger ?? 'a ledger that it does not name'} at ${kept.url}: --force writes over it`,
+      `${file} holds a key of ${stored.ledger ?? 'a ledger that it does not name'} at ${stored.url}: --force writes over it`,
     )
 }
 
 /** Writes the credentials. Returns the path of the file. */
-export async function keepCredentials(credentials: Credentials): Promise<string> {
+export async function writeCredentials(credentials: Credentials): Promise<string> {
   const file = ownCredentialsFile()
   await writeFileWhole(file, `${JSON.stringify(credentials, null, 2)}\n`, { isPrivate: true })
   return file

@@ -29,12 +29,12 @@ export function parseEntryArgument(
     readonly cosignatures?: string | undefined
   },
 ): EntryArgument {
-  const of = onlyArgument(positionals, `${command} RECORD, or SEQ`)
-  const isSeq = /^\d+$/.test(of)
+  const subject = onlyArgument(positionals, `${command} RECORD, or SEQ`)
+  const isSeq = /^\d+$/.test(subject)
   if (isSeq && values.seq !== undefined) throw new UsageError('--seq goes with a record')
   const size = parseCount(values.size, '--size')
   const cosignatures = parseCount(values.cosignatures, '--cosignatures', { max: COSIGNATURES_MAX })
   if (size !== undefined && cosignatures !== undefined) throw new UsageError('say --size, or --cosignatures')
-  if (isSeq) return { record: null, seq: parseCount(of, 'SEQ', { min: 0 })!, size, cosignatures }
-  return { record: of, seq: parseCount(values.seq, '--seq', { min: 0 }), size, cosignatures }
+  if (isSeq) return { record: null, seq: parseCount(subject, 'SEQ', { min: 0 })!, size, cosignatures }
+  return { record: subject, seq: parseCount(values.seq, '--seq', { min: 0 }), size, cosignatures }
 }

@@ -33,18 +33,18 @@ async function* readOn<Item>(
   read: (last: Item | null, signal: AbortSignal) => AsyncIterable<Item>,
   signal: AbortSignal,
 ): AsyncGenerator<Item> {
-  let said: string | null = null
+  let lastReported: string | null = null
   for (let last: Item | null = null; ; ) {
     try {
       for await (const item of read(last, signal)) {
         yield item
         last = item
-        said = null
+        lastReported = null
       }
     } catch (error) {
       if (signal.aborted || !(error instanceof TallystickError && error.retryable)) throw error
-      if (error.name !== said) io.stderr.write(`tallystick: ${plain(error.message)}\n`)
-      said = error.name
+      if (error.name !== lastReported) io.stderr.write(`tallystick: ${plain(error.message)}\n`)
+      lastReported = error.name
       await sleep(AWAY_MS, undefined, { signal })
     }
   }

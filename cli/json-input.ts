@@ -30,7 +30,7 @@ export function optionObject(text: string | undefined, option: string): JsonObje
 }
 
 /** Returns the JSON object of an option that takes JSON, a file, or `-`. */
-export async function readGiven(given: string, option: string, io: Io): Promise<JsonObject> {
+export async function readJsonArgument(given: string, option: string, io: Io): Promise<JsonObject> {
   return given.trimStart().startsWith('{') ? parseObject(given, option) : readObject(given, io)
 }
 

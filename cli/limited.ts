@@ -9,8 +9,8 @@ export const LIMIT_HELP = `  --limit N        only the first N; without it ${TER
 type Values = { readonly limit?: string | undefined; readonly json?: boolean | undefined }
 
 export function limitOf(values: Values, { stdout }: Io): number {
-  const unsaid = stdout.isTTY && !values.json ? TERMINAL_LIMIT_DEFAULT : Number.POSITIVE_INFINITY
-  return parseCount(values.limit, '--limit') ?? unsaid
+  const defaultLimit = stdout.isTTY && !values.json ? TERMINAL_LIMIT_DEFAULT : Number.POSITIVE_INFINITY
+  return parseCount(values.limit, '--limit') ?? defaultLimit
 }
 
 /** Yields at most `--limit` items. Without the option it stops at the default and reports that there are more. */

@@ -10,7 +10,7 @@ import { plain } from '../sdk/plain.ts'
 import { copyStream } from '../src/verify/copy-stream.ts'
 import { SourceError } from '../src/verify/source.ts'
 import type { Io, Out } from './io.ts'
-import { cannotWrite, findOutputPlace, type OutputPlace } from './output-place.ts'
+import { cannotWrite, findOutputTarget, type OutputTarget } from './output-target.ts'
 import { UsageError } from './run.ts'
 
 type Pieces = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>
@@ -43,16 +43,16 @@ export async function withOutput<T>(
 ): Promise<T> {
   if (out === undefined || out === '-') return work(toStream(io.stdout))
   if (out === '') throw new UsageError('-o names no file')
-  const place = await findOutputPlace(out, { isPrivate })
-  if (place.kind === 'file') {
-    const result = await withFile(place, { isPrivate }, work)
+  const target = await findOutputTarget(out, { isPrivate })
+  if (target.kind === 'file') {
+    const result = await withFile(target, { isPrivate }, work)
     // Only on a terminal: scripts need no message.
     if (io.stderr.isTTY) io.stderr.write(`tallystick: wrote ${plain(out)}\n`)
     return result
   }
-  if (place.kind === 'descriptor' && place.fd === 1) return work(toStream(io.stdout))
-  if (place.kind === 'descriptor' && place.fd === 2) return work(toStream(io.stderr))
-  const fd = place.kind === 'descriptor' ? place.fd : await openSpecial(place, out, io)
+  if (target.kind === 'descriptor' && target.fd === 1) return work(toStream(io.stdout))
+  if (target.kind === 'descriptor' && target.fd === 2) return work(toStream(io.stderr))
+  const fd = target.kind === 'descriptor' ? target.fd : await openSpecial(target, out, io)
   const to = openStream(fd)
   try {
     return await work({
@@ -76,9 +76,9 @@ export async function writeFileWhole(
   { isPrivate = false } = {},
 ): Promise<void> {
   if (isPrivate) await failing(path, async () => makeDirectory(dirname(path)))
-  const place = await findOutputPlace(path, { isPrivate })
-  if (place.kind !== 'file') throw cannotWrite(path, '(not a regular file)')
-  await withFile(place, { isPrivate }, ({ save }) => save([content]))
+  const target = await findOutputTarget(path, { isPrivate })
+  if (target.kind !== 'file') throw cannotWrite(path, '(not a regular file)')
+  await withFile(target, { isPrivate }, ({ save }) => save([content]))
 }
 
 /**
@@ -100,10 +100,10 @@ function toStream(stream: Out): Output {
   }
 }
 
-type FilePlace = OutputPlace & { readonly kind: 'file' }
+type FileTarget = OutputTarget & { readonly kind: 'file' }
 
 async function withFile<T>(
-  { path, exists }: FilePlace,
+  { path, exists }: FileTarget,
   { isPrivate }: { readonly isPrivate: boolean },
   work: (output: Output) => Promise<T>,
 ): Promise<T> {
@@ -145,9 +145,9 @@ function inPlace({ code }: NodeJS.ErrnoException, path: string): string {
   return `(${code}): its folder takes no new file, which is needed to replace this one. \`-o - > ${path}\` writes into it`
 }
 
-async function openSpecial({ kind, path }: OutputPlace & { path: string }, name: string, io: Io) {
+async function openSpecial({ kind, path }: OutputTarget & { path: string }, name: string, io: Io) {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY, O_APPEND } = constants
-  for (let isTold = false; ; isTold = true) {
+  for (let isReported = false; ; isReported = true) {
     try {
       // The wait for a pipe's reader happens here, because a wait in the kernel would block signal handlers.
       return openSync(path, O_WRONLY | O_NOCTTY | (kind === 'pipe' ? O_NONBLOCK : O_APPEND))
@@ -155,7 +155,7 @@ async function openSpecial({ kind, path }: OutputPlace & { path: string }, name:
       const { code } = error as NodeJS.ErrnoException
       if (kind !== 'pipe' || code !== 'ENXIO') throw cannotWrite(name, `(${code})`)
     }
-    if (!isTold) io.stderr.write(`tallystick: waiting until somebody reads ${name}\n`)
+    if (!isReported) io.stderr.write(`tallystick: waiting until somebody reads ${name}\n`)
     await sleep(PIPE_READER_POLL_MS)
   }
 }

@@ -32,7 +32,7 @@ export async function printSecret(made: KeyWithSecret, values: Values, io: Io): 
     const { url } = await findConnection(values)
     io.stdout.write(`TALLYSTICK_URL=${url}\nTALLYSTICK_API_KEY=${made.key}\n`)
   } else printItem(made, values.json, io.stdout)
-  return keepIt(io)
+  return remindToStore(io)
 }
 
 /** Like `printSecret`, for a webhook. Its environment is that of the receiver. */
@@ -42,7 +42,7 @@ export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: 
   requireSecret(publicKey, WEBHOOK_PUBLIC_KEY, 'no public key of a webhook')
   if (values.env) io.stdout.write(`WEBHOOK_SECRET=${secret}\nWEBHOOK_PUBLIC_KEY=${publicKey}\n`)
   else printItem(made, values.json, io.stdout)
-  return keepIt(io)
+  return remindToStore(io)
 }
 
 /** Like `printSecret`, for an invitation, which is given to the other side unchanged. */
@@ -54,7 +54,7 @@ export function printInvitation(
   requireSecret(made.invitation, INVITATION, 'no invitation')
   if (values.bare) io.stdout.write(`${made.invitation}\n`)
   else printItem(made, values.json, io.stdout)
-  return keepIt(io)
+  return remindToStore(io)
 }
 
 function requireSecret(text: unknown, pattern: RegExp, otherwise: string): void {
@@ -62,7 +62,7 @@ function requireSecret(text: unknown, pattern: RegExp, otherwise: string): void 
   throw new InputError(`what was answered is ${otherwise}: check that the address is a Tallystick server’s`)
 }
 
-function keepIt(io: Io): ExitCode {
+function remindToStore(io: Io): ExitCode {
   io.stderr.write('tallystick: the secret is shown this once: keep it now\n')
   return EXIT.ok
 }

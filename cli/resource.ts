@@ -13,7 +13,7 @@ import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem, printItems } from 
 
 type Client = Awaited<ReturnType<typeof connect>>
 
-type Described<Options extends OptionTable> = {
+type CommandSpec<Options extends OptionTable> = {
   /** Words of the command, and its argument: `keys get KEY`. */
   readonly usage: string
   /** Optional part of the usage line. */
@@ -35,9 +35,9 @@ export function showItem<
   const Options extends OptionTable = Record<never, never>,
   Request = ValuesOf<Options>,
 >(
-  command: Described<Options> & {
+  command: CommandSpec<Options> & {
     readonly parse?: (values: ValuesOf<Options>, argument: string, io: Io) => Request | Promise<Request>
-    readonly ask: (client: Client, argument: string, request: Request) => Promise<object>
+    readonly request: (client: Client, argument: string, request: Request) => Promise<object>
   },
 ): Command {
   return defineCommand({
@@ -48,7 +48,7 @@ export function showItem<
       const argument = argumentOf(command.usage, positionals)
       const request = command.parse ? await command.parse(values, argument, io) : (values as Request)
       const client = await connect(values)
-      printItem(await command.ask(client, argument, request), values.json, io.stdout)
+      printItem(await command.request(client, argument, request), values.json, io.stdout)
       return EXIT.ok
     },
   })
@@ -56,9 +56,9 @@ export function showItem<
 
 /** Makes a command that prints many objects: a table on a terminal, otherwise one line of JSON each. */
 export function listItems<T extends object, const Options extends OptionTable = Record<never, never>>(
-  command: Described<Options> & {
+  command: CommandSpec<Options> & {
     readonly columns: readonly Column<T>[]
-    readonly ask: (
+    readonly request: (
       client: Client,
       argument: string,
       values: ValuesOf<Options>,
@@ -72,7 +72,7 @@ export function listItems<T extends object, const Options extends OptionTable = 
       const values = given as ValuesOf<Options> & typeof given
       const argument = argumentOf(command.usage, positionals)
       const client = await connect(values)
-      const items = limited(await command.ask(client, argument, values), values, io)
+      const items = limited(await command.request(client, argument, values), values, io)
       await printItems(items, command.columns, values.json, io.stdout)
       return EXIT.ok
     },
@@ -87,7 +87,7 @@ function argumentOf(usage: string, positionals: readonly string[]): string {
 }
 
 function helpOf(
-  { usage, flags, about, optionsHelp, examples }: Described<OptionTable>,
+  { usage, flags, about, optionsHelp, examples }: CommandSpec<OptionTable>,
   more: readonly string[],
 ): string {
   const options = [...(optionsHelp === undefined ? [] : [optionsHelp]), ...more, OUTPUT_HELP, CONNECTION_HELP]

@@ -1,14 +1,14 @@
 import { UsageError } from './run.ts'
 
-type Share = { readonly peer: string; readonly documents: 'whole' | 'digests' }
+type SharedPeer = { readonly peer: string; readonly documents: 'whole' | 'digests' }
 
 /** Parses `PEER` or `PEER:digests`. Sorts by peer, which is the signed order. Throws UsageError. */
-export function parseShare(texts: readonly string[], option: string): Share[] {
+export function parseShare(texts: readonly string[], option: string): SharedPeer[] {
   const share = texts.map((text) => {
     const [, peer, documents = 'whole'] = /^(peer_[0-9a-z]{26})(?::(whole|digests))?$/.exec(text) ?? []
     if (peer === undefined)
       throw new UsageError(`${option} takes PEER or PEER:digests, of \`tallystick peers list\``)
-    return { peer, documents: documents as Share['documents'] }
+    return { peer, documents: documents as SharedPeer['documents'] }
   })
   return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
 }

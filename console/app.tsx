@@ -2,15 +2,15 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { AuthenticationError } from '../sdk/errors.ts'
 import { plain } from '../sdk/plain.ts'
-import { useAsked } from './asking.ts'
 import { AGENTS_MAX, OVERVIEW_EVERY_MS, SCAN_ROWS } from './limits.ts'
 import { useRoute } from './navigate.ts'
 import { EntrancePage } from './pages/entrance.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { VerifyPage } from './pages/verify.tsx'
 import { count, Failure, Id, Page } from './parts/basics.tsx'
+import { useQuery } from './queries.ts'
 import { linkTo, type Route } from './router.ts'
-import { connect, forgetKey, keepKey, type Session, takeKey } from './session.ts'
+import { connect, forgetKey, type Session, storeKey, takeKey } from './session.ts'
 
 const MENU = [
   ['', 'Overview'],
@@ -39,7 +39,7 @@ export function App() {
   const route = useRoute()
   useTitleAndFocus(route)
   const enter = (given: string) => {
-    keepKey(given)
+    storeKey(given)
     setKey(given)
   }
   const leave = () => {
@@ -59,12 +59,12 @@ export function App() {
 function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave: () => void }) {
   // One client for all requests: a new one would restart the event stream.
   const client = useMemo(() => connect(apiKey), [apiKey])
-  const { data: ledger, error } = useAsked(
+  const { data: ledger, error } = useQuery(
     (signal) => client.ledger.get({ signal }),
     [apiKey],
     OVERVIEW_EVERY_MS,
   )
-  const { data: names } = useAsked((signal) => readNames(client, signal), [apiKey], OVERVIEW_EVERY_MS)
+  const { data: names } = useQuery((signal) => readNames(client, signal), [apiKey], OVERVIEW_EVERY_MS)
   const [session, setSession] = useState<Session | null>(null)
   useEffect(() => {
     if (ledger !== null) setSession({ client, ledger, names: names ?? NO_NAMES })

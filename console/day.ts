@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../sdk/generated/api.ts'
-import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './deeds.ts'
+import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './activities.ts'
 
 /*
  * Groups the records of one day by action. An action with its outcome and its decisions counts once. Tables and
@@ -12,7 +12,7 @@ import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './
  */
 export type Ending = 'ok' | 'error' | 'denied' | 'unclear' | 'open'
 
-export type DayDeed = {
+export type DayActivity = {
   /** The action. If it was recorded on another day, the first record about it on this day. */
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
@@ -30,22 +30,22 @@ export type DayDeed = {
 type Parts = { record: LedgerRecord; outcomes: LedgerRecord[]; decisions: LedgerRecord[] }
 
 /** Returns the actions of a day, newest first. Leaves out records that have no end and are not about an action. */
-export function deedsOfDay(records: readonly LedgerRecord[]): DayDeed[] {
-  const deeds = new Map<string, Parts>()
+export function activitiesOfDay(records: readonly LedgerRecord[]): DayActivity[] {
+  const activities = new Map<string, Parts>()
   /** Action of each outcome and decision. A parent is recorded before its children. */
   const actionOf = new Map<string, string>()
   for (const record of records.toSorted(bySeqAndId)) {
     const isPart = isOutcome(record) || isDecision(record)
     const action =
       isPart && record.parent !== null ? (actionOf.get(record.parent) ?? record.parent) : record.id
-    const deed = deeds.get(action) ?? { record, outcomes: [], decisions: [] }
-    deeds.set(action, deed)
-    if (!isPart) deed.record = record
+    const activity = activities.get(action) ?? { record, outcomes: [], decisions: [] }
+    activities.set(action, activity)
+    if (!isPart) activity.record = record
     else actionOf.set(record.id, action)
-    if (isOutcome(record)) deed.outcomes.push(record)
-    if (isDecision(record)) deed.decisions.push(record)
+    if (isOutcome(record)) activity.outcomes.push(record)
+    if (isDecision(record)) activity.decisions.push(record)
   }
-  return [...deeds.values()]
+  return [...activities.values()]
     .map((parts) => ({ ...parts, ending: endingOfDay(parts), isRun: isRun(parts.record) }))
     .filter(({ ending, decisions }) => ending !== null || decisions.length > 0)
     .reverse()

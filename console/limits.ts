@@ -30,7 +30,7 @@ export const CLOCKS_APART_MS_MAX = 60_000
 export const RUN_READS_MAX = 6
 /** Time between two drawings of a run while it is read. */
 export const RUN_DRAW_EVERY_MS = 500
-/** Rows of a run above which nested deeds are folded at first. */
+/** Rows of a run above which nested activities are folded at first. */
 export const RUN_ROWS_OPEN_MAX = 200
 /** Members of a JSON value, at all depths, above which the inner ones are folded at first. */
 export const JSON_OPEN_MEMBERS_MAX = 40

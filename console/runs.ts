@@ -1,6 +1,6 @@
 import type { Tallystick } from '../sdk/client.ts'
 import type { LedgerRecord } from '../sdk/generated/api.ts'
-import { isAction } from './deeds.ts'
+import { isAction } from './activities.ts'
 import { CLOCKS_APART_MS_MAX, RUN_READS_MAX, RUN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
 /* Reads runs: records connected by `parent`, or by their trace. */
@@ -23,14 +23,14 @@ export async function readRun(
   signal: AbortSignal,
 ): Promise<void> {
   const { record, ancestors } = await client.records.tree(id, { limit: 1 }, { signal })
-  const found = new Found(ancestors[0] ?? record, show)
-  const isWhole = await readOn(client, found, signal)
+  const found = new RunCollector(ancestors[0] ?? record, show)
+  const isWhole = await readChain(client, found, signal)
   if (!isWhole) await readBelow(client, found, signal)
   found.showAs(found.isFull ? 'cut' : 'whole', isWhole)
 }
 
 /** Collects the records of a run. */
-class Found {
+class RunCollector {
   readonly root: LedgerRecord
   readonly records: LedgerRecord[]
   readonly read = new Set<string>()
@@ -72,7 +72,7 @@ class Found {
  * Reads the chain from the root of the run. Stops when most records belong to other runs. Returns whether it reached
  * the end of the ledger, so that the run is complete.
  */
-async function readOn(client: Tallystick, found: Found, signal: AbortSignal): Promise<boolean> {
+async function readChain(client: Tallystick, found: RunCollector, signal: AbortSignal): Promise<boolean> {
   const { root } = found
   const recordedAfter = new Date(Date.parse(root.recordedAt) - CLOCKS_APART_MS_MAX).toISOString()
   const query = { recordedAfter, order: 'asc', limit: SCAN_ROWS } as const
@@ -90,7 +90,7 @@ async function readOn(client: Tallystick, found: Found, signal: AbortSignal): Pr
 }
 
 /** Reads the records below each record. Actions come first, because their outcomes are still unknown. */
-async function readBelow(client: Tallystick, found: Found, signal: AbortSignal): Promise<void> {
+async function readBelow(client: Tallystick, found: RunCollector, signal: AbortSignal): Promise<void> {
   let level: readonly LedgerRecord[] = [...found.records]
   while (level.length > 0 && !found.isFull) {
     const next: LedgerRecord[] = []

@@ -25,11 +25,11 @@ export function takeKey(): string | null {
   if (given === undefined) return stored
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
   if (stored !== null && stored !== given && !confirm(OTHER_KEY)) return stored
-  keepKey(given)
+  storeKey(given)
   return given
 }
 
-export function keepKey(key: string): void {
+export function storeKey(key: string): void {
   sessionStorage.setItem(STORED, key)
 }
 

@@ -3,7 +3,7 @@
  * tab and the API key, and are not secret. A server that later shows another history contradicts them.
  */
 
-export type Kept = {
+export type StoredTrust = {
   /** `noteVerifierKey` of the ledger. */
   readonly noteKey: string
   /** True: the reader typed the key. False: the key came from the server when this browser first opened the ledger. */
@@ -17,20 +17,20 @@ export type Kept = {
 const nameOf = (ledger: string) => `tallystick.kept.${ledger}`
 
 /** Returns the stored trust. null: this browser has not seen the ledger, or cannot store anything. */
-export function keptOf(ledger: string): Kept | null {
+export function readTrust(ledger: string): StoredTrust | null {
   try {
-    const kept: Kept | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
-    return typeof kept?.noteKey === 'string' ? { ...kept, isGiven: kept.isGiven === true } : null
+    const stored: StoredTrust | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
+    return typeof stored?.noteKey === 'string' ? { ...stored, isGiven: stored.isGiven === true } : null
   } catch {
     return null
   }
 }
 
-export function keep(ledger: string, kept: Omit<Kept, 'since'>): void {
-  const before = keptOf(ledger)
-  const since = before?.noteKey === kept.noteKey ? before.since : new Date().toISOString()
+export function storeTrust(ledger: string, trust: Omit<StoredTrust, 'since'>): void {
+  const before = readTrust(ledger)
+  const since = before?.noteKey === trust.noteKey ? before.since : new Date().toISOString()
   try {
-    localStorage.setItem(nameOf(ledger), JSON.stringify({ ...kept, since }))
+    localStorage.setItem(nameOf(ledger), JSON.stringify({ ...trust, since }))
   } catch {
     // Storage is full or disabled. Nothing is pinned, and the verdict says so.
   }
@@ -41,29 +41,29 @@ export function forget(ledger: string): void {
 }
 
 /** Key for verifying a ledger, with its origin. */
-export type LedgerKey = Pick<Kept, 'noteKey' | 'isGiven'> & {
+export type LedgerKey = Pick<StoredTrust, 'noteKey' | 'isGiven'> & {
   /** RFC 3339. null: the key came with this answer of the server, or the reader typed it for one file. */
   readonly since: string | null
 }
 
 /** Returns the stored key of a ledger, or the key that the server sends now. */
 export function keyOf({ id, noteVerifierKey }: { id: string; noteVerifierKey: string }): LedgerKey {
-  return keptOf(id) ?? { noteKey: noteVerifierKey, isGiven: false, since: null }
+  return readTrust(id) ?? { noteKey: noteVerifierKey, isGiven: false, since: null }
 }
 
 const WITNESSES = 'tallystick.witnesses'
 
 /** Returns the witness keys (C2SP verifier keys, type 04) that the reader typed in. They apply to all ledgers. */
-export function keptWitnesses(): readonly string[] {
+export function readWitnesses(): readonly string[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(WITNESSES) ?? '[]')
-    return Array.isArray(kept) ? kept.filter((key) => typeof key === 'string') : []
+    const stored: unknown = JSON.parse(localStorage.getItem(WITNESSES) ?? '[]')
+    return Array.isArray(stored) ? stored.filter((key) => typeof key === 'string') : []
   } catch {
     return []
   }
 }
 
-export function keepWitnesses(keys: readonly string[]): void {
+export function storeWitnesses(keys: readonly string[]): void {
   localStorage.setItem(WITNESSES, JSON.stringify(keys))
 }
 

@@ -2,14 +2,14 @@ import type { Tallystick } from '../sdk/client.ts'
 import { UsageError } from '../sdk/errors.ts'
 import type { LedgerRecord } from '../sdk/generated/api.ts'
 import type { EntryProof } from '../sdk/resources/entries.ts'
-import { parseWitnesses } from '../sdk/verify/given.ts'
 import * as verify from '../sdk/verify/index.ts'
+import { parseWitnesses } from '../sdk/verify/options.ts'
 import { chooseEngine } from '../sdk/verify/providers.ts'
 import { fromBase64, toHex, utf8Decode } from '../src/proof/bytes.ts'
 import { parseEnvelope } from '../src/proof/envelope/parse-envelope.ts'
 import { FILE_KIND_BYTES, fileKindOf } from '../src/proof/offline/file-kind.ts'
 import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
-import { type Kept, type LedgerKey, sizeOf } from './trust.ts'
+import { type LedgerKey, type StoredTrust, sizeOf } from './trust.ts'
 
 /* The SDK's verifier, and texts for its results. Loaded when something is verified or decoded. */
 
@@ -35,7 +35,7 @@ export type Trust = { readonly key: LedgerKey; readonly checkpoint: string | nul
 export async function verifyRecord(
   client: Tallystick,
   record: LedgerRecord,
-  { key, checkpoint: kept }: Trust,
+  { key, checkpoint: stored }: Trust,
 ): Promise<RecordVerdict> {
   const { noteKey } = key
   const lines: string[] = []
@@ -44,7 +44,7 @@ export async function verifyRecord(
     for await (const line of client.bundles.record(record.id)) lines.push(line)
     bundle = lines.join('')
     const { checkpoint } = JSON.parse(lines[0]!) as { checkpoint: string }
-    const joined = await joinToKept(client, checkpoint, kept)
+    const joined = await consistencyWithStored(client, checkpoint, stored)
     const report = await verify.bundle(bundle, { noteKey, ...joined })
     if (record.erasure === null && record.payload !== null) await verifyShown(client, record, noteKey)
     return {
@@ -58,7 +58,7 @@ export async function verifyRecord(
           : ['The payload was erased: a signed entry says so, and its digest is left.']),
         keyBasis(key),
         ...(key.since === null ? ['This browser stores the key now, and refuses another one later.'] : []),
-        checkpointBasis(report, kept),
+        checkpointBasis(report, stored),
         signersBasis(report),
       ],
       bundle,
@@ -70,10 +70,14 @@ export async function verifyRecord(
 }
 
 /** Returns the stored checkpoint, with the proof that the new one continues it. */
-async function joinToKept(client: Tallystick, checkpoint: string, kept: Kept['checkpoint']) {
-  if (kept === null) return {}
-  const [from, to] = [sizeOf(kept), sizeOf(checkpoint)]
-  const joined = { checkpoints: [kept] }
+async function consistencyWithStored(
+  client: Tallystick,
+  checkpoint: string,
+  stored: StoredTrust['checkpoint'],
+) {
+  if (stored === null) return {}
+  const [from, to] = [sizeOf(stored), sizeOf(checkpoint)]
+  const joined = { checkpoints: [stored] }
   return from < to ? { ...joined, consistency: await client.checkpoints.consistency(from, to) } : joined
 }
 
@@ -261,11 +265,11 @@ function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): str
     : `This browser has stored the key since ${at}, when it came from the server.`
 }
 
-function checkpointBasis({ treeSize }: { treeSize: number }, kept: Kept['checkpoint']): string {
+function checkpointBasis({ treeSize }: { treeSize: number }, stored: StoredTrust['checkpoint']): string {
   const now = `The checkpoint covers ${numbered(treeSize, 'entry', 'entries')}`
-  return kept === null
+  return stored === null
     ? `${now}. It is the first that this browser has seen.`
-    : `${now}, and goes on from the one of ${numbered(sizeOf(kept), 'entry', 'entries')} that this browser verified before.`
+    : `${now}, and goes on from the one of ${numbered(sizeOf(stored), 'entry', 'entries')} that this browser verified before.`
 }
 
 function signersBasis({ agentSigned, entries }: { agentSigned: number; entries: number }): string {
@@ -352,7 +356,7 @@ async function verifyNote(
 }
 
 /** A range of an envelope's bytes. */
-export type Part = {
+export type EnvelopePart = {
   readonly name: string
   readonly offset: number
   readonly hex: string
@@ -364,7 +368,7 @@ export type Decoded = {
   readonly kid: string
   readonly issuer: string
   readonly statement: unknown
-  readonly parts: readonly Part[]
+  readonly parts: readonly EnvelopePart[]
 }
 
 const HEAD_BYTES_OF: Readonly<Record<number, number>> = { 24: 1, 25: 2, 26: 4, 27: 8 }
@@ -373,7 +377,7 @@ const HEAD_BYTES_OF: Readonly<Record<number, number>> = { 24: 1, 25: 2, 26: 4, 2
 export function decodeEnvelope(envelope: string): Decoded {
   const bytes = fromBase64(envelope)
   const { alg, kid, issuer, payload } = parseEnvelope(bytes)
-  const parts: Part[] = []
+  const parts: EnvelopePart[] = []
   let at = 0
   const take = (name: string, length: number, meaning: string) => {
     parts.push({ name, offset: at, hex: toHex(bytes.subarray(at, at + length)), meaning })

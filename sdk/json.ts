@@ -48,7 +48,7 @@ function check(value: unknown, depth: number): void {
     case 'object':
       if (value === null) return
       if (depth === 0) throw new Lossy('lies too deep, or within itself')
-      if (typeof (value as { toJSON?: unknown }).toJSON === 'function') check(saidBy(value), depth - 1)
+      if (typeof (value as { toJSON?: unknown }).toJSON === 'function') check(toJsonValueOf(value), depth - 1)
       else if (Array.isArray(value)) checkArray(value, depth - 1)
       else checkObject(value, depth - 1)
       return
@@ -83,7 +83,7 @@ function checkObject(object: object, depth: number): void {
 }
 
 /** Returns the value that the object's `toJSON` returns. */
-function saidBy(value: object): unknown {
+function toJsonValueOf(value: object): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime())) throw new Lossy('is an invalid Date')
   return (value as { toJSON(name: string): unknown }).toJSON('')
 }
@@ -104,7 +104,7 @@ function checkStrings(value: unknown): void {
   if (typeof value === 'string') checkString(value)
   if (value === null || typeof value !== 'object') return
   const speaks = typeof (value as { toJSON?: unknown }).toJSON === 'function'
-  if (speaks) checkStrings(saidBy(value))
+  if (speaks) checkStrings(toJsonValueOf(value))
   for (const [name, member] of speaks ? [] : Object.entries(value)) {
     try {
       checkString(name)

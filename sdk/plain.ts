@@ -27,7 +27,7 @@ const IN_LINE = found(`[${HIDDEN_CLASS}]`)
 const IN_LINES = found(`(?:(?![\\t\\n])[${HIDDEN_CLASS}])`)
 
 /** A piece of a text. `hidden`: the characters that `text` replaces. null: `text` is the original. */
-export type Piece = { readonly text: string; readonly hidden: string | null }
+export type PlainText = { readonly text: string; readonly hidden: string | null }
 
 /**
  * Makes a foreign text safe for logs and terminals. Replaces line breaks, control characters, bidirectional controls
@@ -46,16 +46,16 @@ export function plainLines(text: string): string {
  * Cuts a foreign text into pieces in which every character is visible. A mark such as `⟨U+202E⟩` replaces hidden
  * characters, and combining marks that would cover other text. Tabs and line breaks stay.
  */
-export function piecesOf(text: string): Piece[] {
+export function piecesOf(text: string): PlainText[] {
   return cut(text, IN_LINES)
 }
 
-function joined(pieces: readonly Piece[]): string {
+function joined(pieces: readonly PlainText[]): string {
   return pieces.map(({ text }) => text).join('')
 }
 
-function cut(text: string, hiding: RegExp): Piece[] {
-  const pieces: Piece[] = []
+function cut(text: string, hiding: RegExp): PlainText[] {
+  const pieces: PlainText[] = []
   let end = 0
   const take = (from: number, hidden: string, mark: string) => {
     if (from > end) pieces.push({ text: text.slice(end, from), hidden: null })

@@ -26,8 +26,8 @@ const BUILD_MS_MAX = 40 * 60_000
 /** Build tag of Prometheus: leaves out the clients of thirty clouds, of which the proxy lacks some modules. */
 const TAGS = 'remove_all_sd'
 
-export type Place = { readonly env: NodeJS.ProcessEnv; readonly platform: string; readonly arch: string }
-const HERE: Place = { env: process.env, platform: process.platform, arch: process.arch }
+export type ToolTarget = { readonly env: NodeJS.ProcessEnv; readonly platform: string; readonly arch: string }
+const HERE: ToolTarget = { env: process.env, platform: process.platform, arch: process.arch }
 
 /**
  * Returns the path of a tool: from its variable (`HELM3=/path/to/helm`), otherwise from the cache, otherwise built
@@ -35,8 +35,9 @@ const HERE: Place = { env: process.env, platform: process.platform, arch: proces
  * its checksum database.
  */
 export async function installGoTool(tool: GoTool, log: (line: string) => void): Promise<string> {
-  const given = process.env[variableOf(tool)]
-  if (given && !existsSync(given)) throw new Error(`${variableOf(tool)}=${given}: there is no such file`)
+  const configured = process.env[variableOf(tool)]
+  if (configured && !existsSync(configured))
+    throw new Error(`${variableOf(tool)}=${configured}: there is no such file`)
   const found = findGoTool(tool)
   if (found !== null) return found
   const path = cachedTool(tool, HERE)
@@ -54,7 +55,7 @@ export function findGoTool(tool: GoTool): string | null {
  * Returns the path in the cache. The folder's name has version and platform, so that no other version or machine uses
  * it.
  */
-export function cachedTool(tool: GoTool, { env, platform, arch }: Place): string {
+export function cachedTool(tool: GoTool, { env, platform, arch }: ToolTarget): string {
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   return join(cache, 'tallystick', `${tool}-${GO_TOOLS[tool].version}-${platform}-${arch}`, tool)
 }

@@ -3,11 +3,7 @@ import { type ArchiveDeps, archiveLedgers } from '../src/followers/archive/archi
 import { type ReleaseDeps, releaseContent } from '../src/followers/archive/release-content.ts'
 import { type CheckCursorsDeps, makeCursorRound } from '../src/followers/audit/check-cursors.ts'
 import { type EnqueueAuditsDeps, enqueueAudits } from '../src/followers/audit/enqueue-audits.ts'
-import {
-  type FollowAwaitedDeps,
-  followAwaited,
-  followEntries,
-} from '../src/followers/audit/follow-entries.ts'
+import { type FollowUrgentDeps, followEntries, followUrgent } from '../src/followers/audit/follow-entries.ts'
 import { type AuditDeps, runAudit } from '../src/followers/audit/run-audit.ts'
 import { type ScheduleAuditsDeps, scheduleAudits } from '../src/followers/audit/schedule-audits.ts'
 import { type PublishDeps, publishCheckpoints } from '../src/followers/checkpoints/publish.ts'
@@ -52,20 +48,20 @@ import {
 } from '../src/followers/verification/verify-completions.ts'
 import { makeVerificationRound } from '../src/followers/verification/verify-waiting.ts'
 import type { Waker } from '../src/followers/waker.ts'
-import type { WitnessLane } from '../src/followers/witnesses/witness-lane.ts'
-import type { PeerDrains } from '../src/outside/federation/drain.ts'
+import type { WitnessSender } from '../src/followers/witnesses/witness-sender.ts'
 import { PEER_JOBS } from '../src/outside/federation/enqueue.ts'
 import {
   PEER_DRAINS_MAX,
   PEER_ENQUEUE_EVERY_MS,
   PEER_ENQUEUE_TIME_SHARE_MAX,
 } from '../src/outside/federation/limits.ts'
+import type { PeerSenders } from '../src/outside/federation/peer-sender.ts'
+import type { EndpointSenders } from '../src/outside/webhooks/endpoint-senders.ts'
 import { WEBHOOK_JOBS } from '../src/outside/webhooks/enqueue.ts'
-import type { WebhookLanes } from '../src/outside/webhooks/lanes.ts'
 import {
+  WEBHOOK_ENDPOINTS_MAX,
   WEBHOOK_ENQUEUE_EVERY_MS,
   WEBHOOK_ENQUEUE_TIME_SHARE_MAX,
-  WEBHOOK_LANES_MAX,
   WEBHOOK_UPKEEP_EVERY_MS,
   WEBHOOK_UPKEEP_TIME_SHARE_MAX,
 } from '../src/outside/webhooks/limits.ts'
@@ -84,7 +80,7 @@ export function registerFollowers(
     VerifyCompletionsDeps &
     Omit<EnqueueDeps, 'wake'> &
     ExpireDeps &
-    FollowAwaitedDeps &
+    FollowUrgentDeps &
     CheckCursorsDeps & {
       /** Wake this process' senders. Other processes poll once a second. */
       readonly wakeDelivery: () => void
@@ -94,10 +90,10 @@ export function registerFollowers(
       readonly archive: ArchiveDeps | null
       /** null: all content stays in Postgres. */
       readonly release: ReleaseDeps | null
-      readonly witnesses: readonly WitnessLane[]
+      readonly witnesses: readonly WitnessSender[]
       /** Wake the followers of completions and of ledgers with a settlement waiting. */
       readonly completionsWaker: Waker
-      readonly awaitedWaker: Waker
+      readonly urgentWaker: Waker
     },
 ): Follower[] {
   return [
@@ -130,9 +126,9 @@ export function registerFollowers(
       everyMs: ENTRY_FOLLOWER_EVERY_MS,
       timeShareMax: ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX,
       shareOf: 'cpu',
-      threadsCpuMs: () => deps.awaitedVerifier.cpuMs,
-      waker: deps.awaitedWaker,
-      step: () => followAwaited(deps),
+      threadsCpuMs: () => deps.urgentVerifier.cpuMs,
+      waker: deps.urgentWaker,
+      step: () => followUrgent(deps),
     },
     { name: 'audit-cursors', everyMs: AUDIT_CURSORS_EVERY_MS, step: makeCursorRound(deps) },
     {
@@ -167,7 +163,7 @@ export function registerFollowers(
       timeShareMax: PEER_ENQUEUE_TIME_SHARE_MAX,
       step: () => enqueueLeases({ ...deps, wake: deps.wakeDrain }, PEER_JOBS),
     },
-    ...deps.witnesses.map((lane) => lane.follower),
+    ...deps.witnesses.map((sender) => sender.follower),
     ...archiveFollowers(deps.archive),
     ...releaseFollowers(deps.release),
   ]
@@ -208,8 +204,8 @@ export function registerQueues(
   deps: AuditDeps &
     ScheduleAuditsDeps &
     VerifyCompletionsDeps & {
-      readonly lanes: WebhookLanes
-      readonly drains: PeerDrains
+      readonly webhookSenders: EndpointSenders
+      readonly peerSenders: PeerSenders
     },
 ): QueueWork[] {
   return [
@@ -227,16 +223,20 @@ export function registerQueues(
     }),
     queueWork({
       queue: 'deliver-webhook',
-      slots: WEBHOOK_LANES_MAX,
+      slots: WEBHOOK_ENDPOINTS_MAX,
       // The endpoint's lease belongs to this job id.
       handleInSlot: ({ ledger, webhook }, jobId) =>
-        deps.lanes.take({ ledgerId: parseId('led', ledger), webhookId: parseId('whk', webhook), jobId }),
+        deps.webhookSenders.take({
+          ledgerId: parseId('led', ledger),
+          webhookId: parseId('whk', webhook),
+          jobId,
+        }),
     }),
     queueWork({
       queue: 'drain-peer',
       slots: PEER_DRAINS_MAX,
       handleInSlot: ({ ledger, peer }, jobId) =>
-        deps.drains.take({ ledgerId: parseId('led', ledger), peerId: parseId('peer', peer), jobId }),
+        deps.peerSenders.take({ ledgerId: parseId('led', ledger), peerId: parseId('peer', peer), jobId }),
     }),
     queueWork({
       queue: 'audit',

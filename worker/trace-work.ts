@@ -12,7 +12,7 @@ import type { JobOutcome, QueueWork } from './work-queues.ts'
  */
 
 /** Callbacks that a round calls when it does something. */
-type Told = {
+type RoundCallbacks = {
   readonly observeCheckpoint: (ledgerId: Uuid) => void
   readonly observeErasure: (documents: number) => void
   readonly observeRetention: (documents: number) => void
@@ -25,7 +25,7 @@ type Told = {
   readonly wakeDrain: () => void
 }
 
-const TOLD = [
+const ROUND_CALLBACKS = [
   'observeCheckpoint',
   'observeErasure',
   'observeRetention',
@@ -36,23 +36,23 @@ const TOLD = [
   'wakeVerification',
   'wakeDelivery',
   'wakeDrain',
-] as const satisfies (keyof Told)[]
+] as const satisfies (keyof RoundCallbacks)[]
 
 /** Registers followers whose rounds are spans. `register`: makes the followers from their dependencies. */
-export function traceFollowers<Deps extends Told>(
+export function traceFollowers<Deps extends RoundCallbacks>(
   tracing: Tracing | null,
   deps: Deps,
   register: (deps: Deps) => Follower[],
 ): Follower[] {
   if (tracing === null) return register(deps)
   const busy = new WeakSet<Span>()
-  const noting =
+  const marking =
     (told: (...given: never[]) => unknown) =>
     (...given: never[]) => {
       if (tracing.current) busy.add(tracing.current)
       return told(...given)
     }
-  const noted = Object.fromEntries(TOLD.map((name) => [name, noting(deps[name])]))
+  const noted = Object.fromEntries(ROUND_CALLBACKS.map((name) => [name, marking(deps[name])]))
   return register({ ...deps, ...noted }).map((follower) => ({
     ...follower,
     step: () => traceRound(tracing, follower, busy),

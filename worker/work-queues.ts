@@ -44,7 +44,7 @@ export type JobOutcome =
   | { readonly status: 'completed' }
   | { readonly status: 'failed' | 'deadletter'; readonly error: Error }
 
-type Told = { readonly log: Logger; readonly observe: JobObserver }
+type JobObservers = { readonly log: Logger; readonly observe: JobObserver }
 
 type HandledJob = { readonly id: string; readonly signal: AbortSignal }
 
@@ -103,7 +103,7 @@ function sparingly(say: (error: Error) => void): (error: Error) => void {
 export async function workQueues(
   boss: PgBoss,
   rows: readonly QueueWork[],
-  { log, signal, observe }: Told & { readonly signal: AbortSignal },
+  { log, signal, observe }: JobObservers & { readonly signal: AbortSignal },
 ): Promise<ReadonlyMap<QueueName, () => void>> {
   const wakers = new Map<QueueName, () => void>()
   for (const row of rows) {
@@ -128,7 +128,7 @@ export async function workQueues(
 function workInSlots(
   boss: PgBoss,
   { queue, slots, handleInSlot }: QueueWork & SlotWork<QueueName>,
-  { log, signal, observe }: Told & { readonly signal: AbortSignal },
+  { log, signal, observe }: JobObservers & { readonly signal: AbortSignal },
 ): () => void {
   let free = slots
   let done: string[] = []
@@ -177,13 +177,13 @@ function workInSlots(
 function workOneByOne(
   boss: PgBoss,
   row: QueueWork & Concurrency & SingleWork<QueueName>,
-  told: Told,
+  observers: JobObservers,
 ): Promise<string> {
   return boss.work(
     row.queue,
     { localConcurrency: row.concurrency, includeMetadata: true, pollingIntervalSeconds: JOB_POLL_SECONDS },
     async ([job]) => {
-      await handleJob(row, job!, told)
+      await handleJob(row, job!, observers)
     },
   )
 }
@@ -192,7 +192,7 @@ function workOneByOne(
 function workInBatches(
   boss: PgBoss,
   row: QueueWork & Concurrency & BatchWork<QueueName>,
-  told: Told,
+  observers: JobObservers,
 ): Promise<string> {
   return boss.work(
     row.queue,
@@ -204,7 +204,7 @@ function workInBatches(
       burstWhenBatchFull: true,
       perJobResults: true,
     },
-    (jobs) => handleJobs(row, jobs, told),
+    (jobs) => handleJobs(row, jobs, observers),
   )
 }
 
@@ -212,7 +212,7 @@ function workInBatches(
 async function handleJobs(
   { queue, handleBatch }: QueueWork & BatchWork<QueueName>,
   jobs: readonly JobWithMetadata<unknown>[],
-  { log, observe }: Told,
+  { log, observe }: JobObservers,
 ): Promise<JobResult[]> {
   const startedAt = performance.now()
   let outcomes: readonly JobOutcome[]
@@ -253,7 +253,7 @@ function attemptOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): string
 async function handleJob(
   { queue, handle }: QueueWork & SingleWork<QueueName>,
   job: JobWithMetadata<unknown>,
-  { log, observe }: Told,
+  { log, observe }: JobObservers,
 ): Promise<void> {
   const startedAt = performance.now()
   try {

@@ -80,7 +80,7 @@ export class Answer {
   /** Sets the status. After a final status, later ones are ignored, as in the library. */
   #setStatus(status: TaskStatus | undefined): void {
     if (this.#state !== undefined && ENDS[this.#state] !== undefined) return
-    this.#state = nameOf(status?.state)
+    this.#state = stateName(status?.state)
     this.#parts = status?.message ? partsOf(status.message) : []
   }
 
@@ -154,7 +154,7 @@ function asSent(value: unknown): Json {
 }
 
 /** Returns the name of a state in A2A's text form: `input-required` for `TASK_STATE_INPUT_REQUIRED`. */
-function nameOf(state: TaskState | undefined): string | undefined {
+function stateName(state: TaskState | undefined): string | undefined {
   if (state === undefined) return undefined
   return taskStateToJSON(state).replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
 }

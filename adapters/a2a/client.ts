@@ -43,7 +43,7 @@ export function recordCalls(
   return { ...options, transports: options.transports.map((factory) => recorder.around(factory)) }
 }
 
-type Begun = {
+type SentMessage = {
   readonly action: Action
   readonly sent: SendMessageRequest
   readonly with: RequestOptions
@@ -93,7 +93,7 @@ class Recorder {
     options: RequestOptions | undefined,
     url: string,
     card: AgentCard,
-  ): Promise<Begun> {
+  ): Promise<SentMessage> {
     const { message } = request
     const told = this.#actions.toldFirst
     const call = {
@@ -127,7 +127,7 @@ class Recorder {
 }
 
 async function* stream(
-  begin: () => Promise<Begun>,
+  begin: () => Promise<SentMessage>,
   transport: Transport,
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const { action, sent, with: more } = await begin()

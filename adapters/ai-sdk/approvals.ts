@@ -1,7 +1,7 @@
 import type { ModelMessage } from 'ai'
 
 /** A person's answer about a tool call, from the messages of the next generation. */
-export type Answer = {
+export type ApprovalAnswer = {
   readonly toolCallId: string
   readonly toolName: string
   readonly input: unknown
@@ -10,20 +10,22 @@ export type Answer = {
 }
 
 /** Returns the answers in the last message. */
-export function answersIn(messages: readonly ModelMessage[] = []): Answer[] {
+export function answersIn(messages: readonly ModelMessage[] = []): ApprovalAnswer[] {
   const last = messages.at(-1)
   if (last?.role !== 'tool') return []
-  const said = messages.flatMap(({ role, content }) =>
+  const assistantParts = messages.flatMap(({ role, content }) =>
     role === 'assistant' && typeof content !== 'string' ? content : [],
   )
   return last.content.flatMap((part) => {
     if (part.type !== 'tool-approval-response') return []
     const { approvalId, approved, reason } = part
-    const request = said.find(
+    const request = assistantParts.find(
       (part) => part.type === 'tool-approval-request' && part.approvalId === approvalId,
     )
     if (request?.type !== 'tool-approval-request') return []
-    const calls = said.filter((part) => part.type === 'tool-call' && part.toolCallId === request.toolCallId)
+    const calls = assistantParts.filter(
+      (part) => part.type === 'tool-call' && part.toolCallId === request.toolCallId,
+    )
     const [call] = calls
     if (call?.type !== 'tool-call') return []
     const { toolCallId, toolName } = call

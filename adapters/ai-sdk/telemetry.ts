@@ -9,7 +9,7 @@ import {
 } from '@tallystick/sdk/actions'
 import type { Telemetry } from 'ai'
 import { currentAction } from '../shared/current.ts'
-import { type Answer, answersIn } from './approvals.ts'
+import { type ApprovalAnswer, answersIn } from './approvals.ts'
 
 type EventOf<Name extends keyof Telemetry> =
   NonNullable<Telemetry[Name]> extends (event: infer Event) => unknown ? Event : never
@@ -23,7 +23,7 @@ type Run = {
   failed: Outcome | null
   /** Open tool calls by the library's call object, because a model may give two calls the same id. */
   readonly tools: Map<object, Action>
-  readonly answers: readonly Answer[]
+  readonly answers: readonly ApprovalAnswer[]
 }
 
 /** Limit of open operations, because some never end. */
@@ -212,7 +212,7 @@ export class TallystickTelemetry implements Telemetry {
   }
 
   /** Records a denied tool call, which never ran. */
-  #deny(run: Run, { toolCallId, toolName, input, reason }: Answer, by: 'person' | 'policy'): void {
+  #deny(run: Run, { toolCallId, toolName, input, reason }: ApprovalAnswer, by: 'person' | 'policy'): void {
     const action = this.#begin(run, { kind: 'tool', name: toolName, callId: toolCallId, arguments: input })
     action.decide({ decision: 'deny', by: { kind: by }, why: reason })
     action.end({ status: 'denied' })

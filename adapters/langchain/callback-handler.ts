@@ -19,7 +19,7 @@ type Run = {
   /** True for the agent's own chains, whose tools and models the middleware records. False for what a tool calls. */
   readonly isOfMiddleware: boolean
   /** A part of this run asked for input. The library then ends the run without an error. */
-  isAsking?: boolean
+  isInterrupted?: boolean
 }
 
 /**
@@ -55,11 +55,11 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
     _runType?: string,
     runName?: string,
   ): void {
-    const around = this.#runs.find(parentRunId)
+    const parentRun = this.#runs.find(parentRunId)
     const mark = metadata?.[MARK]
-    const isOfMiddleware = mark !== undefined && (around?.mark !== mark || around.isOfMiddleware)
-    if (around || isOfMiddleware)
-      this.#runs.add(runId, { action: around?.action, isOwn: false, mark, isOfMiddleware })
+    const isOfMiddleware = mark !== undefined && (parentRun?.mark !== mark || parentRun.isOfMiddleware)
+    if (parentRun || isOfMiddleware)
+      this.#runs.add(runId, { action: parentRun?.action, isOwn: false, mark, isOfMiddleware })
     else
       this.#begin(
         runId,
@@ -70,13 +70,13 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
   }
 
   override handleChainEnd(outputs: unknown, runId: string): void {
-    const status = this.#runs.find(runId)?.isAsking ? 'unknown' : 'ok'
+    const status = this.#runs.find(runId)?.isInterrupted ? 'unknown' : 'ok'
     this.#take(runId)?.end({ status, result: outputs })
   }
 
   override handleChainError(error: unknown, runId: string, parentRunId?: string): void {
-    const around = this.#runs.find(parentRunId)
-    if (around && isInterrupt(error)) around.isAsking = true
+    const parentRun = this.#runs.find(parentRunId)
+    if (parentRun && isInterrupt(error)) parentRun.isInterrupted = true
     endThrown(this.#take(runId), error)
   }
 
@@ -156,14 +156,14 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
     metadata: Record<string, unknown> = {},
     told = 'before' as Actions['toldFirst'],
   ): Action | undefined {
-    const around = this.#runs.find(parentRunId)
+    const parentRun = this.#runs.find(parentRunId)
     const mark = metadata[MARK]
-    if (around?.isOfMiddleware && around.mark === mark) {
+    if (parentRun?.isOfMiddleware && parentRun.mark === mark) {
       this.#runs.add(runId, { action: undefined, isOwn: false, mark, isOfMiddleware: false })
       return undefined
     }
     const { thread_id: session } = metadata
-    const parent = around?.action ?? currentAction.getStore()
+    const parent = parentRun?.action ?? currentAction.getStore()
     const named = typeof session === 'string' ? { session } : {}
     const action = this.actions.begin({ ...call, ...named, framework: FRAMEWORK, parent }, told)
     this.#runs.add(runId, { action, isOwn: true, mark, isOfMiddleware: false })

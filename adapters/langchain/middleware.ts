@@ -17,7 +17,7 @@ type Run = {
   readonly action: Action
   readonly runtime: Runtime
   /** Ids of tool calls that are recorded already. */
-  readonly called: Set<string>
+  readonly recordedCalls: Set<string>
 }
 
 const FRAMEWORK = 'langchain-js'
@@ -54,10 +54,10 @@ export function tallystickMiddleware({
     )
 
   /** Records calls that another middleware answered in place of the tool, because a person or a rule denied them. */
-  const tellDenied = (run: Run, messages: readonly BaseMessage[]) => {
+  const recordDenied = (run: Run, messages: readonly BaseMessage[]) => {
     for (const { call, answer } of lastAnswers(messages)) {
-      if (run.called.has(call.id!) || answer.status !== 'error') continue
-      run.called.add(call.id!)
+      if (run.recordedCalls.has(call.id!) || answer.status !== 'error') continue
+      run.recordedCalls.add(call.id!)
       const described = { kind: 'tool', name: call.name, callId: call.id, arguments: call.args } as const
       const action = begin(run, described, run.runtime, 'before')
       action.decide({ decision: 'deny', by: { kind: 'unknown' } })
@@ -66,12 +66,12 @@ export function tallystickMiddleware({
   }
 
   /**
-   * Calls `deed` and records how it ended. `isBegun`: returns whether the tool itself was called, because an inner
+   * Calls `perform` and records how it ended. `isBegun`: returns whether the tool itself was called, because an inner
    * middleware may answer instead.
    */
-  const tell = async <Answer>(
+  const recordCall = async <Answer>(
     action: Action,
-    deed: () => Answer | Promise<Answer>,
+    perform: () => Answer | Promise<Answer>,
     outcomeOf: (answer: Answer) => Outcome,
     { signal }: Runtime,
     isBegun: () => boolean = () => true,
@@ -82,7 +82,7 @@ export function tallystickMiddleware({
       action.end({ ...outcome, status: 'denied' })
     }
     try {
-      const answer = await currentAction.run(action, async () => deed())
+      const answer = await currentAction.run(action, async () => perform())
       end(outcomeOf(answer))
       return answer
     } catch (error) {
@@ -112,7 +112,7 @@ export function tallystickMiddleware({
     beforeAgent({ messages }, runtime) {
       const call = { kind: 'agent', name: agent ?? 'agent', arguments: valuesOf(messages) } as const
       const action = begin(undefined, call, runtime, 'before')
-      const run = { action, runtime, called: new Set<string>() }
+      const run = { action, runtime, recordedCalls: new Set<string>() }
       runs.add(action.handle, run)
       runOf({ _tallystickRun: action.handle })
       // The library has no callback for a stream whose reader stopped.
@@ -123,16 +123,21 @@ export function tallystickMiddleware({
     async wrapModelCall(request, handler) {
       const { state, runtime, model, messages } = request
       const run = runOf(state)
-      if (run) tellDenied(run, state.messages)
+      if (run) recordDenied(run, state.messages)
       const call = { kind: 'model', name: nameOfModel(model), arguments: valuesOf(messages) } as const
-      return await tell(begin(run, call, runtime, 'before'), () => handler(request), outcomeOfModel, runtime)
+      return await recordCall(
+        begin(run, call, runtime, 'before'),
+        () => handler(request),
+        outcomeOfModel,
+        runtime,
+      )
     },
 
     async wrapToolCall(request, handler) {
       const { state, runtime, toolCall } = request
       const { id = '', name, args } = toolCall
       const run = runOf(state)
-      run?.called.add(id)
+      run?.recordedCalls.add(id)
       const action = begin(run, { kind: 'tool', name, callId: id, arguments: args }, runtime)
       try {
         await action.permitted
@@ -140,14 +145,14 @@ export function tallystickMiddleware({
         return new ToolMessage({ content: (error as Error).message, tool_call_id: id, name, status: 'error' })
       }
       const watch = currentWatch(isOurs)
-      const isBegun = () => !watch?.isTold || watch.begun.has(action)
-      return await tell(action, () => handler(request), outcomeOfTool, runtime, isBegun)
+      const isBegun = () => !watch?.hasHandlers || watch.begun.has(action)
+      return await recordCall(action, () => handler(request), outcomeOfTool, runtime, isBegun)
     },
 
     afterAgent(state) {
       const run = runOf(state)
       if (!run) return
-      tellDenied(run, state.messages)
+      recordDenied(run, state.messages)
       const watch = currentWatch(isOurs)
       if (watch) watch.isAfterAgent = true
       // With a watch the run ends later, because another middleware may still throw. A direct call of the agent's
@@ -155,21 +160,21 @@ export function tallystickMiddleware({
       else end(run, { status: 'ok', result: state.messages.at(-1)?.content })
     },
   })
-  watchRuns(middleware, () => new RunWatch(tellDenied, end))
+  watchRuns(middleware, () => new RunWatch(recordDenied, end))
   return middleware
 }
 
 /** Ends the run of the watched call. */
 class RunWatch implements Watch {
   run: Run | undefined
-  isTold = false
+  hasHandlers = false
   isAfterAgent = false
   readonly begun = new WeakSet<Action>()
-  readonly #tellDenied: (run: Run, messages: readonly BaseMessage[]) => void
+  readonly #recordDenied: (run: Run, messages: readonly BaseMessage[]) => void
   readonly end: (run: Run, outcome: Outcome) => void
 
-  constructor(tellDenied: (run: Run, messages: readonly BaseMessage[]) => void, end: RunWatch['end']) {
-    this.#tellDenied = tellDenied
+  constructor(recordDenied: (run: Run, messages: readonly BaseMessage[]) => void, end: RunWatch['end']) {
+    this.#recordDenied = recordDenied
     this.end = end
   }
 
@@ -177,8 +182,8 @@ class RunWatch implements Watch {
     const { messages = [] } = Object(outputs) as { messages?: readonly BaseMessage[] }
     if (!this.run) return
     // The run may wait for a person's answer, with which another call continues it.
-    if (!this.isTold && !this.isAfterAgent) return
-    this.#tellDenied(this.run, messages)
+    if (!this.hasHandlers && !this.isAfterAgent) return
+    this.#recordDenied(this.run, messages)
     this.end(this.run, { status: 'ok', result: messages.at(-1)?.content })
   }
 

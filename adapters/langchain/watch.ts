@@ -16,7 +16,7 @@ export type Watch = {
   ended(outputs: unknown): void
   failed(error: unknown, signal: AbortSignal | undefined): void
   /** True if the handler is called for runs below the agent. Another library may have removed it there. */
-  isTold: boolean
+  hasHandlers: boolean
   /** Actions in which a tool, or a runnable in its place, has begun. */
   readonly begun: WeakSet<Action>
 }
@@ -82,7 +82,7 @@ class RunHandler extends BaseCallbackHandler {
   readonly #watch: Watch
   readonly #signal: AbortSignal | undefined
   #root: string | undefined
-  #isAsking = false
+  #isInterrupted = false
 
   constructor(watch: Watch, signal: AbortSignal | undefined) {
     super({ _awaitHandler: true })
@@ -93,7 +93,7 @@ class RunHandler extends BaseCallbackHandler {
 
   override handleChainStart(_chain: unknown, _inputs: unknown, runId: string): void {
     this.#root ??= runId
-    this.#watch.isTold ||= runId !== this.#root
+    this.#watch.hasHandlers ||= runId !== this.#root
     this.#begin()
   }
 
@@ -107,11 +107,11 @@ class RunHandler extends BaseCallbackHandler {
   }
 
   override handleChainEnd(outputs: unknown, runId: string): void {
-    if (runId === this.#root && !this.#isAsking) this.#watch.ended(outputs)
+    if (runId === this.#root && !this.#isInterrupted) this.#watch.ended(outputs)
   }
 
   override handleChainError(error: unknown, runId: string, parentRunId?: string): void {
     if (runId === this.#root) this.#watch.failed(error, this.#signal)
-    else if (parentRunId === this.#root && isInterrupt(error)) this.#isAsking = true
+    else if (parentRunId === this.#root && isInterrupt(error)) this.#isInterrupted = true
   }
 }

@@ -15,7 +15,7 @@ export type Node = {
   /** Status of its outcome. null: it is open. */
   ended: Outcome['status'] | null
   /** For a model call: the answer requests a tool of this process. */
-  isAsking: boolean
+  requestsTool: boolean
   /** The last tool, model or hand-over that began in it. */
   last: Node | null
   /** For a trace: the outcome of its last run, if that run failed. */
@@ -32,7 +32,7 @@ const FRAMES: readonly string[] = ['agent', 'guardrail', 'task', 'turn', 'custom
  * called. The library ends a run without an error if its reader stopped, or if it waits for a person.
  */
 export function hasStopped({ last }: Node): boolean {
-  return last !== null && (last.ended === null || last.ended === 'unknown' || last.isAsking)
+  return last !== null && (last.ended === null || last.ended === 'unknown' || last.requestsTool)
 }
 
 /**
@@ -57,7 +57,7 @@ export class Runs {
       isDenied: false,
       hasReturned: false,
       ended: null,
-      isAsking: false,
+      requestsTool: false,
       last: null,
       failed: null,
     }

@@ -106,7 +106,7 @@ function hasOutput(output: string): boolean {
  * Returns whether a model's answer requests a tool of this process. The provider runs its own tools. An answer is a
  * list of items, of messages, or of completions with a message in each choice.
  */
-export function asksForTool(result: unknown): boolean {
+export function requestsTool(result: unknown): boolean {
   return (
     Array.isArray(result) &&
     result.some((item) => {
@@ -114,8 +114,8 @@ export function asksForTool(result: unknown): boolean {
       return (
         CALLED_HERE.includes(`${type}`) ||
         (Array.isArray(calls) && calls.length > 0) ||
-        (message !== undefined && asksForTool([message])) ||
-        asksForTool(choices)
+        (message !== undefined && requestsTool([message])) ||
+        requestsTool(choices)
       )
     })
   )

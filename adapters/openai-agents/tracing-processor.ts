@@ -12,7 +12,7 @@ import {
 import { type Action, Actions, type Outcome, outcomeOfThrown, type Told } from '@tallystick/sdk/actions'
 import { currentAction } from '../shared/current.ts'
 import { actionAround, hasStopped, type Node, Runs } from './runs.ts'
-import { asksForTool, describeEnd, describeStart, errorOf, isRejected, outcomeOf } from './spans.ts'
+import { describeEnd, describeStart, errorOf, isRejected, outcomeOf, requestsTool } from './spans.ts'
 import { traceparentOf } from './traceparent.ts'
 
 const FRAMEWORK = 'openai-agents-js'
@@ -91,7 +91,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
     if (node.above?.above === null)
       node.above.failed = span.error === null ? null : outcomeOfThrown(errorOf(span.error))
     if (span.spanData.type === 'guardrail') return this.#decide(node, span.spanData)
-    if (node.action === null) return this.#tellAfter(span, node)
+    if (node.action === null) return this.#recordAfter(span, node)
     if (isRejected(span)) node.action.decide({ decision: 'deny', by: { kind: 'person' } })
     const outcome = outcomeOf(span, node)
     node.ended = node.isDenied ? 'denied' : outcome.status
@@ -191,7 +191,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
     return this.#runs.add(span, action, agent)
   }
 
-  #tellAfter(span: Span<SpanData>, node: Node): void {
+  #recordAfter(span: Span<SpanData>, node: Node): void {
     const described = describeEnd(span.spanData)
     if (described === null) return
     const { result, hasAnswer, ...call } = described
@@ -203,7 +203,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
     const outcome: Outcome =
       error === null ? { status: hasAnswer ? 'ok' : 'unknown' } : outcomeOfThrown(errorOf(error))
     node.ended = outcome.status
-    node.isAsking = call.kind === 'model' && asksForTool(result)
+    node.requestsTool = call.kind === 'model' && requestsTool(result)
     action.end({ ...ended, ...outcome })
   }
 

@@ -41,7 +41,7 @@ async function driveToCeiling(running: Running): Promise<K6Run[]> {
   // A process that has just started still compiles its code and would show too low a ceiling.
   const warmUp = await offer(running, FIRST_RATE[running.options.profile], 'warm-up')
   const steps = await findCeiling(running)
-  const ceiling = highestHeld(steps)
+  const ceiling = highestSustained(steps)
   if (ceiling === null) throw new Error(`not even ${rateOf(steps[0]!)} requests/s were held`)
   const above = await offer(running, ceiling * 2, `twice the ceiling: ${ceiling * 2}/s`)
   return [warmUp, ...steps, above]
@@ -56,10 +56,10 @@ async function findCeiling(running: Running): Promise<K6Run[]> {
     for (let rate = Math.round(from * factor); ; rate = Math.round(rate * factor)) {
       const step = await offer(running, rate, `${rate}/s`)
       steps.push(step)
-      if (!isHeld(step) || rate > RATE_MAX[profile]) break
+      if (!isSustained(step) || rate > RATE_MAX[profile]) break
       from = rate
     }
-    if (highestHeld(steps) === null) break
+    if (highestSustained(steps) === null) break
   }
   return steps
 }
@@ -70,7 +70,7 @@ function offer(running: Running, rate: number, title: string): Promise<K6Run> {
 }
 
 /** Exported for its test. */
-export function isHeld({ summary }: Pick<K6Run, 'summary'>): boolean {
+export function isSustained({ summary }: Pick<K6Run, 'summary'>): boolean {
   const { rate = null, p99 = null } = summary.figures
   const { dropped, refused, peakPerSecond } = summary.extras as Record<string, number>
   if (rate === null || p99 === null || p99 > P99_MS_MAX) return false
@@ -78,8 +78,8 @@ export function isHeld({ summary }: Pick<K6Run, 'summary'>): boolean {
   return !hasFailures && dropped === 0 && refused === 0 && rate >= peakPerSecond! * ACHIEVED_SHARE_MIN
 }
 
-function highestHeld(steps: readonly K6Run[]): number | null {
-  const held = steps.filter(isHeld).map(rateOf)
+function highestSustained(steps: readonly K6Run[]): number | null {
+  const held = steps.filter(isSustained).map(rateOf)
   return held.length === 0 ? null : Math.max(...held)
 }
 
@@ -91,9 +91,9 @@ function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Find
   const { runs } = rounds[0]!
   const last = runs.at(-1)!.summary
   if (peak !== 'max')
-    return { figures: { ceiling: heldPeak(runs.at(-1)!), ...last.figures }, extras: last.extras }
+    return { figures: { ceiling: sustainedPeak(runs.at(-1)!), ...last.figures }, extras: last.extras }
   const steps = runs.slice(1, -1)
-  const ceiling = highestHeld(steps)
+  const ceiling = highestSustained(steps)
   const best = steps.find((step) => rateOf(step) === ceiling)!.summary
   return {
     figures: { ceiling, ...best.figures },
@@ -101,7 +101,7 @@ function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Find
       ...best.extras,
       steps: steps.map((step) => ({
         offered: rateOf(step),
-        held: isHeld(step),
+        held: isSustained(step),
         ...step.summary.figures,
         ...step.summary.extras,
       })),
@@ -119,7 +119,7 @@ function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Find
 }
 
 /** Returns the rate of a ramp that reached its end without refusals: a lower bound of the ceiling. */
-function heldPeak(run: K6Run): number | null {
+function sustainedPeak(run: K6Run): number | null {
   const { dropped, refused } = run.summary.extras
   return dropped === 0 && refused === 0 ? rateOf(run) : null
 }

@@ -23,8 +23,8 @@ async function driveAndAudit(running: Running): Promise<K6Run[]> {
   return [{ ...run, summary: { ...run.summary, extras } }]
 }
 
-type Found = Pick<Awaited<ReturnType<typeof readLedger>>, 'states' | 'notOnce'>
-type Extras = Found & { readonly exchanged: Exchanged }
+type FoundLedger = Pick<Awaited<ReturnType<typeof readLedger>>, 'states' | 'notOnce'>
+type Extras = FoundLedger & { readonly exchanged: Exchanged }
 
 function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
   const { summary } = rounds.at(-1)!.runs.at(-1)!
@@ -35,7 +35,11 @@ function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
 }
 
 /** Compares states. A lifecycle that clients saw complete is accepted or rejected; every other one was given up. */
-export function compareLifecycles({ states, notOnce }: Found, complete: number, abandoned: number): string[] {
+export function compareLifecycles(
+  { states, notOnce }: FoundLedger,
+  complete: number,
+  abandoned: number,
+): string[] {
   const { ACCEPTED: accepted = 0, REJECTED: rejected = 0, ...others } = states
   const unfinished = Object.values(others).reduce((sum, count) => sum + count, 0)
   const faults: string[] = []

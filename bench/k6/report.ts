@@ -19,12 +19,15 @@ const GROWTH_PERCENT_MAX = 10
 const GROWTH_JUDGED_FROM_MS = 120_000
 const OURS = /^(API|worker)/
 
-type Made = Omit<K6Report, 'published' | 'node' | 'figures' | 'extras' | 'rounds' | 'faults' | 'ok'> & {
+type ReportInput = Omit<
+  K6Report,
+  'published' | 'node' | 'figures' | 'extras' | 'rounds' | 'faults' | 'ok'
+> & {
   readonly results: readonly RoundResult[]
   readonly findings: Findings
 }
 
-export function makeReport({ results, findings, ...about }: Made): K6Report {
+export function makeReport({ results, findings, ...about }: ReportInput): K6Report {
   const rounds = results.map(({ round, runs, audit }) => ({
     name: round.name,
     servers: round.servers,

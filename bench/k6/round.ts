@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { Target } from '../load/connection.ts'
 import { type Side, startGuest, stopGuest } from '../pair.ts'
 import { startSystem } from '../system.ts'
-import { auditLedgers, lookBefore } from '../watch/audit.ts'
+import { auditLedgers, readStateBefore } from '../watch/audit.ts'
 import { type Sampling, startSampling } from '../watch/samples.ts'
 import { startWebhookReceiver } from '../webhook-receiver.ts'
 import { runK6 } from './k6-process.ts'
@@ -17,7 +17,7 @@ export async function runRound(
   round: Round,
 ): Promise<RoundResult> {
   const { database, deployment } = deps
-  const before = await lookBefore(database.ownerUrl)
+  const before = await readStateBefore(database.ownerUrl)
   const system = await startSystem(deployment, {
     servers: round.servers,
     worker: true,

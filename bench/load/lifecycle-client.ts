@@ -114,12 +114,12 @@ export class LifecycleClient {
     else if (step === 'complete') {
       this.#deliveredAt = performance.now()
       this.#send('look')
-    } else if (step === 'look') return this.#onLook(STATE.exec(body!)?.[1])
+    } else if (step === 'look') return this.#onPoll(STATE.exec(body!)?.[1])
     else this.#complete()
     return true
   }
 
-  #onLook(state: string | undefined): boolean {
+  #onPoll(state: string | undefined): boolean {
     this.#looks++
     this.#verifiedAt = performance.now()
     if (state === 'SUBMITTED' || (state === 'VERIFIED' && this.#gate === 'auto')) this.#send('look')

@@ -104,7 +104,7 @@ class LifecycleRun implements LifecycleEvents {
     if (tally.isMeasuring && expected) this.#steps[step].record(ms)
     const { sampleEvery } = this.#plan
     const isSample = sampleEvery > 0 && tally.sent % sampleEvery === 0
-    if (body !== null && (isSample || !expected)) tally.keep(status, body, expected)
+    if (body !== null && (isSample || !expected)) tally.addSample(status, body, expected)
   }
 
   onComplete({ begunAt, deliveredAt, verifiedAt, looks }: CompleteRecord): void {

@@ -112,7 +112,7 @@ class LoadRun {
       tally.refusals.record(now - connection.dueAt)
       tally.refusalsService.record(now - connection.sentAt)
     }
-    if (body !== null) tally.keep(status, body, expected)
+    if (body !== null) tally.addSample(status, body, expected)
     this.#pacer.onFree(connection)
   }
 

@@ -137,7 +137,7 @@ export class Tally {
     if (wasInFlight) this.unanswered++
   }
 
-  keep(status: number, body: string, expected: boolean): void {
+  addSample(status: number, body: string, expected: boolean): void {
     if (!expected && this.#failedSamples++ >= FAILED_SAMPLES_MAX) return
     if (this.#samples.length < SAMPLES_MAX) this.#samples.push({ status, body })
   }

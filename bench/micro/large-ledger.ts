@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
-import { KeptCheckpoints } from '../../src/followers/checkpoints/kept.ts'
+import { PausedLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
+import { StoredCheckpoints } from '../../src/followers/checkpoints/stored-checkpoints.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
 import type { Uuid } from '../../src/proof/ids.ts'
 
@@ -59,8 +59,8 @@ export async function publishAll(pool: pg.Pool, noteSigner: Signer): Promise<voi
     const deps = {
       pool,
       noteSigner,
-      kept: new KeptCheckpoints(directory),
-      faulty: new FaultyLedgers(Date.now),
+      storedCheckpoints: new StoredCheckpoints(directory),
+      faulty: new PausedLedgers(Date.now),
       log: {
         error(details: object) {
           throw (details as { err: Error }).err

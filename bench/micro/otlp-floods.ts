@@ -34,7 +34,7 @@ type Plan = {
   readonly bearer: string
   readonly seconds: number
 }
-type Sent = { readonly records: number; readonly refused: number }
+type SentCounts = { readonly records: number; readonly refused: number }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const time = '1790000000000000000'
@@ -66,7 +66,7 @@ const FLOODS: readonly Flood[] = [
       path: '/v1/records/batch',
       body: JSON.stringify({
         records: Array.from({ length: BATCH_RECORDS }, () => {
-          const payload = { ...span(randomIds()), told: 'after' }
+          const payload = { ...span(randomIds()), requestOptions: 'after' }
           return { type: 'generic/1', payload }
         }),
       }),
@@ -198,7 +198,7 @@ function percentiles(taken: readonly number[]): string {
 }
 
 /** Runs in a separate process, so that making its requests delays no measured one. */
-function sendFlood(plan: Plan): Promise<Sent> {
+function sendFlood(plan: Plan): Promise<SentCounts> {
   if (plan.flood === 'nothing')
     return new Promise((resolve) => setTimeout(resolve, plan.seconds * 1_000, { records: 0, refused: 0 }))
   const child = fork(new URL(import.meta.url), [], {
@@ -206,12 +206,12 @@ function sendFlood(plan: Plan): Promise<Sent> {
     env: { ...process.env, FLOOD: JSON.stringify(plan) },
   })
   return new Promise((resolve, reject) => {
-    child.on('message', (sent: Sent) => resolve(sent))
+    child.on('message', (sent: SentCounts) => resolve(sent))
     child.on('exit', (code) => reject(new Error(`the flood ended with ${code}`)))
   })
 }
 
-async function flood({ flood: name, url, bearer, seconds }: Plan): Promise<Sent> {
+async function flood({ flood: name, url, bearer, seconds }: Plan): Promise<SentCounts> {
   const { records, request } = FLOODS.find((one) => one.name === name)!
   const until = performance.now() + seconds * 1_000
   const sent = { records: 0, refused: 0 }

@@ -113,16 +113,17 @@ async function readFor(url: string, key: string, path: () => string, ms: number)
 
 /** Sizes of the ledger in answers to writers. */
 class Sizes {
-  readonly #told: { readonly at: number; readonly size: number }[] = []
+  readonly #acknowledged: { readonly at: number; readonly size: number }[] = []
 
   add(size: number): void {
-    if (size > (this.#told.at(-1)?.size ?? 0)) this.#told.push({ at: performance.now(), size })
+    if (size > (this.#acknowledged.at(-1)?.size ?? 0))
+      this.#acknowledged.push({ at: performance.now(), size })
   }
 
   /** Returns the newest size that a writer knew this many milliseconds ago. */
   ago(ms: number): number {
     const at = performance.now() - ms
-    return this.#told.findLast((told) => told.at <= at)?.size ?? 0
+    return this.#acknowledged.findLast((told) => told.at <= at)?.size ?? 0
   }
 }
 

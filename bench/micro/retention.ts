@@ -14,7 +14,7 @@ import { openReadPool } from '../../src/db/connect/pools.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
 import { ERASURE_EVERY_MS, RETENTION_EVERY_MS, RETENTION_TIME_SHARE_MAX } from '../../src/followers/limits.ts'
 import { runFollower } from '../../src/followers/loop.ts'
-import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
+import { ERASURES_REFUSED, RefusedItems } from '../../src/followers/refused.ts'
 import { sweepRetention } from '../../src/followers/retention/sweep.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { makeMasterKeys } from '../../src/signing/master-keys.ts'
@@ -149,8 +149,8 @@ async function sweep(documents: number) {
     observeErasure(count: number) {
       left -= count
     },
-    refusedErasures: new Refused(Date.now, ERASURES_REFUSED),
-    waitingErasures: new Refused(Date.now, ERASURES_REFUSED),
+    refusedErasures: new RefusedItems(Date.now, ERASURES_REFUSED),
+    waitingErasures: new RefusedItems(Date.now, ERASURES_REFUSED),
   }
   const stop = new AbortController()
   const took = cpuSeconds()

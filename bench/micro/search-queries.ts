@@ -1,6 +1,6 @@
 import { DAYS, FIRST_DAY_MS, type LargeLedger, REFERENCES, TRACE_IDS } from './search-fill.ts'
 
-type Question = () => {
+type Query = () => {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: object
@@ -11,17 +11,17 @@ const RECORD = { type: 'order/1', payload: { tool: 'purchase_order.create', quan
 const WARM_UP = 5
 
 /** Queries of a ledger, by name. A query for something common differs each time. */
-export function makeQueries(ledger: LargeLedger): ReadonlyMap<string, Question> {
+export function makeQueries(ledger: LargeLedger): ReadonlyMap<string, Query> {
   const { keys, types, clients, samples } = ledger
   let last = 0
   const sample = () => samples[last++ % samples.length]!
   const day = (n: number) => new Date(FIRST_DAY_MS + n * DAY_MS).toISOString()
   const get =
-    (path: string): Question =>
+    (path: string): Query =>
     () => ({ method: 'GET', path })
-  const list = (query: object): Question => get(`/v1/records?${new URLSearchParams({ ...query })}`)
+  const list = (query: object): Query => get(`/v1/records?${new URLSearchParams({ ...query })}`)
   const hour = () => new Date(Date.now() - 60_000).toISOString()
-  return new Map<string, Question>([
+  return new Map<string, Query>([
     ['get', () => ({ method: 'GET', path: `/v1/records/${sample().id}` })],
     ['entries of one', () => ({ method: 'GET', path: `/v1/records/${sample().id}/entries` })],
     ['proof', () => ({ method: 'GET', path: `/v1/records/${sample().id}/proof` })],
@@ -111,7 +111,7 @@ export async function measureQueries(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of our own server
-async function ask({ target, keys }: LargeLedger, question: Question): Promise<{ ms: number; answer: any }> {
+async function ask({ target, keys }: LargeLedger, question: Query): Promise<{ ms: number; answer: any }> {
   const { method, path, body } = question()
   const startedAt = performance.now()
   const answer = await fetch(`http://${target.host}:${target.port}${path}`, {

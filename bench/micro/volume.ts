@@ -110,7 +110,7 @@ try {
   async function gated(system: System) {
     const { type, performer, deadline, principalBearer, performerBearer } = await makeParties(system)
     const [principal, supplier] = [sender(principalBearer), sender(performerBearer)]
-    const look = looker(principalBearer)
+    const look = poller(principalBearer)
     return async () => {
       const order = payload()
       const made = await principal('/v1/records', {
@@ -132,7 +132,7 @@ try {
   }
 
   /** Polling for the worker is not counted: how many poll, and how often, is the client's choice. */
-  function looker(bearer: string) {
+  function poller(bearer: string) {
     const { host, port } = system.targets[0]!
     return async (path: string): Promise<string> => {
       const answer = await fetch(`http://${host}:${port}${path}`, {

@@ -31,7 +31,7 @@ const VERIFY_AT_ONCE = 2
 type Audited = {
   readonly ownerUrl: string
   readonly system: System
-  /** From `lookBefore`. Its ledgers are left out. */
+  /** From `readStateBefore`. Its ledgers are left out. */
   readonly before: Before
   readonly receiver?: WebhookReceiver | null
   readonly acknowledged: number
@@ -123,7 +123,7 @@ type Counted = {
 
 export type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
 
-export async function lookBefore(ownerUrl: string): Promise<Before> {
+export async function readStateBefore(ownerUrl: string): Promise<Before> {
   const ledgers = (await countLedgers(ownerUrl)).map(({ ledger }) => ledger)
   return { ledgers: new Set(ledgers), bytes: await sizeOf(ownerUrl) }
 }

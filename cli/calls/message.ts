@@ -57,7 +57,7 @@ export function contentAt(
   const found = valueAt(message.value, path)
   const ofText = () => jsonDigest(name, textAt(message.text, path), options.sha256)
   if (!isExact(message, found))
-    return typeof found === 'string' ? contentOf(name, found, { ...options, keep: false }) : ofText()
+    return typeof found === 'string' ? contentOf(name, found, { ...options, include: false }) : ofText()
   const content = contentOf(name, found, options)
   return isNone(content[`${name}Digest`]) ? ofText() : content
 }

@@ -20,7 +20,7 @@ export const agentsKeys = listItems({
     ['REGISTERED', ({ registeredAt }) => registeredAt],
     ['REVOKED', ({ revokedAt }) => revokedAt],
   ] satisfies readonly Column<SigningKey>[],
-  ask: async (client, agent) => client.agents.listSigningKeys((await findAgent(client, agent)).id),
+  request: async (client, agent) => client.agents.listSigningKeys((await findAgent(client, agent)).id),
 })
 
 const REGISTER_USAGE = 'agents register-key AGENT FILE'

@@ -16,14 +16,14 @@ keys:manage, audit:read, records:read.`,
     ['REGISTERED', ({ registeredAt }) => registeredAt],
     ['DISABLED', ({ disabledAt }) => disabledAt],
   ] satisfies readonly Column<Agent>[],
-  ask: (client) => client.agents.list(),
+  request: (client) => client.agents.list(),
 })
 
 export const agentsGet = showItem({
   usage: 'agents get AGENT',
   about: `Shows an agent, by its id or its name.`,
   examples: ['agents get buyer', 'agents get buyer | jq -r .id'],
-  ask: (client, agent) => findAgent(client, agent),
+  request: (client, agent) => findAgent(client, agent),
 })
 
 export const agentsDisable = showItem({
@@ -37,7 +37,7 @@ agents:manage.`,
     if (!yes)
       throw new UsageError(`disabling ${agent}, and with it all of its keys, can't be undone: add --yes`)
   },
-  ask: async (client, agent) => client.agents.disable((await findAgent(client, agent)).id),
+  request: async (client, agent) => client.agents.disable((await findAgent(client, agent)).id),
 })
 
 export const agentsRegister = showItem({
@@ -45,5 +45,5 @@ export const agentsRegister = showItem({
   about: `Registers an agent. A name is taken once in a ledger, for good. \`tallystick keys create\` registers the agent of its key's
 name by itself. Needs a key with the scope agents:manage.`,
   examples: ['agents register buyer', 'agents register buyer | jq -r .id'],
-  ask: (client, name) => client.agents.register({ name }),
+  request: (client, name) => client.agents.register({ name }),
 })

@@ -16,12 +16,12 @@ hundred that ended are kept. Needs a key with the scope audit:read.`,
     ['ENTRIES', ({ progress }) => progress.entriesDone],
     ['FOUND', ({ ok, report, error }) => (ok ? 'intact' : (report?.failure?.code ?? error?.code ?? ''))],
   ] satisfies readonly Column<Audit>[],
-  ask: (client) => client.audits.list(),
+  request: (client) => client.audits.list(),
 })
 
 export const auditsGet = showItem({
   usage: 'audits get AUDIT',
   about: `Shows an audit: how far it is, what it found, and why it failed. Needs a key with the scope audit:read.`,
   examples: ['audits get aud_01kd2m3n4p5q6r7s8t9v0w1x2y'],
-  ask: (client, id) => client.audits.get(id),
+  request: (client, id) => client.audits.get(id),
 })

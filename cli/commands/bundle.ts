@@ -61,11 +61,11 @@ type Values = ValuesOf<typeof OPTIONS>
 export const bundle = defineCommand({ help: HELP, options: OPTIONS, run: save })
 
 async function save(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
-  const of = parseOf(values, positionals)
-  return withOutput(values.out, { io, isPrivate: true }, (output) => saveTo(output, of, values, io))
+  const subject = parseSubject(values, positionals)
+  return withOutput(values.out, { io, isPrivate: true }, (output) => saveTo(output, subject, values, io))
 }
 
-async function saveTo(output: Output, of: Of, values: Values, io: Io): Promise<ExitCode> {
+async function saveTo(output: Output, of: BundleSubject, values: Values, io: Io): Promise<ExitCode> {
   refuseTerminal('a bundle', output)
   const client = await connect(values)
   const documents = values['no-documents'] !== true
@@ -102,9 +102,12 @@ async function sizeOf({ checkpoints }: Client, { from, to }: Period): Promise<nu
 
 type Filter = { readonly type?: string; readonly agent?: string; readonly trace?: string }
 type Period = { readonly from: End; readonly to: End; readonly filter: Filter | null }
-type Of = { record: string } | { run: string } | Period
+type BundleSubject = { record: string } | { run: string } | Period
 
-function parseOf({ run, from, to, type, agent, trace }: Values, positionals: readonly string[]): Of {
+function parseSubject(
+  { run, from, to, type, agent, trace }: Values,
+  positionals: readonly string[],
+): BundleSubject {
   const isPeriod = from !== undefined || to !== undefined
   const filter = {
     ...(type !== undefined && { type: parseType(type) }),

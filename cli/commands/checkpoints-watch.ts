@@ -7,11 +7,11 @@ import { parseNote } from '../../src/proof/tree/note.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { onlyArgument, parseCount } from '../arguments.ts'
+import { CheckpointFile, type Prove } from '../checkpoint-file.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { CheckpointFile, type Prove } from '../kept-checkpoints.ts'
 import { RefusedError } from '../run.ts'
 import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
 
@@ -62,7 +62,7 @@ async function watch(
   const file = await CheckpointFile.open(path, { origin, noteKey: noteVerifierKey }, await loadProviders())
   const prove = makeProve(client, path)
   for (;;) {
-    const contradiction = await look(client, file, prove, witnesses).catch((error) => {
+    const contradiction = await poll(client, file, prove, witnesses).catch((error) => {
       if (values.once || !isPassing(error)) throw error
       io.stderr.write(`tallystick: ${plain(error.message)}\n`)
       return null
@@ -76,7 +76,7 @@ async function watch(
   }
 }
 
-async function look(
+async function poll(
   client: Tallystick,
   file: CheckpointFile,
   prove: Prove,
@@ -85,7 +85,7 @@ async function look(
   const note = await client.checkpoints.latest({ cosignatures: witnesses?.min })
   if (note === null) return null
   if (witnesses) await requireWitnesses(note, witnesses)
-  return file.keep(note, prove)
+  return file.append(note, prove)
 }
 
 /**

@@ -11,5 +11,5 @@ export const checkpointsList = listItems({
     ['SIZE', ({ size }) => size],
     ['PUBLISHED', ({ publishedAt }) => publishedAt],
   ] satisfies readonly Column<GetCheckpointsAnswer['data'][number]>[],
-  ask: (client) => client.checkpoints.list(),
+  request: (client) => client.checkpoints.list(),
 })

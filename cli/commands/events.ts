@@ -44,16 +44,16 @@ export const events = defineCommand({
   async run(values, positionals, io) {
     noArguments(positionals, 'events')
     const limit = limitOf(values, io)
-    const place = { cursor: values.after }
+    const position = { cursor: values.after }
     const client = await connect(values)
-    const items = read(client, eventFilterOf(values), place, limit)
+    const items = read(client, eventFilterOf(values), position, limit)
     await printItems(items, COLUMNS, values.json, io.stdout)
-    if (place.cursor !== undefined) io.stderr.write(`tallystick: go on with --after ${place.cursor}\n`)
+    if (position.cursor !== undefined) io.stderr.write(`tallystick: go on with --after ${position.cursor}\n`)
     return EXIT.ok
   },
 })
 
-/** Yields up to `limit` events. Advances `place` with each page. */
+/** Yields up to `limit` events. Advances `position` with each page. */
 async function* read(
   client: Tallystick,
   filter: ReturnType<typeof eventFilterOf>,

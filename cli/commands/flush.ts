@@ -15,7 +15,13 @@ import {
   OUTBOX_IDLE_MS,
   OUTBOX_RETRY_MS,
 } from '../outbox/limits.ts'
-import { type SenderOptions, type Sent, sayRarely, sendOnce, sendWhileItWorks } from '../outbox/sender.ts'
+import {
+  reportRarely,
+  type SenderOptions,
+  type SendResult,
+  sendOnce,
+  sendWhileItWorks,
+} from '../outbox/sender.ts'
 
 const HELP = `tallystick flush
 
@@ -46,7 +52,7 @@ export const flush = defineCommand({
     const options = {
       directory: values.spool ?? environment.outboxDirectory(),
       connect: () => connect(values),
-      say: sayRarely((message) => void io.stderr.write(`tallystick: ${plain(message)}\n`)),
+      report: reportRarely((message) => void io.stderr.write(`tallystick: ${plain(message)}\n`)),
     }
     if (values.background) return flushInBackground(options)
     return flushNow(options, (seconds ?? FLUSH_SECONDS_DEFAULT) * 1_000, io)
@@ -66,7 +72,7 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
 }
 
 /** Retries while another process sends, which may release the spool soon. */
-async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<Sent> {
+async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<SendResult> {
   for (;;) {
     try {
       return await sendOnce(options, { idleMs: 0, signal })

@@ -25,7 +25,7 @@ that is said; several holds on one add up. CASE is signed, so it must name no pe
       throw new UsageError('say what is held: --type, --agent, --record, or --all')
     return { case: of, ...selector }
   },
-  ask: (client, _, hold) => client.holds.set(hold),
+  request: (client, _, hold) => client.holds.set(hold),
 })
 
 export const holdsLift = showItem({
@@ -33,7 +33,7 @@ export const holdsLift = showItem({
   about: `Lifts the hold that the entry SEQ has set; others on the same records stay. Needs a key with the scope retention:manage.`,
   examples: ['holds lift 4711'],
   parse: (_, seq) => parseCount(seq, 'SEQ', { min: 0 })!,
-  ask: (client, _, seq) => client.holds.lift(seq),
+  request: (client, _, seq) => client.holds.lift(seq),
 })
 
 export const holdsList = listItems({
@@ -52,5 +52,5 @@ export const holdsList = listItems({
     ['SET', ({ setAt }) => setAt],
     ['LIFTED BY', ({ liftedBy }) => liftedBy ?? ''],
   ] satisfies readonly Column<Hold>[],
-  ask: (client, _argument, { standing }) => client.holds.list(standing ? { standing } : {}),
+  request: (client, _argument, { standing }) => client.holds.list(standing ? { standing } : {}),
 })

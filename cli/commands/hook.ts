@@ -18,7 +18,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type HookRecord, type RecordingOptions, recordOf } from '../hook/events.ts'
 import { settingsOf } from '../hook/settings.ts'
 import { type Io, PROCESS_IO } from '../io.ts'
-import { isSent } from '../outbox/directory.ts'
+import { hasSender } from '../outbox/directory.ts'
 import { shellQuote } from '../shell-quote.ts'
 
 const HELP = `tallystick hook
@@ -68,7 +68,7 @@ export const hook = defineCommand({
     try {
       const record = recordOf(await readEvent(io), recordingOf(values))
       if (record === null) throw new Error('the event has no hook_event_name')
-      return await keep(record, values, seconds, io)
+      return await putRecord(record, values, seconds, io)
     } catch (error) {
       io.stderr.write(`tallystick: this event is not recorded: ${(error as Error).message}\n`)
       return values['fail-closed'] ? EXIT.deny : EXIT.ok
@@ -89,8 +89,8 @@ function commandOf(values: Values): string {
 
 function recordingOf(values: Values): RecordingOptions {
   return {
-    keep: values.content ?? false,
-    held: values['fail-closed'] ?? false,
+    include: values.content ?? false,
+    failClosed: values['fail-closed'] ?? false,
     framework: short(values.framework, 128),
     sha256: (bytes) => createHash('sha256').update(bytes).digest('hex'),
   }
@@ -135,15 +135,15 @@ function readNow(pieces: Buffer[]): boolean {
 
 const READ_BYTES = 64 * 1024
 
-async function keep(
+async function putRecord(
   { type, payload, options, isBefore }: HookRecord,
   values: Values,
   seconds: number,
   io: Io,
 ): Promise<ExitCode> {
   const directory = values.spool ?? environment.outboxDirectory()
-  const isHeld = isBefore && values['fail-closed'] === true
-  const handle = options.handle ?? (isHeld ? `hook:${makeIdempotencyKey()}` : undefined)
+  const isAwaited = isBefore && values['fail-closed'] === true
+  const handle = options.handle ?? (isAwaited ? `hook:${makeIdempotencyKey()}` : undefined)
   const traceparent = traceparentOf(environment.traceparent())
   const put = (type: string, payload: object, options: object) =>
     putInInbox(
@@ -151,10 +151,10 @@ async function keep(
       makeItem(payload, { type, traceparent, ...options }, Date.now()),
       makeIdempotencyKey(),
     )
-  const recorded = isHeld ? await import('../outbox/recorded.ts') : null
+  const recorded = isAwaited ? await import('../outbox/recorded.ts') : null
   const before = recorded?.newestRecorded(directory, handle!)
   put(type, payload, { ...options, handle })
-  if (!isSent(directory)) {
+  if (!hasSender(directory)) {
     const { sendInBackground } = await import('../outbox/background.ts')
     sendInBackground(directory, values.server === undefined ? [] : ['--server', values.server])
   }

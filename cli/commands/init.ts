@@ -6,14 +6,14 @@ import { noArguments } from '../arguments.ts'
 import { askSecret } from '../ask-secret.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import {
-  findServersOwn,
+  findServerCredentials,
   isSameServer,
   ownCredentialsFile,
-  readKept,
+  readCredentials,
   SERVER_OPTIONS,
   URL_DEFAULT,
 } from '../connection.ts'
-import { type Credentials, keepCredentials, refuseOtherLedger } from '../credentials.ts'
+import { type Credentials, refuseOtherLedger, writeCredentials } from '../credentials.ts'
 import { environment } from '../environment.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { findFirstKid } from '../first-key.ts'
@@ -73,7 +73,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
       ? { ...about.key, key: apiKey.trim() }
       : await makeAgentKey(client, values.agent, values.scopes)
   const credentials = { url, ledger: about.id, agent: key.agent, key: key.key }
-  const file = await keepCredentials(credentials)
+  const file = await writeCredentials(credentials)
   const { key: _secret, ...shown } = credentials
   const result = { ...shown, name: about.name, keyId: key.id, scopes: key.scopes, firstKey, file }
   if (values.json || !io.stdout.isTTY) printItem(result, true, io.stdout)
@@ -92,7 +92,10 @@ async function chooseServer(
   const named = values.server ?? environment.serverUrl()
   const givenKey = values['api-key'] ?? environment.apiKey()
   if (named !== undefined && givenKey !== undefined) return { url: named, apiKey: givenKey }
-  const kept = [await findServersOwn(), values.force ? null : await readKept(ownCredentialsFile())]
+  const kept = [
+    await findServerCredentials(),
+    values.force ? null : await readCredentials(ownCredentialsFile()),
+  ]
   const url = named ?? kept.find((each) => each !== null)?.url ?? URL_DEFAULT
   const keptKey = kept.find((each) => each !== null && isSameServer(each.url, url))?.key
   const asked = {

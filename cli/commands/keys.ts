@@ -21,7 +21,7 @@ keys:manage, audit:read.`,
     ['EXPIRES', ({ expiresAt }) => expiresAt],
     ['REVOKED', ({ revokedAt }) => revokedAt],
   ] satisfies readonly Column<ApiKey>[],
-  ask: async (client, _, { agent }) =>
+  request: async (client, _, { agent }) =>
     client.keys.list({ agent: agent === undefined ? undefined : (await findAgent(client, agent)).id }),
 })
 
@@ -29,7 +29,7 @@ export const keysGet = showItem({
   usage: 'keys get KEY',
   about: `Shows an API key, without its secret. Needs a key with one of the scopes keys:manage, audit:read.`,
   examples: ['keys get key_01kd2m3n4p5q6r7s8t9v0w1x2y'],
-  ask: (client, id) => client.keys.get(id),
+  request: (client, id) => client.keys.get(id),
 })
 
 const LIMITS = {
@@ -53,7 +53,7 @@ the scope keys:manage.`,
     'keys limit key_01kd2m3n4p5q6r7s8t9v0w1x2y --none',
   ],
   parse: parseLimit,
-  ask: (client, id, limit) => client.keys.setRateLimit(id, limit),
+  request: (client, id, limit) => client.keys.setRateLimit(id, limit),
 })
 
 const OTLP = {
@@ -79,7 +79,7 @@ digest, reject. Needs a key with the scope keys:manage.`,
     'keys otlp key_01kd2m3n4p5q6r7s8t9v0w1x2y --take all --content keep',
   ],
   parse: parseOtlp,
-  ask: (client, id, settings) => client.keys.setOtlp(id, settings),
+  request: (client, id, settings) => client.keys.setOtlp(id, settings),
 })
 
 /**

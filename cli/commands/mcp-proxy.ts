@@ -71,14 +71,14 @@ export const mcpProxy = defineCommand({
     const say = (message: string) => void io.stderr.write(`tallystick: ${plain(message)}\n`)
     settleCalls(directory)
     const openCalls = new OpenCalls(directory)
-    const sender = new Sender({ directory, connect: () => connect(values), say })
+    const sender = new Sender({ directory, connect: () => connect(values), report: say })
     const waitMs = (seconds ?? FAIL_CLOSED_SECONDS_DEFAULT) * 1_000
-    const isHeld = values['fail-closed'] ?? false
+    const failClosed = values['fail-closed'] ?? false
     const calls = new Calls({
       directory,
       open: openCalls,
-      keep: values.content ?? false,
-      held: isHeld,
+      include: values.content ?? false,
+      failClosed,
       server: values.name ?? null,
       command: values.upstream === undefined ? basename(command[0]!) : addressOf(values.upstream),
       sha256: (bytes) => createHash('sha256').update(bytes).digest('hex'),
@@ -88,7 +88,7 @@ export const mcpProxy = defineCommand({
       stdin: io.stdin as NodeJS.ReadStream,
       stdout: io.stdout as NodeJS.WriteStream,
       calls,
-      isRecorded: isHeld
+      isRecorded: failClosed
         ? ({ handle }, signal) => waitUntilRecorded(directory, handle, waitMs, { signal })
         : null,
       stray: (line) => void io.stderr.write(line),

@@ -14,7 +14,7 @@ import { parseNoteKey } from './verify-proof.ts'
  * Short, because clients start this command while the computer and perhaps the server boot, and would time out
  * themselves.
  */
-const KEY_LOOK_MS_MAX = 5_000
+const KEY_READ_MS_MAX = 5_000
 
 const HELP = `tallystick mcp
 
@@ -62,7 +62,7 @@ export const mcp = defineCommand({
  */
 async function findOwnKey(client: Tallystick, warn: (message: string) => void): Promise<OwnKey | null> {
   try {
-    return (await client.ledger.get({ retriesMax: 0, timeoutMs: KEY_LOOK_MS_MAX })).key
+    return (await client.ledger.get({ retriesMax: 0, timeoutMs: KEY_READ_MS_MAX })).key
   } catch (error) {
     if (error instanceof AuthenticationError || !(error instanceof TallystickError)) throw error
     warn(`every tool is listed, whether the key may use it or not: ${error.message}`)

@@ -22,7 +22,7 @@ ones. Needs a key with the scope peers:manage, records:read or audit:read.`,
     ['NAME', ({ name }) => name],
     ['URL', ({ remote }) => remote?.url ?? null],
   ] satisfies readonly Column<Peer>[],
-  ask: (client) => client.peers.list(),
+  request: (client) => client.peers.list(),
 })
 
 export const peersGet = showItem({
@@ -33,7 +33,7 @@ records:read or audit:read.`,
     'peers get peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'peers get peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .state',
   ],
-  ask: (client, id) => client.peers.get(id),
+  request: (client, id) => client.peers.get(id),
 })
 
 export const peersRecords = listItems({
@@ -54,7 +54,7 @@ Needs a key with the scope records:read.`,
     ['DOCUMENTS', ({ documents }) => documents],
     ['OFFER', ({ offer }) => offer?.state ?? null],
   ] satisfies readonly Column<SharedRecord>[],
-  ask: (client, id) => client.peers.records(id),
+  request: (client, id) => client.peers.records(id),
 })
 
 export const peersDeadLetters = listItems({
@@ -73,7 +73,7 @@ records wait. When it is mended: \`tallystick peers replay\`. Needs a key with t
     ['DIED', ({ diedAt }) => diedAt],
     ['DETAIL', ({ detail }) => detail],
   ] satisfies readonly Column<PeerDeadLetter>[],
-  ask: (client, id) => client.peers.deadLetters(id),
+  request: (client, id) => client.peers.deadLetters(id),
 })
 
 export const peersForks = listItems({
@@ -92,7 +92,7 @@ what its ledger has said. Needs a key with the scope peers:manage or audit:read.
     ['LEAF', ({ leaf }) => leaf],
     ['SEEN', ({ seenAt }) => seenAt],
   ] satisfies readonly Column<PeerFork>[],
-  ask: (client, id) => client.peers.forks(id),
+  request: (client, id) => client.peers.forks(id),
 })
 
 export const peersSuspend = peerChange({
@@ -139,7 +139,7 @@ peers:manage. \`tallystick peers get\` shows how much of it is used.`,
     'peers budget peer_01kd2m3n4p5q6r7s8t9v0w1x2y --default',
   ],
   parse: parseBudget,
-  ask: (client, id, budget) => client.peers.setBudget(id, budget),
+  request: (client, id, budget) => client.peers.setBudget(id, budget),
 })
 
 /**
@@ -166,7 +166,7 @@ mended: otherwise it is refused again. Needs a key with the scope peers:manage.`
     'peers replay peer_01kd2m3n4p5q6r7s8t9v0w1x2y --seq 41 --seq 57',
   ],
   parse: ({ seq }) => ({ seqs: seq?.map((each) => parseCount(each, '--seq', { min: 0 })!) }),
-  ask: async (client, id, request) => ({ replayed: await client.peers.replay(id, request) }),
+  request: async (client, id, request) => ({ replayed: await client.peers.replay(id, request) }),
 })
 
 type Change = {
@@ -196,6 +196,6 @@ function peerChange({ name, does, codeExample, isFinal = false }: Change): Comma
         throw new UsageError(`to ${name} ${id} can't be undone: add --yes`)
       return { code: values.code }
     },
-    ask: (client, id, request) => client.peers[name](id, request),
+    request: (client, id, request) => client.peers[name](id, request),
   })
 }

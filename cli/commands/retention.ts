@@ -80,7 +80,7 @@ export const retentionList = listItems({
     ['SET', ({ setAt }) => setAt],
     ['REPLACED BY', ({ replacedBy }) => replacedBy ?? ''],
   ] satisfies readonly Column<RetentionRule>[],
-  ask: async (client) => {
+  request: async (client) => {
     const rules = await client.retention.rules()
     return (async function* () {
       yield* rules

@@ -104,14 +104,14 @@ export const statementsList = listItems({
     ['TYPE', ({ contentType }) => contentType],
     ['REGISTERED', ({ registeredAt }) => registeredAt],
   ] satisfies readonly Column<Statement>[],
-  ask: (client, _argument, { issuer, subject }) => client.statements.list({ issuer, subject }),
+  request: (client, _argument, { issuer, subject }) => client.statements.list({ issuer, subject }),
 })
 
 export const statementsPolicy = showItem({
   usage: 'statements policy',
   about: `Shows the ledger's registration policy: which issuers' statements it registers, by which of their keys.`,
   examples: ['statements policy', 'statements policy | jq .issuers'],
-  ask: (client) => client.statements.policy(),
+  request: (client) => client.statements.policy(),
 })
 
 export const statementsSetPolicy = showItem({
@@ -130,5 +130,5 @@ A key may have a "kid", as the issuer's statements have it (hex); otherwise it i
   parse: async (_, path, io) =>
     // The server checks the policy, and reports where it is wrong.
     (await readObject(path, io)) as unknown as RegistrationPolicy,
-  ask: (client, _, policy) => client.statements.setPolicy(policy),
+  request: (client, _, policy) => client.statements.setPolicy(policy),
 })

@@ -1,4 +1,4 @@
-import { readGiven } from '../json-input.ts'
+import { readJsonArgument } from '../json-input.ts'
 import {
   PEER_HELP,
   PEER_OPTIONS,
@@ -22,7 +22,7 @@ ${STEP_HELP}`,
     'activate rec_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'activate rec_01kd2m3n4p5q6r7s8t9v0w1x2y --if-version 1',
   ],
-  ask: (client, id, values) =>
+  request: (client, id, values) =>
     client.records.activate(id, { peer: values.peer, ...writeMembers(values) }, stepOptions(values)),
 })
 
@@ -43,9 +43,9 @@ ${STEP_HELP}`,
   ],
   parse: async (values, _, io) => ({
     ...values,
-    evidence: await readGiven(values.evidence ?? '-', '--evidence', io),
+    evidence: await readJsonArgument(values.evidence ?? '-', '--evidence', io),
   }),
-  ask: (client, id, { evidence, salt, peer, ...values }) =>
+  request: (client, id, { evidence, salt, peer, ...values }) =>
     client.records.complete(id, { evidence, salt, peer, ...writeMembers(values) }, stepOptions(values)),
 })
 
@@ -59,7 +59,7 @@ export const overturn = showItem({
 ${STEP_HELP}`,
   examples: [`overturn rec_01kd2m3n4p5q6r7s8t9v0w1x2y --reason 'the appeal was granted'`],
   parse: (values) => ({ ...values, reason: requireReason('overturn', values.reason) }),
-  ask: (client, id, { reason, ...values }) =>
+  request: (client, id, { reason, ...values }) =>
     client.records.overturn(
       id,
       { reason, validUntil: values['valid-until'], ...writeMembers(values) },
@@ -98,7 +98,7 @@ function reasonedStep({ name, does, reasonExample, method }: ReasonedStep) {
     optionsHelp: `  --reason TEXT          why, for people; can be erased\n${STEP_HELP}`,
     examples: [`${name} rec_01kd2m3n4p5q6r7s8t9v0w1x2y --reason '${reasonExample}'`],
     parse: (values) => ({ ...values, reason: requireReason(name, values.reason) }),
-    ask: (client, id, { reason, ...values }) =>
+    request: (client, id, { reason, ...values }) =>
       client.records[method](id, { reason, ...writeMembers(values) }, stepOptions(values)),
   })
 }
@@ -129,7 +129,7 @@ export const share = showItem({
     if (values.with === undefined) throw new UsageError('share needs --with PEER')
     return { ...values, share: parseShare(values.with, '--with') }
   },
-  ask: (client, id, { share, ...values }) =>
+  request: (client, id, { share, ...values }) =>
     client.records.share(
       id,
       { share, onBehalfOf: values['on-behalf-of'] },

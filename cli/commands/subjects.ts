@@ -17,7 +17,7 @@ payloads:erase, records:read.`,
     ['RECORD', ({ record }) => record],
     ['DOCUMENTS', ({ documents }) => documents.map(({ document }) => document).join(', ')],
   ] satisfies readonly Column<SubjectRecord>[],
-  ask: (client, label) => client.subjects.find(label),
+  request: (client, label) => client.subjects.find(label),
 })
 
 const ERASE_HELP = `tallystick subjects erase LABEL --code CODE --yes

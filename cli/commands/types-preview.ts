@@ -4,7 +4,7 @@ import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { readGiven, readObject } from '../json-input.ts'
+import { readJsonArgument, readObject } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 import { UsageError } from '../run.ts'
 
@@ -48,16 +48,16 @@ export const typesPreview = defineCommand({
       evidence: await readDocument(values.evidence, '--evidence', io),
     }
     const client = await connect(values)
-    const said = TYPE_NAME.test(type)
+    const preview = TYPE_NAME.test(type)
       ? await client.types.preview(type, documents)
       : await client.types.previewDefinition(await readDefinition(type, io), documents)
-    printItem(said, values.json, io.stdout)
-    return said.valid && said.outcome !== 'fail' ? EXIT.ok : EXIT.refused
+    printItem(preview, values.json, io.stdout)
+    return preview.valid && preview.outcome !== 'fail' ? EXIT.ok : EXIT.refused
   },
 })
 
 async function readDocument(given: string | undefined, option: string, io: Io) {
-  return given === undefined ? undefined : readGiven(given, option, io)
+  return given === undefined ? undefined : readJsonArgument(given, option, io)
 }
 
 /** Reads a definition. The server checks it, and reports where it is wrong. */

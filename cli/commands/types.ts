@@ -15,12 +15,12 @@ export const typesList = listItems({
     ['REGISTERED', ({ registeredAt }) => registeredAt],
     ['DIGEST', ({ digest }) => digest.slice(0, 16)],
   ] satisfies readonly Column<GetTypesAnswer['data'][number]>[],
-  ask: (client, _, { name }) => client.types.list({ name }),
+  request: (client, _, { name }) => client.types.list({ name }),
 })
 
 export const typesGet = showItem({
   usage: 'types get NAME/VERSION',
   about: `Shows a type, with its definition.`,
   examples: ['types get order/1', 'types get order/1 | jq .definition > order-1.json'],
-  ask: (client, type) => client.types.get(type),
+  request: (client, type) => client.types.get(type),
 })

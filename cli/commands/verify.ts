@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { Tallystick } from '../../sdk/client.ts'
-import { parseAgentKeys as pinnedAgentsOf } from '../../sdk/verify/given.ts'
+import { parseAgentKeys as pinnedAgentsOf } from '../../sdk/verify/options.ts'
 import type { ArchiveContent } from '../../src/db/connect/archive.ts'
 import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/limits.ts'
 import { FILE_KIND_BYTES, fileKindOf } from '../../src/proof/offline/file-kind.ts'

@@ -23,7 +23,7 @@ has not come to, its failures in a row, and how many deliveries were given up. N
     ['EVENTS', ({ events }) => events.join(',')],
     ['URL', ({ url }) => url],
   ] satisfies readonly Column<Webhook>[],
-  ask: (client) => client.webhooks.list(),
+  request: (client) => client.webhooks.list(),
 })
 
 export const webhooksGet = showItem({
@@ -34,7 +34,7 @@ webhooks:manage.`,
     'webhooks get whk_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'webhooks get whk_01kd2m3n4p5q6r7s8t9v0w1x2y | jq .standing',
   ],
-  ask: (client, id) => client.webhooks.get(id),
+  request: (client, id) => client.webhooks.get(id),
 })
 
 export const webhooksPause = showItem({
@@ -42,7 +42,7 @@ export const webhooksPause = showItem({
   about: `Delivers nothing to a webhook until it is resumed; what happens meanwhile waits for it. Needs a key with the scope
 webhooks:manage.`,
   examples: ['webhooks pause whk_01kd2m3n4p5q6r7s8t9v0w1x2y'],
-  ask: (client, id) => client.webhooks.pause(id),
+  request: (client, id) => client.webhooks.pause(id),
 })
 
 export const webhooksResume = showItem({
@@ -59,7 +59,7 @@ redeliver-dead\`. Needs a key with the scope webhooks:manage.`,
     'webhooks resume whk_01kd2m3n4p5q6r7s8t9v0w1x2y --from now',
   ],
   parse: ({ from = 'here' }) => ({ from: parseChoice(from, ['here', 'now'], '--from') }),
-  ask: (client, id, request) => client.webhooks.resume(id, request),
+  request: (client, id, request) => client.webhooks.resume(id, request),
 })
 
 export const webhooksUpdate = showItem({
@@ -83,7 +83,7 @@ them. Needs a key with the scope webhooks:manage; where documents are included, 
       throw new UsageError('webhooks update needs something to change: --url, --events, --types, …')
     return changes
   },
-  ask: (client, id, changes) => client.webhooks.update(id, changes),
+  request: (client, id, changes) => client.webhooks.update(id, changes),
 })
 
 export const webhooksRedeliverDead = showItem({
@@ -96,7 +96,9 @@ export const webhooksRedeliverDead = showItem({
     'webhooks redeliver-dead whk_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'webhooks redeliver-dead whk_01kd2m3n4p5q6r7s8t9v0w1x2y --since 2026-11-20T12:00:00Z',
   ],
-  ask: async (client, id, { since }) => ({ redelivered: await client.webhooks.redeliverDead(id, { since }) }),
+  request: async (client, id, { since }) => ({
+    redelivered: await client.webhooks.redeliverDead(id, { since }),
+  }),
 })
 
 export const webhooksRecover = showItem({
@@ -118,5 +120,5 @@ webhooks:manage.`,
     if (since === undefined) throw new UsageError('say: tallystick webhooks recover WEBHOOK --since TIME')
     return { since, until, delivered }
   },
-  ask: (client, id, request) => client.webhooks.recover(id, request),
+  request: (client, id, request) => client.webhooks.recover(id, request),
 })

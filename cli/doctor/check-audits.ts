@@ -4,11 +4,11 @@ import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
 
 const CHECK = 'audit'
 /** Two, because at most one audit is open: the other one has ended. */
-const LOOKED_AT = 2
+const AUDITS_READ = 2
 
 /** Reports the newest ended audit. A failed audit is a warning, since it proves nothing about the ledger. */
 export async function checkAudits(client: Tallystick): Promise<Finding> {
-  const { data } = await client.audits.list({ limit: LOOKED_AT }).page()
+  const { data } = await client.audits.list({ limit: AUDITS_READ }).page()
   const ended = data.find(({ state }) => state === 'done' || state === 'failed')
   if (ended !== undefined) return findingOf(ended)
   const [open] = data

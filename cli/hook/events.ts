@@ -18,9 +18,9 @@ export type HookRecord = {
   readonly isBefore: boolean
 }
 
-export type RecordingOptions = Pick<ContentOptions, 'keep' | 'sha256'> & {
+export type RecordingOptions = Pick<ContentOptions, 'include' | 'sha256'> & {
   /** The action waits until its record is in the ledger (`--fail-closed`). */
-  readonly held: boolean
+  readonly failClosed: boolean
   readonly framework: string | undefined
 }
 
@@ -74,9 +74,9 @@ type Call = {
   readonly name: string
   readonly server?: string | undefined
   readonly callId: string | undefined
-  /** `handle`: identifies the call for its outcome. `within`: handle of the parent. undefined: the event has no id. */
+  /** `handle`: identifies the call for its outcome. `parentHandle`: handle of the parent. undefined: the event has no id. */
   readonly handle: string | undefined
-  readonly within: string | undefined
+  readonly parentHandle: string | undefined
 }
 
 function toolCall(event: Event): Call {
@@ -89,7 +89,14 @@ function toolCall(event: Event): Call {
   )
   const callId = short(get('tool_use_id', 'toolUseId', 'tool_call_id'), 256)
   const within = handleOf(event, 'agent', short(get('agent_id'), 256)) ?? sessionHandle(event)
-  return { kind: 'tool', name: name ?? tool, server, callId, handle: handleOf(event, 'tool', callId), within }
+  return {
+    kind: 'tool',
+    name: name ?? tool,
+    server,
+    callId,
+    handle: handleOf(event, 'tool', callId),
+    parentHandle: within,
+  }
 }
 
 function subagent(event: Event): Call {
@@ -100,7 +107,7 @@ function subagent(event: Event): Call {
     name,
     callId,
     handle: handleOf(event, 'agent', callId),
-    within: sessionHandle(event),
+    parentHandle: sessionHandle(event),
   }
 }
 
@@ -110,7 +117,7 @@ function sessionCall(event: Event): Call {
     name: 'session',
     callId: undefined,
     handle: sessionHandle(event),
-    within: undefined,
+    parentHandle: undefined,
   }
 }
 
@@ -128,9 +135,9 @@ function action(event: Event, call: Call, path: readonly string[]): HookRecord {
   const payload = {
     ...members(event, call),
     ...firstContent(event, 'arguments', path),
-    told: event.recording.held ? 'held' : 'before',
+    told: event.recording.failClosed ? 'held' : 'before',
   }
-  const options = { ...optionsOf(event, call), handle: call.handle, parentHandle: call.within }
+  const options = { ...optionsOf(event, call), handle: call.handle, parentHandle: call.parentHandle }
   return { type: 'agent-action/1', payload, options, isBefore: true }
 }
 
@@ -173,7 +180,7 @@ function following(
   call: Call,
   payload: Readonly<Record<string, unknown>>,
 ): HookRecord {
-  const options = { ...optionsOf(event, call), parentHandle: call.handle ?? call.within }
+  const options = { ...optionsOf(event, call), parentHandle: call.handle ?? call.parentHandle }
   return { type, payload, options, isBefore: false }
 }
 
@@ -196,7 +203,7 @@ const BEFORE_KEYS: ReadonlySet<string> = new Set([
  * `beforeShellExecution`. True if the first or last word of the name is `before` or `pre`, in camel case or with any
  * separator. A name of one word only has to begin so.
  */
-function isToldBefore(name: string): boolean {
+function comesBeforeAction(name: string): boolean {
   if (BEFORE_KEYS.has(keyOf(name))) return true
   const words = name.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).filter(Boolean)
   const [first, last] = [words[0], words.at(-1)].map((word) => word?.toLowerCase())
@@ -218,11 +225,11 @@ function otherEvent(name: string): (event: Event) => HookRecord {
       name,
       callId: undefined,
       handle: undefined,
-      within: sessionHandle(event),
+      parentHandle: sessionHandle(event),
     }
     const content = contentAt('arguments', event.message, [], event.recording)
-    const isBefore = isToldBefore(name)
-    const before = event.recording.held ? 'held' : 'before'
+    const isBefore = comesBeforeAction(name)
+    const before = event.recording.failClosed ? 'held' : 'before'
     const payload = { ...members(event, call), ...content, told: isBefore ? before : 'after' }
     return { ...following('agent-action/1', event, call, payload), isBefore }
   }
@@ -233,10 +240,12 @@ function firstContent(
   { message, recording }: Event,
   name: 'arguments' | 'result',
   members: readonly string[],
-  besides?: string,
+  otherText?: string,
 ) {
   const found = members.find((each) => valueAt(message.value, [each]) !== undefined)
-  return found === undefined ? {} : contentAt(name, message, [found], { ...recording, besides })
+  return found === undefined
+    ? {}
+    : contentAt(name, message, [found], { ...recording, textInSameRecord: otherText })
 }
 
 function members(

@@ -24,18 +24,18 @@ const FAILED = ['isError', 'is_error', 'error']
 /** Returns the status of a tool call by its answer. `tool`: name of the tool. Cursor writes the answer as JSON text. */
 export function statusOfResponse(written: unknown, tool: string): Status {
   const response = typeof written === 'string' ? (parseObject(written) ?? written) : written
-  const says = (names: readonly string[]) => hasAny(response, names)
+  const has = (names: readonly string[]) => hasAny(response, names)
   const ofGemini = statusOfGemini(response, tool)
   if (ofGemini !== null) return ofGemini
-  if (says(CUT_OFF)) return unknown('interrupted')
+  if (has(CUT_OFF)) return unknown('interrupted')
   const codes = EXIT_CODES.map((name) => valueAt(response, [name]))
   const exitCode = codes.find(
     (code) => typeof code === 'number' || (typeof code === 'string' && DIGITS.test(code)),
   )
   const isBadExit = exitCode !== undefined && Number(exitCode) !== 0
-  if (says(FAILED) || valueAt(response, ['success']) === false || isBadExit)
+  if (has(FAILED) || valueAt(response, ['success']) === false || isBadExit)
     return { status: 'error', errorType: isBadExit ? `exit:${exitCode}` : 'isError' }
-  return says(GOES_ON) ? unknown('background') : OK
+  return has(GOES_ON) ? unknown('background') : OK
 }
 
 /**
@@ -94,7 +94,7 @@ function textOf(display: unknown): string {
 
 /** Returns the status of a tool call by its failure event. */
 export function statusOfFailure({ get }: Event): Status {
-  if (isSaid(get('is_interrupt'))) return unknown('interrupted')
+  if (isSet(get('is_interrupt'))) return unknown('interrupted')
   switch (get('failure_type')) {
     case 'permission_denied':
       return { status: 'denied', errorType: 'permission_denied' }
@@ -136,10 +136,10 @@ export function statusOfEnd({ get }: Event): Status {
 
 /** Returns whether an answer has one of the members with a value that is not empty or false. */
 function hasAny(response: unknown, names: readonly string[]): boolean {
-  return names.some((name) => isSaid(valueAt(response, [name])))
+  return names.some((name) => isSet(valueAt(response, [name])))
 }
 
-function isSaid(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false && value !== ''
 }
 

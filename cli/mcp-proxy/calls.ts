@@ -17,8 +17,8 @@ import type { NoAnswer } from './upstream.ts'
 type Options = {
   readonly directory: string
   readonly open: OpenCalls
-  readonly keep: boolean
-  readonly held: boolean
+  readonly include: boolean
+  readonly failClosed: boolean
   /** Server name for the records. null: the name that the server reports, or else `command`. */
   readonly server: string | null
   readonly command: string
@@ -38,7 +38,7 @@ type Call = {
 }
 
 /** An action in the outbox. `call`: undefined if no answer is expected. */
-export type Begun = {
+export type BegunCall = {
   readonly handle: string
   readonly request: string | null
   readonly call: Call | undefined
@@ -70,10 +70,10 @@ export class Calls {
    * Handles a client's message before it is forwarded. Returns the action in the outbox if the message is a tool
    * call.
    */
-  fromClient(message: Message): Begun | null {
+  fromClient(message: Message): BegunCall | null {
     const { value } = message
     const method = valueAt(value, ['method'])
-    if (method !== 'tools/call' && method !== undefined) this.#noteOther(keyOf(valueAt(value, ['id'])))
+    if (method !== 'tools/call' && method !== undefined) this.#noteRequestId(keyOf(valueAt(value, ['id'])))
     switch (method) {
       case 'tools/call':
         return this.#begin(message)
@@ -90,8 +90,8 @@ export class Calls {
     }
   }
 
-  #begin(message: Message): Begun {
-    const { directory, open, keep, held, sha256, say } = this.#options
+  #begin(message: Message): BegunCall {
+    const { directory, open, include, failClosed, sha256, say } = this.#options
     const { value, inexact } = message
     const params = (...path: string[]) => valueAt(value, ['params', ...path])
     const id = randomUUID()
@@ -116,8 +116,8 @@ export class Calls {
       ...clientOf(params('_meta', CLIENT_INFO) ?? this.#client),
       ...(inexact !== null && { inexact: short(inexact, 512) }),
     }
-    const content = contentAt('arguments', message, ['params', 'arguments'], { keep, sha256 })
-    const payload = { ...members, ...content, told: held ? 'held' : 'before', attributes }
+    const content = contentAt('arguments', message, ['params', 'arguments'], { include, sha256 })
+    const payload = { ...members, ...content, told: failClosed ? 'held' : 'before', attributes }
     const action = makeItem(payload, { ...options, type: ACTION, handle }, Date.now())
     const outcomeOptions = { ...options, parentHandle: handle }
     const isAnswered = request !== null && this.#size + this.#tasks.size < PROXY_OPEN_CALLS_MAX
@@ -152,7 +152,7 @@ export class Calls {
     this.#size++
   }
 
-  #noteOther(request: string | null): void {
+  #noteRequestId(request: string | null): void {
     if (request === null) return
     for (const call of this.#byRequest.get(request) ?? []) call.isShared = true
     if (this.#otherRequests.size >= PROXY_OPEN_CALLS_MAX)
@@ -201,12 +201,12 @@ export class Calls {
 
   /** Returns the content of a result or an error. The text of a JSON-RPC error counts as content too. */
   #contentAt(message: Message, path: readonly string[]): Record<string, unknown> {
-    const { keep, sha256 } = this.#options
+    const { include, sha256 } = this.#options
     const text = path.at(-1) === 'error' ? valueAt(message.value, [...path, 'message']) : undefined
-    const told = keep ? short(text, 4_096) : undefined
+    const told = include ? short(text, 4_096) : undefined
     return {
       ...(told !== undefined && { error: told }),
-      ...contentAt('result', message, path, { keep, sha256, besides: told }),
+      ...contentAt('result', message, path, { include, sha256, textInSameRecord: told }),
     }
   }
 
@@ -218,7 +218,7 @@ export class Calls {
     this.#otherRequests.delete(request)
     const call = this.#take(request)
     if (call === undefined) return
-    const told = this.#options.keep && sent !== null ? `${why}: ${strayText(sent)}` : why
+    const told = this.#options.include && sent !== null ? `${why}: ${strayText(sent)}` : why
     this.#settle(call, {
       status: isRefused ? 'error' : 'unknown',
       errorType: isRefused ? 'refused' : 'no_answer',
@@ -227,7 +227,7 @@ export class Calls {
   }
 
   /** Records the call as denied, because it is not forwarded. */
-  refuse({ request, call }: Begun, why: string): void {
+  refuse({ request, call }: BegunCall, why: string): void {
     if (request === null || call === undefined || !this.#remove(request, call)) return
     this.#settle(call, { status: 'denied', errorType: 'not_recorded', error: short(why, 4_096) })
   }
@@ -236,8 +236,8 @@ export class Calls {
    * Records only the digest of a message, not the calls in it, and reports the reason. Throws if the outbox cannot be
    * written.
    */
-  unread(why: string, sha256: string, length: number): Begun {
-    const { directory, server, command, held, say } = this.#options
+  unread(why: string, sha256: string, length: number): BegunCall {
+    const { directory, server, command, failClosed, say } = this.#options
     say(`only the digest of a message of the client is recorded: ${why}`)
     const handle = `mcp:${randomUUID()}`
     const payload = {
@@ -247,7 +247,7 @@ export class Calls {
       session: this.#session,
       framework: FRAMEWORK,
       argumentsDigest: { sha256, of: 'bytes', length },
-      told: held ? 'held' : 'after',
+      told: failClosed ? 'held' : 'after',
       attributes: { why: short(why, 512) },
     }
     const references = referencesOf({ 'gen_ai.conversation.id': this.#session })
@@ -272,7 +272,7 @@ export class Calls {
     call.timer = setTimeout(() => {
       const error = 'the client cancelled it, and no answer came'
       if (!this.#remove(request!, call)) return
-      this.#noteOther(request)
+      this.#noteRequestId(request)
       this.#settle(call, { status: 'unknown', errorType: 'cancelled', error })
     }, PROXY_CANCELLED_MS)
   }

@@ -25,7 +25,7 @@ export class RequestHeaders {
     return this.#negotiated
   }
 
-  of(message: unknown): Record<string, string> {
+  headersOf(message: unknown): Record<string, string> {
     const method = valueAt(message, ['method'])
     const version = valueAt(message, ['params', '_meta', VERSION_META]) ?? this.#negotiated
     const headers: Record<string, string> = {}

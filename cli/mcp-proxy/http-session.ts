@@ -130,7 +130,11 @@ export class HttpSession {
   }
 
   #post({ body, value }: Line, id: string | null, signal: AbortSignal): Promise<Response> {
-    const headers = { ...this.messageHeaders.of(value), 'content-type': 'application/json', accept: ANY }
+    const headers = {
+      ...this.messageHeaders.headersOf(value),
+      'content-type': 'application/json',
+      accept: ANY,
+    }
     return this.#fetch({ method: 'POST', headers, body: new Uint8Array(body), signal }, id)
   }
 
@@ -143,7 +147,7 @@ export class HttpSession {
     },
     id: string | null,
   ): Promise<Response> {
-    const headers = new Headers({ ...this.messageHeaders.of(null), ...request.headers })
+    const headers = new Headers({ ...this.messageHeaders.headersOf(null), ...request.headers })
     if (id !== null) headers.set(SESSION, id)
     for (const [name, value] of this.#options.headers) headers.set(name, value)
     // No redirects: a header may contain a secret, which only the configured server may get.

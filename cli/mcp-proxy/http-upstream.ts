@@ -17,7 +17,7 @@ import {
   PROXY_MESSAGE_BYTES_MAX,
 } from './limits.ts'
 import { strayText } from './stray.ts'
-import type { Downstream, Ended, NoAnswer, Upstream } from './upstream.ts'
+import type { Downstream, NoAnswer, Upstream, UpstreamEnd } from './upstream.ts'
 
 type HttpOptions = {
   readonly url: URL
@@ -44,7 +44,7 @@ type OpenRequest = {
 const NO_RESULT = 'the server ended its answer without a result'
 
 class HttpUpstream implements Upstream {
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<UpstreamEnd>
   readonly #downstream: Downstream
   readonly #session: HttpSession
   readonly #underWay = new Set<Promise<void>>()
@@ -55,7 +55,7 @@ class HttpUpstream implements Upstream {
   #order: Promise<unknown> = Promise.resolve()
   #isListening = false
   #waiting: Buffer[] = []
-  #resolve: (ended: Ended) => void = () => {}
+  #resolve: (ended: UpstreamEnd) => void = () => {}
 
   constructor({ url, headers, downstream }: HttpOptions) {
     this.#downstream = downstream

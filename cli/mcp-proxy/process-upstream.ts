@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PROXY_END_MS, PROXY_KILL_MS } from './limits.ts'
-import type { Downstream, Ended, Upstream } from './upstream.ts'
+import type { Downstream, Upstream, UpstreamEnd } from './upstream.ts'
 import { write } from './write.ts'
 
 /*
@@ -101,7 +101,7 @@ function watchOver({ pid }: ChildProcess, env: NodeJS.ProcessEnv): ChildProcess 
   return guard
 }
 
-async function exitOf(child: ChildProcess): Promise<Ended> {
+async function exitOf(child: ChildProcess): Promise<UpstreamEnd> {
   return new Promise((resolve) => {
     child.once('error', (error) =>
       resolve({ why: `the server could not be started: ${error.message}`, isFailure: true }),

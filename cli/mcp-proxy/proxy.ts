@@ -1,15 +1,15 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Readable, Writable } from 'node:stream'
 import { JSON_RPC_CODES } from '../../src/json-rpc-codes.ts'
-import { LineCutter, NEWLINE, type Part, type Piece } from '../../src/mcp/line-cutter.ts'
+import { type CutLine, type Fragment, LineCutter, NEWLINE } from '../../src/mcp/line-cutter.ts'
 import { withoutMark } from '../../src/proof/bytes.ts'
 import { elementsOf, type Message, readMessage, valueAt } from '../calls/message.ts'
 import { ambiguityOf, usesTools } from './ambiguity.ts'
-import type { Begun, Calls } from './calls.ts'
+import type { BegunCall, Calls } from './calls.ts'
 import { answeredIdOf, isMessage, keyOf, type RequestId } from './json-rpc.ts'
 import { PROXY_MESSAGE_BYTES_MAX } from './limits.ts'
 import { strayText } from './stray.ts'
-import type { Downstream, Ended, NoAnswer, Upstream } from './upstream.ts'
+import type { Downstream, NoAnswer, Upstream, UpstreamEnd } from './upstream.ts'
 import { write } from './write.ts'
 
 export type ProxyOptions = {
@@ -20,7 +20,7 @@ export type ProxyOptions = {
    * Resolves to whether the ledger has the action of a call. null: calls are forwarded as soon as their action is in
    * the outbox.
    */
-  readonly isRecorded: ((begun: Begun, signal: AbortSignal) => Promise<boolean>) | null
+  readonly isRecorded: ((begun: BegunCall, signal: AbortSignal) => Promise<boolean>) | null
   /** Called with each line of the server's standard output that is not a message. */
   readonly stray: (line: Buffer) => void
   readonly say: (message: string) => void
@@ -49,13 +49,13 @@ export class McpProxy {
   }
 
   /** Runs until the server has ended. Returns how it ended. */
-  async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<Ended> {
+  async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<UpstreamEnd> {
     const { stdin, stdout, calls, say } = this.#options
     // The client no longer reads. The server's answers are still recorded.
     stdout.on('error', () => {})
     const upstream = open({
       receive: (bytes) => this.#receive(bytes),
-      noAnswer: (id, reason) => this.#tellNoAnswer(id, reason),
+      noAnswer: (id, reason) => this.#sendNoAnswer(id, reason),
       say,
     })
     stopped.then(() => {
@@ -86,8 +86,8 @@ export class McpProxy {
     }
   }
 
-  async #pass(piece: Piece, upstream: Upstream): Promise<void> {
-    const why = piece.part === null ? await this.#passLine(piece.bytes) : this.#passPart(piece)
+  async #pass(piece: CutLine, upstream: Upstream): Promise<void> {
+    const why = piece.fragment === null ? await this.#passLine(piece.bytes) : this.#passPart(piece)
     if (why === null) await upstream.send(piece.bytes)
   }
 
@@ -102,13 +102,13 @@ export class McpProxy {
     }
     const inexact = messages.find((message) => message.inexact !== null)?.inexact
     if (inexact !== undefined && isRecorded !== null)
-      return this.#refuse(messages.flatMap(askedBy), [], `servers may read it differently: ${inexact}`)
+      return this.#refuse(messages.flatMap(requestIdsOf), [], `servers may read it differently: ${inexact}`)
     return this.#begin(messages, bytes)
   }
 
   async #begin(messages: readonly Message[], bytes: Buffer): Promise<string | null> {
     const { calls, isRecorded, say } = this.#options
-    const begun: Begun[] = []
+    const begun: BegunCall[] = []
     const records = messages.map((message) => () => calls.fromClient(message))
     // An action has only the digest of its arguments, not of everything that a server may see in this line.
     const why = messages.find(({ inexact }) => inexact !== null)?.inexact ?? whyUnread(messages)
@@ -119,7 +119,7 @@ export class McpProxy {
         if (one !== null) begun.push(one)
       } catch (error) {
         const { message } = error as Error
-        if (isRecorded !== null) return this.#refuse(messages.flatMap(askedBy), begun, message)
+        if (isRecorded !== null) return this.#refuse(messages.flatMap(requestIdsOf), begun, message)
         say(`a message could not be recorded, and is forwarded: ${message}`)
       }
     }
@@ -128,13 +128,13 @@ export class McpProxy {
     const recorded = await Promise.all(begun.map((one) => isRecorded(one, signal)))
     if (!recorded.includes(false)) return null
     const late = signal.aborted ? 'the proxy ended' : 'the ledger did not record it in time'
-    return this.#refuse(messages.flatMap(askedBy), begun, late)
+    return this.#refuse(messages.flatMap(requestIdsOf), begun, late)
   }
 
   /** Handles a part of a message that is too long. Returns the reason if it is not forwarded, otherwise null. */
-  #passPart({ bytes, part }: Piece): string | null {
+  #passPart({ bytes, fragment }: CutLine): string | null {
     const why = `it has more than the ${PROXY_MESSAGE_BYTES_MAX} bytes that are read`
-    const { isLast, isRequest, id } = part!
+    const { isLast, isRequest, id } = fragment!
     if (this.#options.isRecorded !== null)
       return isLast ? this.#refuse([isRequest ? id : null], [], why) : why
     this.#hash.update(bytes)
@@ -156,7 +156,7 @@ export class McpProxy {
   }
 
   /** Answers the client's requests with an error, instead of the server. */
-  #refuse(ids: readonly unknown[], begun: readonly Begun[], why: string): string {
+  #refuse(ids: readonly unknown[], begun: readonly BegunCall[], why: string): string {
     const { calls, say } = this.#options
     say(`a message of the client was not forwarded: ${why}`)
     for (const one of begun) calls.refuse(one, why)
@@ -179,8 +179,8 @@ export class McpProxy {
   }
 
   /** Forwards a server line if it is a message. The last line may lack its line break. */
-  async #deliver({ bytes, part }: Piece): Promise<void> {
-    if (part !== null) return this.#deliverPart(bytes, part)
+  async #deliver({ bytes, fragment }: CutLine): Promise<void> {
+    if (fragment !== null) return this.#deliverPart(bytes, fragment)
     const messages = readLine(bytes)
     if (messages !== null && messages.length > 0 && messages.every(({ value }) => isMessage(value))) {
       const line = withoutMark(bytes)
@@ -201,12 +201,12 @@ export class McpProxy {
     for (const { value } of parseLine(text) ?? []) {
       const id = answeredIdOf(value)
       const why = 'the answer of the server is not a JSON-RPC 2.0 message in UTF-8'
-      if (id !== undefined) await this.#tellNoAnswer(id, { why, sent: text, isRefused: false })
+      if (id !== undefined) await this.#sendNoAnswer(id, { why, sent: text, isRefused: false })
     }
   }
 
   /** Forwards a part of a line that is too long to parse, if the line begins like a message. */
-  async #deliverPart(bytes: Buffer, { index, isLast, id, isRequest }: Part): Promise<void> {
+  async #deliverPart(bytes: Buffer, { index, isLast, id, isRequest }: Fragment): Promise<void> {
     const { stdout, stray, calls, say } = this.#options
     if (index === 0) this.#isLongPassed = /^(?:\ufeff)?[ \t\r]*[{[]/.test(bytes.toString('utf8', 0, 1024))
     if (this.#isLongPassed) await write(stdout, bytes)
@@ -220,7 +220,7 @@ export class McpProxy {
   }
 
   /** Answers a request with an error if the server gives no answer. Otherwise the client would wait forever. */
-  async #tellNoAnswer(id: RequestId, reason: NoAnswer): Promise<void> {
+  async #sendNoAnswer(id: RequestId, reason: NoAnswer): Promise<void> {
     const { why, sent } = reason
     const text = sent === null ? why : `${why}: ${strayText(sent)}`
     const error = { code: JSON_RPC_CODES.noAnswer, message: `tallystick mcp-proxy: ${text}` }
@@ -231,7 +231,7 @@ export class McpProxy {
 }
 
 /** Returns the ids of requests whose answer the client expects. null stands for a request with an unknown id. */
-function askedBy({ value, inexact }: Message): unknown[] {
+function requestIdsOf({ value, inexact }: Message): unknown[] {
   const id = valueAt(value, ['id'])
   if (keyOf(id) !== null && answeredIdOf(value) === undefined) return [id]
   return inexact === null ? [] : [null]

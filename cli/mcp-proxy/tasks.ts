@@ -22,7 +22,7 @@ export class Tasks<Call> {
   readonly #settle: Settle<Call>
   readonly #calls = new Map<string, Call>()
   /** Open requests about tasks, by id. */
-  readonly #asked = new Map<string, { readonly taskId: string; readonly isForResult: boolean }>()
+  readonly #requests = new Map<string, { readonly taskId: string; readonly isForResult: boolean }>()
 
   constructor(settle: Settle<Call>) {
     this.#settle = settle
@@ -38,7 +38,7 @@ export class Tasks<Call> {
     if (!isForResult && !ASK_STATE.has(method)) return
     const [key, taskId] = [keyOf(valueAt(value, ['id'])), valueAt(value, ['params', 'taskId'])]
     if (key === null || typeof taskId !== 'string' || !this.#calls.has(taskId)) return
-    if (this.#asked.size < PROXY_OPEN_CALLS_MAX) this.#asked.set(key, { taskId, isForResult })
+    if (this.#requests.size < PROXY_OPEN_CALLS_MAX) this.#requests.set(key, { taskId, isForResult })
   }
 
   /** Adds a call whose answer begins a task. */
@@ -62,9 +62,9 @@ export class Tasks<Call> {
       return false
     }
     const key = keyOf(valueAt(value, ['id'])) ?? ''
-    const asked = this.#asked.get(key)
+    const asked = this.#requests.get(key)
     if (asked === undefined) return false
-    this.#asked.delete(key)
+    this.#requests.delete(key)
     if (asked.isForResult) this.#readResult(asked.taskId, message)
     else this.#readState(asked.taskId, message, ['result'])
     return true
@@ -74,7 +74,7 @@ export class Tasks<Call> {
   takeAll(): Call[] {
     const calls = [...this.#calls.values()]
     this.#calls.clear()
-    this.#asked.clear()
+    this.#requests.clear()
     return calls
   }
 

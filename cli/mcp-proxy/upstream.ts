@@ -5,10 +5,10 @@ export type Upstream = {
   end(): void
   stop(): void
   /** Resolves with the reason after the server's last message. Never rejects. */
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<UpstreamEnd>
 }
 
-export type Ended = { readonly why: string; readonly isFailure: boolean }
+export type UpstreamEnd = { readonly why: string; readonly isFailure: boolean }
 
 /** Callbacks for what the server sends. */
 export type Downstream = {

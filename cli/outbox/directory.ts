@@ -23,7 +23,7 @@ export function hasWork(directory: string): boolean {
  * Returns whether a running process will send a record put now. It has the lock, and checks again after releasing it,
  * or was started a moment ago, as when many hooks run at the same time.
  */
-export function isSent(directory: string): boolean {
+export function hasSender(directory: string): boolean {
   const begun = statSync(join(directory, SENDER_LOG), { throwIfNoEntry: false })
   if (begun !== undefined && Math.abs(Date.now() - begun.mtimeMs) < OUTBOX_BEGINS_MS) return true
   try {

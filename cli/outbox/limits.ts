@@ -14,7 +14,7 @@ export const OUTBOX_BLOCKED_MS = 15_000
 /** Limit of the delay between attempts to reach the server. */
 export const OUTBOX_DELAY_MS_MAX = 2_000
 /** Time in which a process does not repeat the same message. */
-export const OUTBOX_SAID_AGAIN_MS = 60_000
+export const OUTBOX_REPEAT_MS = 60_000
 /** Time after its last success at which a background sender gives up. The next hook starts another one. */
 export const OUTBOX_BACKGROUND_MS_MAX = 120_000
 /** Default of `tallystick flush --timeout`. */

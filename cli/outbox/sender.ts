@@ -12,8 +12,8 @@ import {
   OUTBOX_DELAY_MS_MAX,
   OUTBOX_IDLE_MS,
   OUTBOX_POLL_MS,
+  OUTBOX_REPEAT_MS,
   OUTBOX_RETRY_MS,
-  OUTBOX_SAID_AGAIN_MS,
 } from './limits.ts'
 
 export type SenderOptions = {
@@ -21,7 +21,7 @@ export type SenderOptions = {
   /** Throws if no key is known. */
   readonly connect: () => Promise<Tallystick>
   /** Reports to people what keeps records from being sent. */
-  readonly say: (message: string) => void
+  readonly report: (message: string) => void
 }
 
 type SendOptions = {
@@ -30,7 +30,7 @@ type SendOptions = {
   readonly onRecorded?: (() => void) | undefined
 }
 
-export type Sent = {
+export type SendResult = {
   readonly recorded: number
   readonly refused: number
   /** Reason why records remain. null: none do. */
@@ -42,9 +42,9 @@ export type Sent = {
  * signal aborts. Throws SpoolInUseError while another process sends from it.
  */
 export async function sendOnce(
-  { directory, connect, say }: SenderOptions,
+  { directory, connect, report }: SenderOptions,
   { idleMs, signal, onRecorded }: SendOptions,
-): Promise<Sent> {
+): Promise<SendResult> {
   const client = await connect()
   const spool = await openSpool(directory)
   const watch = new InboxWatch(directory)
@@ -54,15 +54,17 @@ export async function sendOnce(
     delayMsMax: OUTBOX_DELAY_MS_MAX,
     onRecorded,
     onError: (error) => {
-      say(`records wait in ${directory}: ${error.message}`)
+      report(`records wait in ${directory}: ${error.message}`)
       if (!error.retryable) blocked = error
     },
     onRefused: ({ type }, error) =>
-      say(`a record of type ${type} was refused, and lies in ${directory}/refused.ndjson: ${error.message}`),
+      report(
+        `a record of type ${type} was refused, and lies in ${directory}/refused.ndjson: ${error.message}`,
+      ),
   })
   try {
     settleCalls(directory)
-    await adoptAll(notarizer, watch, { idleMs, isOver: () => signal.aborted || blocked !== null })
+    await adoptUntilIdle(notarizer, watch, { idleMs, isOver: () => signal.aborted || blocked !== null })
   } finally {
     watch.close()
     // Rejects if records remain. They stay in the spool.
@@ -96,7 +98,7 @@ export async function sendWhileItWorks(
   }
 }
 
-async function adoptAll(
+async function adoptUntilIdle(
   notarizer: Notarizer,
   watch: InboxWatch,
   { idleMs, isOver }: { readonly idleMs: number; readonly isOver: () => boolean },
@@ -124,7 +126,7 @@ export class Sender {
 
   constructor(options: SenderOptions) {
     this.#watch = new InboxWatch(options.directory)
-    this.#options = { ...options, say: sayRarely(options.say) }
+    this.#options = { ...options, report: reportRarely(options.report) }
     this.#done = this.#run()
   }
 
@@ -153,20 +155,20 @@ export class Sender {
       return left === null ? 0 : OUTBOX_BLOCKED_MS
     } catch (error) {
       if (error instanceof SpoolInUseError) return OUTBOX_RETRY_MS
-      this.#options.say(`nothing is sent from ${this.#options.directory}: ${(error as Error).message}`)
+      this.#options.report(`nothing is sent from ${this.#options.directory}: ${(error as Error).message}`)
       return OUTBOX_BLOCKED_MS
     }
   }
 }
 
-/** Wraps `say` to suppress the same message for OUTBOX_SAID_AGAIN_MS, because a sender tries again and again. */
-export function sayRarely(say: (message: string) => void): (message: string) => void {
+/** Wraps `report` to suppress the same message for OUTBOX_REPEAT_MS, because a sender tries again and again. */
+export function reportRarely(report: (message: string) => void): (message: string) => void {
   let last = ''
-  let saidAt = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
   return (message) => {
-    if (message === last && performance.now() - saidAt < OUTBOX_SAID_AGAIN_MS) return
+    if (message === last && performance.now() - reportedAt < OUTBOX_REPEAT_MS) return
     last = message
-    saidAt = performance.now()
-    say(message)
+    reportedAt = performance.now()
+    report(message)
   }
 }

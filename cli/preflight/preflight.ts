@@ -53,24 +53,24 @@ export type PreflightResult = {
 export async function runPreflight(options: PreflightOptions): Promise<PreflightResult> {
   const client = await openPreflightClient(options.database)
   try {
-    const asked = await askPostgres(client)
+    const facts = await readPostgres(client)
     // Last, because a commit that no standby confirms blocks its connection.
-    const timed = await timePostgres(client, options, asked)
-    const replica = await askedReplica(client, options)
-    const server = await askedServer(options)
+    const timed = await timePostgres(client, options, facts)
+    const replica = await readReplicaAnswers(client, options)
+    const server = await readServerAnswers(options)
     const findings = [
-      ...judgeSettings(asked.facts, asked.loginSettings, asked.missing, acceptedBy(options.database)),
+      ...judgeSettings(facts.facts, facts.loginSettings, facts.missing, acceptedBy(options.database)),
       ...measured.judgePooler(timed.pooler),
       measured.judgeRoundTrip(timed.roundTrip),
       ...measured.judgeCommits(timed.commits, options.gateMs),
       measured.judgeClock(timed.clock),
-      judgeConnections(asked.connections, asked.plan),
+      judgeConnections(facts.connections, facts.plan),
       ...judgeReplicaAnswers(replica),
       ...judgeAnswers(server, timed.clock, options),
     ]
     return {
       findings,
-      ...asked,
+      ...facts,
       ...timed,
       replica: replica instanceof Error ? null : replica,
       server: server instanceof Error ? null : server,
@@ -82,7 +82,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
 
 const acceptedBy = (database: DatabaseOrUrl) => Database.of(database).options.accepted ?? []
 
-async function askPostgres(client: pg.Client) {
+async function readPostgres(client: pg.Client) {
   const facts = await readServerFacts(client, SETTINGS)
   const loginSettings = await listLoginSettings(client, LOGIN_SETTINGS)
   const connections = await readConnectionFacts(client)
@@ -121,7 +121,7 @@ function nullIfDeniedOrStuck(error: unknown): null {
  * Returns an Error for an unreadable replica, which becomes a finding: servers continue without it. Runs after the
  * commits, which the replica must replay.
  */
-async function askedReplica(
+async function readReplicaAnswers(
   client: pg.Client,
   { replica }: PreflightOptions,
 ): Promise<ReplicaAnswers | Error | null> {
@@ -143,7 +143,7 @@ function judgeReplicaAnswers(answers: ReplicaAnswers | Error | null): Finding[] 
 }
 
 /** Returns an Error for an unreachable server, which becomes a finding: the other measurements stay valid. */
-async function askedServer({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
+async function readServerAnswers({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
   return server === null ? null : askServer(server.url, now).catch((error: Error) => error)
 }
 

@@ -12,7 +12,7 @@ export const WITNESS_REQUESTS_BURST = 1_000
 /** Anybody may send the newest checkpoint again. Within this time it gets the same cosignature, at no cost. */
 export const WITNESS_COSIGN_AGAIN_MS = 10_000
 /** Stored forks per log. Each one alone convicts the log. */
-export const WITNESS_FORKS_KEPT_MAX = 16
+export const WITNESS_FORKS_STORED_MAX = 16
 /** Silence after which another process may take the folder, because its owner was killed. */
 export const WITNESS_LOCK_STALE_MS = 10_000
 export const WITNESS_LOGS_MAX = 1_000

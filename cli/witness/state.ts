@@ -15,7 +15,7 @@ import { SourceError } from '../../src/verify/source.ts'
 import { syncDirectory } from '../../src/verify/sync-directory.ts'
 import { UsageError } from '../run.ts'
 import { type Identity, newIdentity, parseIdentity, signerOf } from './identity.ts'
-import { WITNESS_FORKS_KEPT_MAX, WITNESS_LOCK_STALE_MS } from './limits.ts'
+import { WITNESS_FORKS_STORED_MAX, WITNESS_LOCK_STALE_MS } from './limits.ts'
 
 const IDENTITY = 'witness.json'
 const NOTE_NAME = /^([0-9a-f]{64})\.note$/
@@ -25,7 +25,7 @@ type Cosigned = { readonly tree: LogTree; readonly note: string }
 
 /**
  * A folder with the key of a witness, and for each log the newest cosigned checkpoint. A cosignature is worthless if
- * this state ever goes back. So one process uses it at a time, `keep` returns when the data is on disk, and an
+ * this state ever goes back. So one process uses it at a time, `storeCosigned` returns when the data is on disk, and an
  * incomplete folder is refused. A folder restored as a whole looks like a past state, which cannot be detected from
  * inside. A checkpoint with a later cosignature of this key reveals it (`isRolledBack`).
  */
@@ -76,7 +76,7 @@ export class WitnessState {
   }
 
   /** null: no checkpoint of this log was cosigned. */
-  findSeen(origin: string): SeenTree | null {
+  findCosignedTree(origin: string): SeenTree | null {
     return this.#cosigned.get(this.hashOf(origin))?.tree ?? null
   }
 
@@ -93,7 +93,7 @@ export class WitnessState {
    * Stores a note with the log's signature and the cosignature. Returns when it is on disk, and only then may it be
    * sent.
    */
-  async keep(tree: LogTree, note: string): Promise<void> {
+  async storeCosigned(tree: LogTree, note: string): Promise<void> {
     const hash = this.hashOf(tree.origin)
     await this.#write(`${hash}.note`, note)
     if (!this.#identity.cosigned.includes(hash))
@@ -102,10 +102,10 @@ export class WitnessState {
   }
 
   /** Stores a note of a log that signed two trees of one size. Together with the cosigned note it convicts the log. */
-  async keepFork(tree: LogTree, note: string): Promise<void> {
+  async storeFork(tree: LogTree, note: string): Promise<void> {
     const hash = this.hashOf(tree.origin)
     const kept = this.#forks.get(hash) ?? 0
-    if (kept >= WITNESS_FORKS_KEPT_MAX) return
+    if (kept >= WITNESS_FORKS_STORED_MAX) return
     this.#forks.set(hash, kept + 1)
     await this.#write(`${hash}.fork-${tree.size}-${toHex(tree.root).slice(0, 16)}`, note)
   }
@@ -177,10 +177,10 @@ export class WitnessState {
 
   /** A process that was suspended for long may have lost the folder to another one, which has continued. */
   async #write(file: string, content: string): Promise<void> {
-    this.#lock.requireHeld()
+    this.#lock.requireLock()
     await replaceFile(join(this.#folder, file), content)
     await syncDirectory(this.#folder)
-    this.#lock.requireHeld()
+    this.#lock.requireLock()
   }
 }
 

@@ -84,7 +84,7 @@ export class Witness {
     const judgement = judgeCheckpoint(
       body,
       (origin) => logs.get(origin) ?? null,
-      (origin) => state.findSeen(origin),
+      (origin) => state.findCosignedTree(origin),
       providers,
     )
     if (await state.isRolledBack(judgement.signed)) {
@@ -99,7 +99,7 @@ export class Witness {
     const { state, logs, providers, now } = this.#deps
     // The log's own copy of the name, because the request's string would keep the whole request in memory.
     const { origin, keys } = logs.get(tree.origin)!
-    const isNew = state.findSeen(origin)?.size !== tree.size
+    const isNew = state.findCosignedTree(origin)?.size !== tree.size
     if (isNew && !this.#limits.charge([{ name: 'log', id: origin, limit: PER_LOG }]).allowed) return TOO_MANY
     const last = this.#last.get(origin)
     const nowMs = now()
@@ -114,7 +114,7 @@ export class Witness {
       const own = keys
         .flatMap((key) => signaturesOf(note.signatures, key))
         .map(({ name, keyId, signature }) => signatureLine(name, keyId, signature))
-      await state.keep({ ...tree, origin }, `${text}\n${own.join('')}${line}`)
+      await state.storeCosigned({ ...tree, origin }, `${text}\n${own.join('')}${line}`)
     }
     this.#last.set(origin, { text, atMs: nowMs, line })
     return { status: 200, body: line }
@@ -122,11 +122,11 @@ export class Witness {
 
   async #refuse({ refusal, signed }: Judgement & { refusal: object }): Promise<WitnessAnswer> {
     const { state, warn } = this.#deps
-    if (signed !== null && isFork(state.findSeen(signed.tree.origin), signed.tree)) {
+    if (signed !== null && isFork(state.findCosignedTree(signed.tree.origin), signed.tree)) {
       const { origin, size } = signed.tree
       warn(`${origin} has signed two trees of ${size} entries: both notes are kept in the folder`)
       const lines = signed.note.signatures.map((each) => signatureLine(each.name, each.keyId, each.signature))
-      await state.keepFork(signed.tree, `${signed.note.text}\n${lines.join('')}`)
+      await state.storeFork(signed.tree, `${signed.note.text}\n${lines.join('')}`)
     }
     if (refusal.status === 409) return { status: 409, body: `${refusal.size}\n`, isSize: true }
     if (refusal.status === 422) warn(`${signed!.tree.origin} was not cosigned: ${refusal.reason}`)

@@ -1,7 +1,7 @@
 import type { Agent, ApiKey, SigningKey } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
 import { AGENTS_MAX, SCAN_ROWS } from '../limits.ts'
 import { type Column, Facts, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
@@ -23,11 +23,11 @@ const AGENT_COLUMNS: Column<Agent>[] = [
 ]
 
 function AllAgents({ session: { client, names }, wanted }: { session: Session; wanted: string }) {
-  const agents = useAsked(
+  const agents = useQuery(
     (signal) => client.agents.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX),
     [],
   )
-  const keys = useAsked(
+  const keys = useQuery(
     (signal) => client.keys.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX),
     [],
   )
@@ -47,12 +47,12 @@ function AllAgents({ session: { client, names }, wanted }: { session: Session; w
 }
 
 function OneAgent({ session: { client, names }, id }: { session: Session; id: string }) {
-  const agent = useAsked((signal) => client.agents.get(id, { signal }), [])
-  const signing = useAsked(
+  const agent = useQuery((signal) => client.agents.get(id, { signal }), [])
+  const signing = useQuery(
     (signal) => client.agents.listSigningKeys(id, {}, { signal }).toArray(AGENTS_MAX),
     [],
   )
-  const keys = useAsked(
+  const keys = useQuery(
     (signal) => client.keys.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX),
     [],
   )

@@ -1,15 +1,15 @@
 import type { Audit } from '../../sdk/generated/api.ts'
-import { useAct, useAsked } from '../asking.ts'
 import { AUDITS_MAX, OVERVIEW_EVERY_MS } from '../limits.ts'
 import { AuditReason, AuditResult } from '../parts/audit.tsx'
 import { Agent, type Column, Failure, Page, Shown, Table, Time } from '../parts/basics.tsx'
+import { useAct, useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
 /** Audits of the whole ledger by the server, newest first, with their findings or errors. */
 export function AuditsPage({ session }: { session: Session }) {
   const { client } = session
-  const audits = useAsked(
+  const audits = useQuery(
     (signal) => client.audits.list({ limit: AUDITS_MAX }, { signal }).toArray(AUDITS_MAX),
     [],
     OVERVIEW_EVERY_MS,

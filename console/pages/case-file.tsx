@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useAct } from '../asking.ts'
+import { useAct } from '../queries.ts'
 import { type CaseFile, makeCaseFile } from '../case-file.ts'
 import { AgentSelect } from '../parts/agent-select.tsx'
 import { count, Failure, Page, Section } from '../parts/basics.tsx'

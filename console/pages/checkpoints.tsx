@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import { useAct, useAsked } from '../asking.ts'
 import { PAGE_ROWS } from '../limits.ts'
 import {
   type Column,
@@ -15,14 +14,15 @@ import {
   Time,
 } from '../parts/basics.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
+import { useAct, useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
-import { forget, keep, keepWitnesses, keptOf, keptWitnesses, keyOf, sizeOf } from '../trust.ts'
+import { forget, keyOf, readTrust, readWitnesses, sizeOf, storeTrust, storeWitnesses } from '../trust.ts'
 import type { SignatureView } from '../verifier.ts'
 
-type Place = { readonly size: number; readonly publishedAt: string }
+type ListedCheckpoint = { readonly size: number; readonly publishedAt: string }
 
-const COLUMNS: Column<Place>[] = [
+const COLUMNS: Column<ListedCheckpoint>[] = [
   {
     name: 'Entries',
     cell: ({ size }) => <a href={linkTo('checkpoints', `${size}`)}>{size.toLocaleString('en')}</a>,
@@ -33,21 +33,21 @@ const COLUMNS: Column<Place>[] = [
 /** Signed sizes of the ledger, their witnesses, and the key and checkpoint that this browser stores. */
 export function CheckpointsPage({ session, size }: { session: Session; size: string }) {
   const { client } = session
-  const list = useAsked((signal) => client.checkpoints.list({ limit: PAGE_ROWS }, { signal }).page(), [])
+  const list = useQuery((signal) => client.checkpoints.list({ limit: PAGE_ROWS }, { signal }).page(), [])
   const newest = list.data?.data[0]
   const shown = /^\d{1,15}$/.test(size) ? Number(size) : newest?.size
-  const [witnesses, setWitnesses] = useState(keptWitnesses)
+  const [witnesses, setWitnesses] = useState(readWitnesses)
   return (
     <Page title="Checkpoints">
       {shown !== undefined && <One key={shown} session={session} size={shown} witnesses={witnesses} />}
       <Witnesses
         witnesses={witnesses}
         keep={(keys) => {
-          keepWitnesses(keys)
+          storeWitnesses(keys)
           setWitnesses(keys)
         }}
       />
-      <Kept session={session} />
+      <StoredKey session={session} />
       <Section title="Published">
         <Shown of={list}>
           {({ data }) => (
@@ -98,7 +98,7 @@ function One({
   size: number
   witnesses: readonly string[]
 }) {
-  const asked = useAsked(
+  const asked = useQuery(
     async (signal) => {
       const [note, { readCheckpoint }] = await Promise.all([
         client.checkpoints.get(size, { signal }),
@@ -204,14 +204,14 @@ function Witnesses({
 }
 
 /** The key and checkpoint that this browser stores. The reader can set and clear them. */
-function Kept({ session: { ledger } }: { session: Session }) {
-  const [kept, setKept] = useState(() => keptOf(ledger.id))
+function StoredKey({ session: { ledger } }: { session: Session }) {
+  const [kept, setKept] = useState(() => readTrust(ledger.id))
   const [noteKey, setNoteKey] = useState('')
   const pin = (event: Event) => {
     event.preventDefault()
     if (noteKey.trim() === '') return
-    keep(ledger.id, { noteKey: noteKey.trim(), isGiven: true, checkpoint: null })
-    setKept(keptOf(ledger.id))
+    storeTrust(ledger.id, { noteKey: noteKey.trim(), isGiven: true, checkpoint: null })
+    setKept(readTrust(ledger.id))
   }
   const clear = () => {
     forget(ledger.id)

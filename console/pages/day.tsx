@@ -1,10 +1,10 @@
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
-import { type DayDeed, deedsOfDay, type Ending } from '../day.ts'
+import { activitiesOfDay, type DayActivity, type Ending } from '../day.ts'
 import { DAY_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { go } from '../navigate.ts'
 import { Agent, type Column, count, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
 import { Decision, Records, Summary } from '../parts/records.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 /** One day of the fleet: actions, decisions, failures, and actions without an outcome. */
 export function DayPage({ session, query }: { session: Session; query: URLSearchParams }) {
   const day = /^\d{4}-\d\d-\d\d$/.exec(query.get('date') ?? '')?.[0] ?? dayOf(Date.now())
-  const asked = useAsked((signal) => readDay(session, day, signal), [day])
+  const asked = useQuery((signal) => readDay(session, day, signal), [day])
   const beside = (days: number) => linkTo('day', '', { date: dayOf(Date.parse(day) + days * DAY_MS) })
   return (
     <Page title={`Day ${day} (UTC)`}>
@@ -53,15 +53,15 @@ function readDay({ client }: Session, day: string, signal: AbortSignal): Promise
 }
 
 function Findings({ session, records }: { session: Session; records: readonly LedgerRecord[] }) {
-  const deeds = deedsOfDay(records)
-  const actions = deeds.filter(({ isRun }) => !isRun)
-  const ended = (ending: Ending) => actions.filter((deed) => deed.ending === ending)
-  const runs = deeds.filter(({ isRun, ending }) => isRun && ending !== 'ok')
-  const approved = deeds.filter(({ decisions, ending }) => decisions.length > 0 && ending !== 'denied')
+  const activities = activitiesOfDay(records)
+  const actions = activities.filter(({ isRun }) => !isRun)
+  const ended = (ending: Ending) => actions.filter((activity) => activity.ending === ending)
+  const runs = activities.filter(({ isRun, ending }) => isRun && ending !== 'ok')
+  const approved = activities.filter(({ decisions, ending }) => decisions.length > 0 && ending !== 'denied')
   const judged = records.filter(({ gated }) => gated?.verdict || gated?.overturn)
-  const list = (title: string, shown: readonly DayDeed[], empty: string) => (
+  const list = (title: string, shown: readonly DayActivity[], empty: string) => (
     <Section title={`${title}: ${shown.length}`}>
-      <Deeds caption={title} deeds={shown} session={session} empty={empty} />
+      <Activities caption={title} activities={shown} session={session} empty={empty} />
     </Section>
   )
   return (
@@ -75,7 +75,7 @@ function Findings({ session, records }: { session: Session; records: readonly Le
         Runs of agents are counted separately, because a run fails if an action in it fails.
       </p>
       <Section title="Agents">
-        <ByAgent session={session} records={records} deeds={deeds} />
+        <ByAgent session={session} records={records} activities={activities} />
       </Section>
       {list('Actions denied', ended('denied'), 'Nothing was denied.')}
       {list('Actions failed', ended('error'), 'Nothing has failed.')}
@@ -106,19 +106,19 @@ function Findings({ session, records }: { session: Session; records: readonly Le
   )
 }
 
-/** A table with one row per deed, with its outcome and its decisions. */
-function Deeds({
+/** A table with one row per activity, with its outcome and its decisions. */
+function Activities({
   caption,
-  deeds,
+  activities,
   session,
   empty,
 }: {
   caption: string
-  deeds: readonly DayDeed[]
+  activities: readonly DayActivity[]
   session: Session
   empty: string
 }) {
-  const columns: Column<DayDeed>[] = [
+  const columns: Column<DayActivity>[] = [
     {
       name: 'What',
       cell: ({ record, outcomes }) => (
@@ -140,7 +140,13 @@ function Deeds({
     { name: 'Record', cell: ({ record: { id } }) => <Id id={id} to={linkTo('record', id)} short /> },
   ]
   return (
-    <Table caption={caption} columns={columns} rows={deeds} keyOf={({ record }) => record.id} empty={empty} />
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={activities}
+      keyOf={({ record }) => record.id}
+      empty={empty}
+    />
   )
 }
 
@@ -149,11 +155,11 @@ type Figures = { readonly agent: string; readonly counts: Map<string, number> }
 function ByAgent({
   session,
   records,
-  deeds,
+  activities,
 }: {
   session: Session
   records: readonly LedgerRecord[]
-  deeds: readonly DayDeed[]
+  activities: readonly DayActivity[]
 }) {
   const figures = new Map<string, Figures>()
   const add = (agent: string, ...names: string[]) => {
@@ -162,7 +168,7 @@ function ByAgent({
     for (const name of names) row.counts.set(name, (row.counts.get(name) ?? 0) + 1)
   }
   for (const { actor, entry } of records) add(actor, 'records', entry.signedBy)
-  for (const { record, ending, isRun } of deeds)
+  for (const { record, ending, isRun } of activities)
     if (ending !== null) add(record.actor, ...(isRun ? ['runs'] : ['actions', ending]))
   const number = (name: string, of: Ending | 'actions' | 'runs' | 'records' | 'agent'): Column<Figures> => ({
     name,

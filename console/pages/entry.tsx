@@ -1,14 +1,14 @@
-import { useAsked } from '../asking.ts'
 import { Facts, Failure, Id, Json, Page, Section, Shown, Time } from '../parts/basics.tsx'
 import { Envelope } from '../parts/envelope.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 import { keyOf } from '../trust.ts'
 
 export function EntryPage({ session, seq: text }: { session: Session; seq: string }) {
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0
-  const asked = useAsked(
+  const asked = useQuery(
     async (signal) => {
       for await (const line of session.client.entries.stream({ after: seq - 1, limit: 1, signal }))
         return line
@@ -66,7 +66,7 @@ export function EntryPage({ session, seq: text }: { session: Session; seq: strin
 }
 
 function Proof({ session: { client, ledger }, seq }: { session: Session; seq: number }) {
-  const asked = useAsked(
+  const asked = useQuery(
     async (signal) => {
       const { verifyEntry } = await import('../verifier.ts')
       return verifyEntry(() => client.entries.proof(seq, {}, { signal }), keyOf(ledger))

@@ -1,5 +1,4 @@
 import type { Audit, Peer, Webhook } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
 import { NEWEST_ROWS, OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
 import { AuditReason, AuditResult } from '../parts/audit.tsx'
 import {
@@ -17,18 +16,19 @@ import {
 import { FirstRecord } from '../parts/first-record.tsx'
 import { Live } from '../parts/live.tsx'
 import { Records } from '../parts/records.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 import { ago } from '../times.ts'
 
 export function OverviewPage({ session }: { session: Session }) {
   const { client } = session
-  const newest = useAsked(
+  const newest = useQuery(
     (signal) => client.records.list({ limit: NEWEST_ROWS }, { signal }).toArray(NEWEST_ROWS),
     [],
     OVERVIEW_EVERY_MS,
   )
-  const peers = useAsked(
+  const peers = useQuery(
     (signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(),
     [],
     OVERVIEW_EVERY_MS,
@@ -65,12 +65,12 @@ export function OverviewPage({ session }: { session: Session }) {
 }
 
 function Figures({ session: { client, ledger } }: { session: Session }) {
-  const audits = useAsked(
+  const audits = useQuery(
     (signal) => client.audits.list({ limit: PAGE_ROWS }, { signal }).page(),
     [],
     OVERVIEW_EVERY_MS,
   )
-  const checkpoints = useAsked(
+  const checkpoints = useQuery(
     (signal) => client.checkpoints.list({ limit: 1 }, { signal }).page(),
     [],
     OVERVIEW_EVERY_MS,
@@ -146,7 +146,7 @@ const WEBHOOK_COLUMNS: Column<Webhook>[] = [
 ]
 
 function Webhooks({ session: { client } }: { session: Session }) {
-  const asked = useAsked(
+  const asked = useQuery(
     (signal) => client.webhooks.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(),
     [],
     OVERVIEW_EVERY_MS,

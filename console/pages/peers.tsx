@@ -5,7 +5,6 @@ import type {
   PeerReconciliation,
   SharedRecord,
 } from '../../sdk/generated/api.ts'
-import { useAct, useAsked } from '../asking.ts'
 import { OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
 import {
   type Column,
@@ -21,6 +20,7 @@ import {
   Table,
   Time,
 } from '../parts/basics.tsx'
+import { useAct, useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 import { wordsOf } from '../words.ts'
@@ -46,7 +46,7 @@ const COLUMNS: Column<Peer>[] = [
 ]
 
 function AllPeers({ session: { client } }: { session: Session }) {
-  const asked = useAsked((signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [])
+  const asked = useQuery((signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [])
   return (
     <Page title="Peers">
       <Section title="Peers">
@@ -73,16 +73,16 @@ function AllPeers({ session: { client } }: { session: Session }) {
 
 function OnePeer({ session, id }: { session: Session; id: string }) {
   const { client } = session
-  const peer = useAsked((signal) => client.peers.get(id, { signal }), [])
-  const reconciliation = useAsked((signal) => client.peers.reconciliation(id, { signal }), [])
-  const shared = useAsked((signal) => client.peers.records(id, { limit: PAGE_ROWS }, { signal }).page(), [])
+  const peer = useQuery((signal) => client.peers.get(id, { signal }), [])
+  const reconciliation = useQuery((signal) => client.peers.reconciliation(id, { signal }), [])
+  const shared = useQuery((signal) => client.peers.records(id, { limit: PAGE_ROWS }, { signal }).page(), [])
   const { isBusy, error, act } = useAct()
   const compare = () => act(() => client.peers.reconcile(id).then(reconciliation.reload))
-  const forks = useAsked((signal) => client.peers.forks(id, { limit: PAGE_ROWS }, { signal }).page(), [])
+  const forks = useQuery((signal) => client.peers.forks(id, { limit: PAGE_ROWS }, { signal }).page(), [])
   return (
     <Page title={`Peer ${peer.data?.name ?? id}`}>
       <Section title="Peering">
-        <Shown of={peer}>{(found) => <Standing peer={found} />}</Shown>
+        <Shown of={peer}>{(found) => <Status peer={found} />}</Shown>
       </Section>
       <Section title="Reconciliation">
         <Shown of={reconciliation}>{(found) => <Reconciliation found={found} />}</Shown>
@@ -137,7 +137,7 @@ function OnePeer({ session, id }: { session: Session; id: string }) {
 }
 
 function DeadLetters({ session: { client }, id }: { session: Session; id: string }) {
-  const asked = useAsked(
+  const asked = useQuery(
     (signal) => client.peers.deadLetters(id, { limit: PAGE_ROWS }, { signal }).page(),
     [],
   )
@@ -156,7 +156,7 @@ function DeadLetters({ session: { client }, id }: { session: Session; id: string
   )
 }
 
-function Standing({ peer: { id, state, remote, drain, witness } }: { peer: Peer }) {
+function Status({ peer: { id, state, remote, drain, witness } }: { peer: Peer }) {
   return (
     <Facts
       facts={[

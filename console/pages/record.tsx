@@ -3,7 +3,6 @@ import { PermissionError } from '../../sdk/errors.ts'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordEntry } from '../../sdk/resources/records.ts'
 import { SHOWN_OTHERS } from '../../src/proof/statement/record-members.ts'
-import { useAsked } from '../asking.ts'
 import { STEPS_MAX } from '../limits.ts'
 import { Agent, Facts, Failure, Id, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
 import { DownloadBundle } from '../parts/download-bundle.tsx'
@@ -11,15 +10,16 @@ import { Envelope } from '../parts/envelope.tsx'
 import { Decision } from '../parts/records.tsx'
 import { Next } from '../parts/steps.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
-import { keep, keptOf, keyOf } from '../trust.ts'
+import { keyOf, readTrust, storeTrust } from '../trust.ts'
 import type { RecordVerdict } from '../verifier.ts'
 
 /** A record with its state, its verification and all of its entries. */
 export function RecordPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const peer = query.get('peer') ?? undefined
-  const asked = useAsked((signal) => session.client.records.get(id, { peer, signal }), [id, peer])
+  const asked = useQuery((signal) => session.client.records.get(id, { peer, signal }), [id, peer])
   return (
     <Page
       title={
@@ -33,7 +33,7 @@ export function RecordPage({ session, id, query }: { session: Session; id: strin
           <>
             <VerdictOfRecord session={session} record={record} />
             <div class="two">
-              <Standing session={session} record={record} />
+              <Status session={session} record={record} />
               {record.gated === null ? (
                 <Payload record={record} />
               ) : (
@@ -66,12 +66,12 @@ function VerdictOfRecord({ session, record }: { session: Session; record: Ledger
       const key = keyOf(ledger)
       const found = await verifyRecord(client, record, {
         key,
-        checkpoint: keptOf(ledger.id)?.checkpoint ?? null,
+        checkpoint: readTrust(ledger.id)?.checkpoint ?? null,
       })
       if (!isCurrent) return
       setVerdict(found)
       const { noteKey, isGiven } = key
-      if (found.checkpoint !== null) keep(ledger.id, { noteKey, isGiven, checkpoint: found.checkpoint })
+      if (found.checkpoint !== null) storeTrust(ledger.id, { noteKey, isGiven, checkpoint: found.checkpoint })
     }
     setVerdict(null)
     setError(null)
@@ -104,7 +104,7 @@ function VerdictOfRecord({ session, record }: { session: Session; record: Ledger
   )
 }
 
-function Standing({ session, record }: { session: Session; record: LedgerRecord }) {
+function Status({ session, record }: { session: Session; record: LedgerRecord }) {
   const { names } = session
   const { gated, parent, batch, entry, erasure } = record
   const agent = (id: string | null | undefined) => (id == null ? null : <Agent id={id} names={names} />)
@@ -311,7 +311,7 @@ function Timeline({
   peer: string | undefined
 }) {
   const { client } = session
-  const entries = useAsked(
+  const entries = useQuery(
     async (signal) => {
       const steps = await client.records.entries(record.id, { peer, signal }).toArray(STEPS_MAX)
       const own =

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Hold, LedgerEvent, RetentionRule } from '../../sdk/generated/api.ts'
 import type { RulePreview } from '../../sdk/resources/retention.ts'
-import { useAct, useAsked } from '../asking.ts'
 import { ERASURE_PAGES_MAX, HOLDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { AgentSelect } from '../parts/agent-select.tsx'
 import {
@@ -19,13 +18,14 @@ import {
   Table,
   Time,
 } from '../parts/basics.tsx'
+import { useAct, useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
 export function RetentionPage({ session }: { session: Session }) {
   const { client } = session
-  const rules = useAsked((signal) => client.retention.rules({ signal }), [])
-  const holds = useAsked(
+  const rules = useQuery((signal) => client.retention.rules({ signal }), [])
+  const holds = useQuery(
     (signal) => client.holds.list({ limit: SCAN_ROWS }, { signal }).toArray(HOLDS_MAX),
     [],
   )
@@ -172,7 +172,7 @@ function Selection({
   agent: string | null
   records: readonly string[] | null
 }) {
-  const said: ComponentChildren[] = [
+  const parts: ComponentChildren[] = [
     type !== null && (
       <>
         type <a href={linkTo('search', '', { type })}>{type}</a>
@@ -199,10 +199,10 @@ function Selection({
         </details>
       )),
   ].filter((each) => each !== false)
-  if (said.length === 0) return <>all records</>
+  if (parts.length === 0) return <>all records</>
   return (
     <>
-      {said.map((each, i) => (
+      {parts.map((each, i) => (
         <span key={i}>{each} </span>
       ))}
     </>
@@ -268,11 +268,11 @@ function Lift({ session, hold, done }: { session: Session; hold: Hold; done: () 
 }
 
 /** Type and agent of a form. Empty values are ignored. */
-type Narrow = { readonly type: string; readonly agent: string }
+type RecordFilter = { readonly type: string; readonly agent: string }
 
-const EVERYTHING: Narrow = { type: '', agent: '' }
+const EVERYTHING: RecordFilter = { type: '', agent: '' }
 
-const narrowed = ({ type, agent }: Narrow) => ({
+const narrowed = ({ type, agent }: RecordFilter) => ({
   ...(type.trim() !== '' && { type: type.trim() }),
   ...(agent !== '' && { agent }),
 })
@@ -283,8 +283,8 @@ function NarrowFields({
   set,
 }: {
   session: Session
-  given: Narrow
-  set: (given: Narrow) => void
+  given: RecordFilter
+  set: (given: RecordFilter) => void
 }) {
   return (
     <>
@@ -363,14 +363,14 @@ function RuleForm({ session, done }: { session: Session; done: () => void }) {
         </button>
       </form>
       {preview !== null && (
-        <p role="status">{preview === 'for ever' ? 'It erases nothing.' : tell(preview)}</p>
+        <p role="status">{preview === 'for ever' ? 'It erases nothing.' : previewText(preview)}</p>
       )}
       {error !== null && <Failure error={error} />}
     </details>
   )
 }
 
-function tell({ records, held, oldest, byType }: RulePreview): string {
+function previewText({ records, held, oldest, byType }: RulePreview): string {
   if (records + held === 0) return 'It would erase nothing now.'
   const types = Object.entries(byType).map(([type, number]) => `${number.toLocaleString('en')} of ${type}`)
   const since = oldest === null ? '' : `, the oldest of ${oldest.slice(0, 10)}`

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type Deed, deedsOf, everyDeed, isRun, NO_OUTCOME, sumsOf } from '../deeds.ts'
+import { type Activity, activitiesOf, everyActivity, isRun, NO_OUTCOME, sumsOf } from '../activities.ts'
 import { RUN_DRAW_EVERY_MS } from '../limits.ts'
 import { type Column, count, Failure, Id, Page, Section, State, Table } from '../parts/basics.tsx'
 import { shorten, wordOf } from '../parts/records.tsx'
@@ -9,7 +9,7 @@ import { type Run, readRun, readTrace } from '../runs.ts'
 import type { Session } from '../session.ts'
 import { duration } from '../times.ts'
 
-/** Page of a run or a trace: deeds with their nesting, times and outcomes. */
+/** Page of a run or a trace: activities with their nesting, times and outcomes. */
 export function RunPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const trace = query.get('trace')
   const { drawn, error } = useRun((show, signal) =>
@@ -42,17 +42,21 @@ export function RunPage({ session, id, query }: { session: Session; id: string; 
       {drawn !== null && drawn.records > 0 && (
         <>
           <Totals drawn={drawn} />
-          <Waterfall deeds={drawn.deeds} session={session} />
-          <Sums deeds={drawn.deeds} />
+          <Waterfall activities={drawn.activities} session={session} />
+          <Sums activities={drawn.activities} />
         </>
       )}
     </Page>
   )
 }
 
-type Drawn = { readonly deeds: readonly Deed[]; readonly records: number; readonly state: Run['state'] }
+type Drawn = {
+  readonly activities: readonly Activity[]
+  readonly records: number
+  readonly state: Run['state']
+}
 
-/** Returns the deeds of a run while it is read, updated every RUN_DRAW_EVERY_MS. */
+/** Returns the activities of a run while it is read, updated every RUN_DRAW_EVERY_MS. */
 function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise<void>) {
   const [drawn, setDrawn] = useState<Drawn | null>(null)
   const [error, setError] = useState<Error | null>(null)
@@ -65,7 +69,7 @@ function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise
       const { records, isRead, state } = newest
       newest = null
       shown++
-      setDrawn({ deeds: deedsOf(records, isRead), records: records.length, state })
+      setDrawn({ activities: activitiesOf(records, isRead), records: records.length, state })
     }
     const timer = setInterval(draw, RUN_DRAW_EVERY_MS)
     read((run) => {
@@ -86,11 +90,11 @@ function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise
 }
 
 /** Totals of the whole run. Runs of agents are counted separately, because a run fails if an action in it fails. */
-function Totals({ drawn: { deeds, records, state } }: { drawn: Drawn }) {
+function Totals({ drawn: { activities, records, state } }: { drawn: Drawn }) {
   const [actions, runs, decisions] = [new Map(), new Map(), new Map()] as Map<string, number>[]
-  for (const deed of everyDeed(deeds)) {
-    if (deed.ending !== null) add(isRun(deed.record) ? runs! : actions!, deed.ending)
-    for (const decision of deed.decisions) add(decisions!, wordOf(decision) ?? 'erased')
+  for (const activity of everyActivity(activities)) {
+    if (activity.ending !== null) add(isRun(activity.record) ? runs! : actions!, activity.ending)
+    for (const decision of activity.decisions) add(decisions!, wordOf(decision) ?? 'erased')
   }
   const open = (actions!.get(NO_OUTCOME) ?? 0) + (runs!.get(NO_OUTCOME) ?? 0)
   return (
@@ -133,7 +137,7 @@ function Counts({ name, counts }: { name?: string; counts: ReadonlyMap<string, n
 const SUM_COLUMNS: Column<ReturnType<typeof sumsOf>[number]>[] = [
   { name: 'Name', cell: ({ name }) => shorten(name) },
   { name: 'Kind', cell: ({ kind }) => kind },
-  { name: 'Deeds', cell: ({ deeds }) => <span class="number">{deeds.toLocaleString('en')}</span> },
+  { name: 'Activities', cell: ({ count }) => <span class="number">{count.toLocaleString('en')}</span> },
   {
     name: 'How they ended',
     cell: ({ endings }) => <Counts counts={endings} />,
@@ -148,8 +152,8 @@ const SUM_COLUMNS: Column<ReturnType<typeof sumsOf>[number]>[] = [
   },
 ]
 
-function Sums({ deeds }: { deeds: readonly Deed[] }) {
-  const sums = useMemo(() => sumsOf(deeds), [deeds])
+function Sums({ activities }: { activities: readonly Activity[] }) {
+  const sums = useMemo(() => sumsOf(activities), [activities])
   if (sums.length === 0) return null
   return (
     <Section title="Totals by name">

@@ -4,11 +4,11 @@ import type { GetRecordsQuery } from '../../sdk/generated/api.ts'
 import { FILTER_ENTRIES } from '../../src/proof/statement/record-filters.ts'
 import { type Findings, type FoundRecord, find, READ_MEMBERS } from '../find.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX } from '../limits.ts'
+import { linkOf } from '../links.ts'
 import { go } from '../navigate.ts'
 import { count, Failure, Page, Time } from '../parts/basics.tsx'
 import { FirstRecord } from '../parts/first-record.tsx'
 import { Records } from '../parts/records.tsx'
-import { placeOf } from '../places.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
@@ -32,7 +32,7 @@ function Box({ session, query }: { session: Session; query: URLSearchParams }) {
   const [text, setText] = useState(query.get('text') ?? '')
   const submit = (event: Event) => {
     event.preventDefault()
-    if (text.trim() !== '') go(placeOf(text.trim(), session, Object.fromEntries(query)))
+    if (text.trim() !== '') go(linkOf(text.trim(), session, Object.fromEntries(query)))
   }
   return (
     <search>

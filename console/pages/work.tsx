@@ -1,9 +1,9 @@
 import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
 import { WORK_ROWS_MAX } from '../limits.ts'
 import { Agent, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
 import { membersOf, shorten, summaryOf } from '../parts/records.tsx'
 import { Steps } from '../parts/steps.tsx'
+import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
@@ -35,7 +35,7 @@ const WAITS = [
 
 type Wait = (typeof WAITS)[number]
 
-type Waiting = Wait & { readonly records: readonly LedgerRecord[]; readonly isWhole: boolean }
+type WaitingWork = Wait & { readonly records: readonly LedgerRecord[]; readonly isWhole: boolean }
 
 /**
  * Waiting gated work, oldest first, with its decisions in each row. `for=me`: only work that waits for the agent of
@@ -45,7 +45,7 @@ export function WorkPage({ session, query }: { session: Session; query: URLSearc
   const { ledger, names } = session
   const isMine = query.get('for') === 'me'
   const me = ledger.key.agent
-  const asked = useAsked(
+  const asked = useQuery(
     (signal) => Promise.all(WAITS.map((wait) => readWaiting(session, wait, isMine ? me : null, signal))),
     [me, isMine],
   )
@@ -93,7 +93,7 @@ async function readWaiting(
   wait: Wait,
   me: string | null,
   signal: AbortSignal,
-): Promise<Waiting> {
+): Promise<WaitingWork> {
   const parts: GetRecordsQuery[] = me === null ? [{}] : wait.mine.map((part) => ({ [part]: me }))
   const queries = wait.states.flatMap((state) => parts.map((part) => ({ ...part, state })))
   const lists = queries.map((query) =>
@@ -111,7 +111,7 @@ function Works({
   session,
   reload,
 }: {
-  waiting: Waiting
+  waiting: WaitingWork
   session: Session
   reload: () => void
 }) {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Decoded, Part } from '../verifier.ts'
+import type { Decoded, EnvelopePart } from '../verifier.ts'
 import { type Column, Facts, Failure, Json, Table } from './basics.tsx'
 
 /** An envelope, decoded when the reader opens it. */
@@ -13,7 +13,7 @@ export function Envelope({ envelope, label }: { envelope: string; label: string 
   )
 }
 
-const COLUMNS: Column<Part>[] = [
+const COLUMNS: Column<EnvelopePart>[] = [
   { name: 'Offset', cell: ({ offset }) => <span class="number mono">{offset}</span> },
   { name: 'Part', cell: ({ name }) => name },
   { name: 'Bytes', cell: ({ hex }) => <code>{spaced(hex)}</code> },

@@ -14,11 +14,11 @@ export function Live({ session }: { session: Session }) {
   const [shown, setShown] = useState<readonly TailedEvent[]>([])
   const [total, setTotal] = useState(0)
   const [announced, setAnnounced] = useState(0)
-  const [isHeld, setIsHeld] = useState(false)
+  const [isPaused, setIsPaused] = useState(false)
   const [error, setError] = useState<Error | null>(null)
   const isFocused = useRef(false)
-  const held = useRef(false)
-  held.current = isHeld
+  const paused = useRef(false)
+  paused.current = isPaused
 
   useEffect(() => {
     const controller = new AbortController()
@@ -36,7 +36,7 @@ export function Live({ session }: { session: Session }) {
     })
     const draw = setInterval(() => {
       setTotal(seen)
-      if (came.length === 0 || held.current || isFocused.current) return
+      if (came.length === 0 || paused.current || isFocused.current) return
       const fresh = came.splice(0)
       setShown((before) => [...fresh, ...before].slice(0, LIVE_EVENTS_MAX))
     }, LIVE_DRAW_EVERY_MS)
@@ -61,8 +61,8 @@ export function Live({ session }: { session: Session }) {
         <span class="number" data-live-total={total}>
           {total.toLocaleString('en')} events since this page was opened
         </span>
-        <button type="button" class="do" aria-pressed={isHeld} onClick={() => setIsHeld(!isHeld)}>
-          {isHeld ? 'Go on' : 'Hold'}
+        <button type="button" class="do" aria-pressed={isPaused} onClick={() => setIsPaused(!isPaused)}>
+          {isPaused ? 'Resume' : 'Pause'}
         </button>
       </div>
       <p class="sr" aria-live="polite">

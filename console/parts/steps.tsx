@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAct } from '../asking.ts'
+import { useAct } from '../queries.ts'
 import { has, type Session } from '../session.ts'
 import { wordsOf } from '../words.ts'
 import { Failure, Section } from './basics.tsx'

@@ -1,7 +1,7 @@
 import { Component } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
-import { type Deed, everyDeed, namesOf } from '../deeds.ts'
+import { type Activity, everyActivity, namesOf } from '../activities.ts'
 import { RUN_ROWS_OPEN_MAX } from '../limits.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
@@ -9,9 +9,9 @@ import { duration } from '../times.ts'
 import { Agent, count, Id, Json, State, Time } from './basics.tsx'
 import { membersOf, shorten, summaryOf, text, wordOf } from './records.tsx'
 
-/** A row of the table: a deed with its position in the tree. */
+/** A row of the table: a activity with its position in the tree. */
 type Row = {
-  readonly deed: Deed
+  readonly activity: Activity
   /** From 1 on. */
   readonly level: number
   /** Index of the parent row. -1: none. */
@@ -22,18 +22,18 @@ type Row = {
 type Scale = { readonly fromMs: number; readonly lengthMs: number }
 
 /**
- * Shows deeds as rows, each with a bar for its time. One row is in the Tab order. Arrow keys move between rows and
+ * Shows activities as rows, each with a bar for its time. One row is in the Tab order. Arrow keys move between rows and
  * fold them, Enter opens the content of a row (treegrid of the ARIA Authoring Practices).
  */
-export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session: Session }) {
+export function Waterfall({ activities, session }: { activities: readonly Activity[]; session: Session }) {
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map())
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const [active, setActive] = useState<string | null>(null)
   const grid = useRef<HTMLTableElement>(null)
-  const scale = useMemo(() => scaleOf(deeds), [deeds])
-  const isFoldedFirst = useMemo(() => [...everyDeed(deeds)].length > RUN_ROWS_OPEN_MAX, [deeds])
-  const rows = useMemo(() => rowsOf(deeds, folds, isFoldedFirst), [deeds, folds, isFoldedFirst])
-  const activeRow = rows.find(({ deed }) => deed.record.id === active) ?? rows[0]
+  const scale = useMemo(() => scaleOf(activities), [activities])
+  const isFoldedFirst = useMemo(() => [...everyActivity(activities)].length > RUN_ROWS_OPEN_MAX, [activities])
+  const rows = useMemo(() => rowsOf(activities, folds, isFoldedFirst), [activities, folds, isFoldedFirst])
+  const activeRow = rows.find(({ activity }) => activity.record.id === active) ?? rows[0]
 
   const flip = (set: ReadonlySet<string>, id: string) => {
     const next = new Set(set)
@@ -44,17 +44,17 @@ export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session:
   const open = (id: string) => setOpened((before) => flip(before, id))
   const focus = (row: Row | undefined) => {
     if (row === undefined) return
-    const { id } = row.deed.record
+    const { id } = row.activity.record
     setActive(id)
     grid.current?.querySelector<HTMLElement>(`[data-row="${id}"]`)?.focus()
   }
   const press = (event: KeyboardEvent) => {
     const id = (event.target as HTMLElement).dataset['row']
-    const at = rows.findIndex(({ deed }) => deed.record.id === id)
+    const at = rows.findIndex(({ activity }) => activity.record.id === id)
     const row = rows[at]
     // Keys in a link or an open value inside a row are not handled here.
     if (row === undefined || event.ctrlKey || event.metaKey || event.altKey) return
-    const hasBelow = row.deed.below.length > 0
+    const hasBelow = row.activity.below.length > 0
     const acts: Readonly<Record<string, () => void>> = {
       ArrowDown: () => focus(rows[at + 1]),
       ArrowUp: () => focus(rows[at - 1]),
@@ -81,8 +81,8 @@ export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session:
       <table class="waterfall" role="treegrid" ref={grid} onKeyDown={press}>
         <caption>What was done</caption>
         <thead>
-          <tr class="deed head">
-            <th scope="col">Deed</th>
+          <tr class="activity head">
+            <th scope="col">Activity</th>
             <th scope="col" class="axis">
               <span>0</span>
               <span>{duration(scale.lengthMs)}</span>
@@ -94,12 +94,12 @@ export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session:
         </thead>
         <tbody>
           {rows.map((row) => (
-            <DeedRow
-              key={row.deed.record.id}
-              deed={row.deed}
+            <ActivityRow
+              key={row.activity.record.id}
+              activity={row.activity}
               level={row.level}
               isFolded={row.isFolded}
-              isOpen={opened.has(row.deed.record.id)}
+              isOpen={opened.has(row.activity.record.id)}
               isActive={row === activeRow}
               {...scale}
               names={session.names}
@@ -114,35 +114,35 @@ export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session:
   )
 }
 
-/** Returns the rows that are not inside a folded row. `folds`: deeds that the reader has folded or unfolded. */
+/** Returns the rows that are not inside a folded row. `folds`: activities that the reader has folded or unfolded. */
 function rowsOf(
-  deeds: readonly Deed[],
+  activities: readonly Activity[],
   folds: ReadonlyMap<string, boolean>,
   isFoldedFirst: boolean,
 ): readonly Row[] {
   const rows: Row[] = []
-  const walk = (list: readonly Deed[], level: number, parent: number) => {
-    for (const deed of list) {
-      const isFolded = folds.get(deed.record.id) ?? (isFoldedFirst && level > 1)
-      rows.push({ deed, level, parent, isFolded })
-      if (!isFolded) walk(deed.below, level + 1, rows.length - 1)
+  const walk = (list: readonly Activity[], level: number, parent: number) => {
+    for (const activity of list) {
+      const isFolded = folds.get(activity.record.id) ?? (isFoldedFirst && level > 1)
+      rows.push({ activity, level, parent, isFolded })
+      if (!isFolded) walk(activity.below, level + 1, rows.length - 1)
     }
   }
-  walk(deeds, 1, -1)
+  walk(activities, 1, -1)
   return rows
 }
 
-function scaleOf(deeds: readonly Deed[]): Scale {
+function scaleOf(activities: readonly Activity[]): Scale {
   let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const { beganMs, endedMs } of everyDeed(deeds)) {
+  for (const { beganMs, endedMs } of everyActivity(activities)) {
     fromMs = Math.min(fromMs, beganMs)
     toMs = Math.max(toMs, endedMs ?? beganMs)
   }
   return { fromMs, lengthMs: Math.max(1, toMs - fromMs) }
 }
 
-type DeedRowProps = {
-  readonly deed: Deed
+type ActivityRowProps = {
+  readonly activity: Activity
   readonly level: number
   readonly isFolded: boolean
   readonly isOpen: boolean
@@ -156,25 +156,25 @@ type DeedRowProps = {
 }
 
 const DRAWN_BY = ['level', 'isFolded', 'isOpen', 'isActive', 'fromMs', 'lengthMs', 'names'] as const
-/** Members that a row shows. They are compared one by one, because each drawing makes new deeds. */
-const DEED_DRAWN_BY = ['record', 'ending', 'beganMs', 'endedMs', 'inside', 'troubles'] as const
+/** Members that a row shows. They are compared one by one, because each drawing makes new activities. */
+const ACTIVITY_MEMBERS_DRAWN = ['record', 'ending', 'beganMs', 'endedMs', 'inside', 'troubles'] as const
 
-/** Row of a deed. Redrawn only if it has changed, because a run may have thousands of rows. */
-class DeedRow extends Component<DeedRowProps> {
-  override shouldComponentUpdate(next: DeedRowProps): boolean {
-    const { deed } = this.props
+/** Row of a activity. Redrawn only if it has changed, because a run may have thousands of rows. */
+class ActivityRow extends Component<ActivityRowProps> {
+  override shouldComponentUpdate(next: ActivityRowProps): boolean {
+    const { activity } = this.props
     return (
       DRAWN_BY.some((name) => this.props[name] !== next[name]) ||
-      DEED_DRAWN_BY.some((name) => deed[name] !== next.deed[name]) ||
-      deed.outcomes.length !== next.deed.outcomes.length ||
-      deed.decisions.length !== next.deed.decisions.length
+      ACTIVITY_MEMBERS_DRAWN.some((name) => activity[name] !== next.activity[name]) ||
+      activity.outcomes.length !== next.activity.outcomes.length ||
+      activity.decisions.length !== next.activity.decisions.length
     )
   }
 
   override render() {
-    const { deed, level, isFolded, isOpen, isActive, fromMs, lengthMs, names, fold, open, setActive } =
+    const { activity, level, isFolded, isOpen, isActive, fromMs, lengthMs, names, fold, open, setActive } =
       this.props
-    const { record, ending, decisions, beganMs, endedMs, below, inside, troubles } = deed
+    const { record, ending, decisions, beganMs, endedMs, below, inside, troubles } = activity
     const { id, payload, gated } = record
     const { name, kind } = namesOf(record)
     const hasBelow = below.length > 0
@@ -183,7 +183,7 @@ class DeedRow extends Component<DeedRowProps> {
     return (
       <>
         <tr
-          class="deed"
+          class="activity"
           data-row={id}
           tabIndex={tab}
           aria-level={level}
@@ -215,18 +215,18 @@ class DeedRow extends Component<DeedRowProps> {
             <span class="marks">
               {gated !== null && <State state={record.state} />}
               {ending !== null && <State state={ending} />}
-              {failureOf(deed)}
+              {failureOf(activity)}
               {decisions.map((decision) => (
                 <span key={decision.id}>
                   <State state={wordOf(decision) ?? 'erased'} /> {summaryOf(decision)}
                 </span>
               ))}
-              {isFolded && hasBelow && <span class="quiet">{count(inside, 'deed')} inside</span>}
+              {isFolded && hasBelow && <span class="quiet">{count(inside, 'activity', 'activities')} inside</span>}
               {isFolded && troubles > 0 && <State state={`${troubles} not ok`} tone="bad" />}
             </span>
           </td>
           <td class="time">
-            <Bar deed={deed} fromMs={fromMs} lengthMs={lengthMs} />
+            <Bar activity={activity} fromMs={fromMs} lengthMs={lengthMs} />
           </td>
           <td class="number took">
             {endedMs === null
@@ -247,7 +247,7 @@ class DeedRow extends Component<DeedRowProps> {
         {isOpen && (
           <tr class="inside">
             <td>
-              <Contents deed={deed} names={names} />
+              <Contents activity={activity} names={names} />
             </td>
           </tr>
         )}
@@ -256,15 +256,15 @@ class DeedRow extends Component<DeedRowProps> {
   }
 }
 
-/** Returns the error of a deed. null: it ended well. */
-function failureOf({ ending, outcomes, record }: Deed): string | null {
+/** Returns the error of a activity. null: it ended well. */
+function failureOf({ ending, outcomes, record }: Activity): string | null {
   if (ending === 'ok') return null
   const given = { ...record.payload, ...outcomes.at(-1)?.payload } as Record<string, unknown>
   return shorten([text(given['errorType']), text(given['error'])].filter((one) => one !== null).join(': '))
 }
 
-/** Bar for the time of a deed within the run. A deed without a known end is a thin line at its start. */
-function Bar({ deed: { beganMs, endedMs, ending }, fromMs, lengthMs }: { deed: Deed } & Scale) {
+/** Bar for the time of a activity within the run. A activity without a known end is a thin line at its start. */
+function Bar({ activity: { beganMs, endedMs, ending }, fromMs, lengthMs }: { activity: Activity } & Scale) {
   const percent = (ms: number) => `${Math.max(0, (100 * ms) / lengthMs)}%`
   const tone = ending === 'error' || ending === 'denied' ? 'bad' : ending === 'ok' ? 'good' : 'wait'
   return (
@@ -280,8 +280,14 @@ function Bar({ deed: { beganMs, endedMs, ending }, fromMs, lengthMs }: { deed: D
   )
 }
 
-/** Payloads of a deed's records, with signers and times. */
-function Contents({ deed: { record, decisions, outcomes }, names }: { deed: Deed; names: Session['names'] }) {
+/** Payloads of a activity's records, with signers and times. */
+function Contents({
+  activity: { record, decisions, outcomes },
+  names,
+}: {
+  activity: Activity
+  names: Session['names']
+}) {
   const parts: [string, LedgerRecord][] = [
     [outcomes.length + decisions.length > 0 ? 'Action' : 'Record', record],
     ...decisions.map((one): [string, LedgerRecord] => ['Decision', one]),

@@ -1,7 +1,7 @@
 import type { BuiltInTypes } from '../generated/built-in-types.ts'
 
 type Intent = BuiltInTypes['agent-action/1']['payload']
-type Ended = BuiltInTypes['agent-outcome/1']['payload']
+type OutcomePayload = BuiltInTypes['agent-outcome/1']['payload']
 type Decided = BuiltInTypes['approval/1']['payload']
 
 /** An action that an agent is about to begin. */
@@ -54,7 +54,7 @@ export type Outcome = {
 } & (
   | { readonly status: 'ok'; readonly error?: never }
   | {
-      readonly status: Exclude<Ended['status'], 'ok'>
+      readonly status: Exclude<OutcomePayload['status'], 'ok'>
       /**
        * The thrown value. If this member is present, something was thrown, even if the value is undefined. The record
        * has its class as `errorType`, and the digest of its text, or with `content` the text.

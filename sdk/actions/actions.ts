@@ -110,7 +110,7 @@ export class Actions implements Writer {
     const { tallystick = new Tallystick(), framework, content = false, failClosed = false } = options
     this.#failClosed = failClosed
     this.#framework = short(framework, FRAMEWORK_CHARS_MAX)
-    this.#content = { keep: content, sha256: sha256Hex }
+    this.#content = { include: content, sha256: sha256Hex }
     this.#holdMsMax = options.holdMsMax ?? HOLD_MS_MAX
     this.#onError = options.onError
     const { onRecorded, onRefused } = options
@@ -211,7 +211,7 @@ export class Actions implements Writer {
       ...this.#payloadOf({ ...action.call, attributes }),
       status: statusOf(outcome),
       ...told,
-      ...contentOf('result', result, { ...this.#content, besides: told.error }),
+      ...contentOf('result', result, { ...this.#content, textInSameRecord: told.error }),
       durationMs: durationMs ?? Math.round((performance.now() - action.beganAtMs) * 1_000) / 1_000,
     }
     this.#record('agent-outcome/1', payload, optionsAfter(action, occurredAt))
@@ -223,8 +223,8 @@ export class Actions implements Writer {
    * content.
    */
   #errorOf(outcome: Outcome): ErrorMembers {
-    const keep = this.#content.keep || outcome.error instanceof NotRecordedError
-    const told = 'error' in outcome ? errorOf(outcome.error, { ...this.#content, keep }) : {}
+    const include = this.#content.include || outcome.error instanceof NotRecordedError
+    const told = 'error' in outcome ? errorOf(outcome.error, { ...this.#content, include }) : {}
     return { ...told, ...defined({ errorType: errorType(outcome.errorType) }) }
   }
 

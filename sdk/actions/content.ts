@@ -16,7 +16,7 @@ import { type Form, formOf, type NoForm } from './content-form.ts'
  */
 export const CONTENT_BYTES_MAX = 48 * 1024
 /** Room for an error or a reason in the same record. A longer one reduces the room for content. */
-const BESIDES_BYTES_MAX = 2 * 1024
+const OTHER_TEXT_BYTES_MAX = 2 * 1024
 /** The server accepts 32 levels. The record itself uses some of them. */
 const CONTENT_DEPTH_MAX = 24
 /** Longer texts get no digest: hashing 64 MiB takes half a second. */
@@ -30,10 +30,10 @@ export type Sha256 = (bytes: Uint8Array) => string
 
 export type ContentOptions = {
   /** Store the values, not only their digests. */
-  readonly keep: boolean
+  readonly include: boolean
   readonly sha256: Sha256
   /** Long text in the same record, which reduces the room. */
-  readonly besides?: string | undefined
+  readonly textInSameRecord?: string | undefined
 }
 
 /** Digest of a value in a record (docs/formats/content-digests.md). `none`: the value has no exact form. */
@@ -45,20 +45,21 @@ export type ContentDigest =
 type Name = 'arguments' | 'result' | 'error'
 
 /**
- * Returns the payload member for a value: `NAME` with the value if `keep` is set and it fits, otherwise `NAMEDigest`.
+ * Returns the payload member for a value: `NAME` with the value if `include` is set and it fits, otherwise `NAMEDigest`.
  * Returns no member for undefined. Never throws, because the result of a tool must not decide whether its call is
  * recorded.
  */
 export function contentOf(
   name: Name,
   value: unknown,
-  { keep, sha256, besides = '' }: ContentOptions,
+  { include, sha256, textInSameRecord = '' }: ContentOptions,
 ): Record<string, unknown> {
   if (value === undefined) return {}
   const written = writtenOf(value)
-  if (keep && typeof written !== 'string') {
-    const bytesMax = CONTENT_BYTES_MAX - Math.max(0, bytesOf(JSON.stringify(besides)) - BESIDES_BYTES_MAX)
-    const kept = keepable(written, bytesMax)
+  if (include && typeof written !== 'string') {
+    const bytesMax =
+      CONTENT_BYTES_MAX - Math.max(0, bytesOf(JSON.stringify(textInSameRecord)) - OTHER_TEXT_BYTES_MAX)
+    const kept = recordable(written, bytesMax)
     if (kept !== undefined) return { [name]: kept }
   }
   return { [`${name}Digest`]: digestOfWritten(written, sha256) }
@@ -93,13 +94,13 @@ export type ErrorMembers = {
  * Returns the members for a thrown value. Never throws.
  *
  * - `errorType`: the class of the error.
- * - `error`: its text, if `keep` is set.
- * - `errorDigest`: the digest of its text, if `keep` is not set or the text does not fit.
+ * - `error`: its text, if `include` is set.
+ * - `errorDigest`: the digest of its text, if `include` is not set or the text does not fit.
  */
-export function errorOf(error: unknown, { keep, sha256 }: ContentOptions): ErrorMembers {
+export function errorOf(error: unknown, { include, sha256 }: ContentOptions): ErrorMembers {
   const { type, written } = readError(error)
   const [of, text] = typeof written === 'string' ? ['none', undefined] : [written.of, written.text]
-  const kept = keep ? short(text, ERROR_CHARS_MAX) : undefined
+  const kept = include ? short(text, ERROR_CHARS_MAX) : undefined
   const isWhole = of === 'bytes' && (text === '' || kept === text)
   return defined({
     errorType: errorType(type),
@@ -156,7 +157,7 @@ function digestOfText(text: string, of: Form['of'] | 'bytes' | 'json', sha256: S
  * Returns the value as a record would store it. undefined: it contains U+0000, or is too deep or too large for a
  * record.
  */
-function keepable(written: Written, bytesMax: number): unknown {
+function recordable(written: Written, bytesMax: number): unknown {
   if (typeof written === 'string' || !isShort(written.text, bytesMax)) return undefined
   const { of, text } = written
   const value: unknown = of === 'bytes' ? text : JSON.parse(text)
@@ -182,7 +183,7 @@ function bytesOf(text: string): number {
 /** Returns `attributes` with those that a record can store, or `{}` if none remain. */
 export function attributesOf(attributes: Readonly<Record<string, unknown>>): { attributes?: object } {
   const kept = Object.entries(attributes).flatMap(([name, value]) => {
-    const found = value === undefined ? undefined : keepable(writtenOf(value), ATTRIBUTES_BYTES_MAX)
+    const found = value === undefined ? undefined : recordable(writtenOf(value), ATTRIBUTES_BYTES_MAX)
     return found === undefined || name.includes('\0') || !name.isWellFormed() ? [] : [[name, found] as const]
   })
   if (kept.length === 0 || !isShort(JSON.stringify(kept), ATTRIBUTES_BYTES_MAX)) return {}

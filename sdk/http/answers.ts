@@ -9,7 +9,7 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const PROBLEM_BYTES_MAX = 1024 * 1024
 
 /** A request, as its answer and errors need it. */
-export type Asked = {
+export type CallInfo = {
   /** Method and address without the query, for messages. */
   readonly name: string
   readonly idempotencyKey: string | null
@@ -18,7 +18,7 @@ export type Asked = {
 }
 
 /** Returns the JSON object of an answer. Throws UnexpectedAnswerError if the answer is not one. */
-export async function readJson<T>(response: Response, asked: Asked): Promise<T> {
+export async function readJson<T>(response: Response, asked: CallInfo): Promise<T> {
   refuseMediaType(response, 'application/json', asked)
   const text = await readText(response, asked)
   let value: unknown
@@ -32,7 +32,7 @@ export async function readJson<T>(response: Response, asked: Asked): Promise<T> 
 }
 
 /** Throws UnexpectedAnswerError if the answer has another media type. Wrong servers and proxies answer HTML pages. */
-export function refuseMediaType({ status, headers }: Response, mediaType: string, asked: Asked): void {
+export function refuseMediaType({ status, headers }: Response, mediaType: string, asked: CallInfo): void {
   const found = headers.get('content-type')
   if (mediaTypeOf(found) === mediaType) return
   const type = found?.slice(0, 100) ?? 'no content type'
@@ -43,7 +43,7 @@ export function refuseMediaType({ status, headers }: Response, mediaType: string
  * Returns the error for an answer that is not a success: an ApiError for a problem document, otherwise
  * UnexpectedAnswerError.
  */
-export async function readRefusal(response: Response, asked: Asked): Promise<TallystickError> {
+export async function readRefusal(response: Response, asked: CallInfo): Promise<TallystickError> {
   const { status, headers } = response
   const retryAfterMs = retryAfterMsOf(headers.get('retry-after'), Date.now())
   if (mediaTypeOf(headers.get('content-type')) === 'application/problem+json') {
@@ -53,7 +53,7 @@ export async function readRefusal(response: Response, asked: Asked): Promise<Tal
   const { name, idempotencyKey, repeatable } = asked
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     const redirects = `${name} redirects: give the server's own address, because an API key is sent nowhere else`
-    return new UnexpectedAnswerError(`${redirects}${lookFirst(asked)}`, {
+    return new UnexpectedAnswerError(`${redirects}${adviceToCheckFirst(asked)}`, {
       retryable: false,
       idempotencyKey,
       status: status || null,
@@ -63,7 +63,7 @@ export async function readRefusal(response: Response, asked: Asked): Promise<Tal
   const what = passing
     ? `something before the server answered ${name} with ${status}`
     : `${name} answered ${status} without saying why`
-  const outcome = nothingDone ? '; nothing was done' : lookFirst(asked)
+  const outcome = nothingDone ? '; nothing was done' : adviceToCheckFirst(asked)
   return new UnexpectedAnswerError(`${what}: ${advice}${outcome}`, {
     retryable: passing && (repeatable || nothingDone),
     idempotencyKey,
@@ -74,8 +74,8 @@ export async function readRefusal(response: Response, asked: Asked): Promise<Tal
 }
 
 /** Returns the error for an answer that may come from the server, but was damaged on the way. */
-export function unexpected(message: string, asked: Asked, cause?: unknown): UnexpectedAnswerError {
-  return new UnexpectedAnswerError(`${message}${lookFirst(asked)}`, {
+export function unexpected(message: string, asked: CallInfo, cause?: unknown): UnexpectedAnswerError {
+  return new UnexpectedAnswerError(`${message}${adviceToCheckFirst(asked)}`, {
     retryable: asked.repeatable,
     idempotencyKey: asked.idempotencyKey,
     cause,
@@ -88,10 +88,10 @@ export function unexpected(message: string, asked: Asked, cause?: unknown): Unex
  */
 export function wrongServer(
   message: string,
-  asked: Asked | null = null,
+  asked: CallInfo | null = null,
   status: number | null = null,
 ): UnexpectedAnswerError {
-  const look = asked ? lookFirst(asked) : ''
+  const look = asked ? adviceToCheckFirst(asked) : ''
   return new UnexpectedAnswerError(`${message}: check that the address is a Tallystick server's${look}`, {
     retryable: false,
     idempotencyKey: asked?.idempotencyKey ?? null,
@@ -100,7 +100,7 @@ export function wrongServer(
 }
 
 /** Returns advice about a write with an unknown outcome that cannot be repeated safely. Empty for repeatable calls. */
-export function lookFirst({ repeatable }: Asked): string {
+export function adviceToCheckFirst({ repeatable }: CallInfo): string {
   return repeatable ? '' : '; whether it was done is not known: look before you repeat it'
 }
 
@@ -121,7 +121,7 @@ function parseProblem(text: string): Problem | null {
 /** Returns the whole body as text. Throws above `bytesMax`: an endless answer must not fill the memory. */
 export async function readText(
   response: Response,
-  asked: Asked,
+  asked: CallInfo,
   bytesMax = ANSWER_BYTES_MAX,
 ): Promise<string> {
   const decoder = new TextDecoder()
@@ -133,7 +133,7 @@ export async function readText(
 }
 
 /** Returns the whole body as bytes. Throws above ANSWER_BYTES_MAX. */
-export async function readBytes(response: Response, asked: Asked): Promise<Uint8Array> {
+export async function readBytes(response: Response, asked: CallInfo): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   for await (const piece of piecesOf(response, asked, ANSWER_BYTES_MAX)) pieces.push(piece)
   return concat(pieces)
@@ -141,7 +141,7 @@ export async function readBytes(response: Response, asked: Asked): Promise<Uint8
 
 async function* piecesOf(
   response: Response,
-  asked: Asked,
+  asked: CallInfo,
   bytesMax: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (!response.body) return

@@ -1,21 +1,21 @@
 import { ApiError, ConnectionError, TallystickError, TimeoutError, UnknownOutcomeError } from '../errors.ts'
-import { type Asked, lookFirst } from './answers.ts'
+import { adviceToCheckFirst, type CallInfo } from './answers.ts'
 import type { Patience } from './patience.ts'
 
 /**
  * Returns the error for the caller of a failed attempt. Throws the caller's abort reason if the caller stopped the
  * call.
  */
-export function explain(error: unknown, asked: Asked, patience: Patience): unknown {
+export function explain(error: unknown, asked: CallInfo, patience: Patience): unknown {
   patience.throwIfCallerStopped()
   if (error instanceof TallystickError) return error
   return patience.timedOut ? timedOut(asked, patience.timeoutMs) : disconnected(asked, error)
 }
 
-function timedOut(asked: Asked, timeoutMs: number): TimeoutError {
+function timedOut(asked: CallInfo, timeoutMs: number): TimeoutError {
   const { name, repeatable, idempotencyKey } = asked
   return new TimeoutError(
-    `${name} did not answer within ${timeoutMs} ms: look at the server's load, or give it a longer timeoutMs${lookFirst(asked)}`,
+    `${name} did not answer within ${timeoutMs} ms: look at the server's load, or give it a longer timeoutMs${adviceToCheckFirst(asked)}`,
     { retryable: repeatable, idempotencyKey },
   )
 }
@@ -29,7 +29,7 @@ const NEVER_CONNECTED = [
   'ConnectionRefused',
 ]
 
-function disconnected(asked: Asked, error: unknown): ConnectionError {
+function disconnected(asked: CallInfo, error: unknown): ConnectionError {
   const { name, repeatable, idempotencyKey } = asked
   const { code, reason } = reasonOf(error)
   if (code !== null && NEVER_CONNECTED.includes(code)) {
@@ -38,7 +38,7 @@ function disconnected(asked: Asked, error: unknown): ConnectionError {
       { retryable: true, idempotencyKey: null, nothingDone: true, cause: error },
     )
   }
-  return new ConnectionError(`${name}: the connection broke (${reason})${lookFirst(asked)}`, {
+  return new ConnectionError(`${name}: the connection broke (${reason})${adviceToCheckFirst(asked)}`, {
     retryable: repeatable,
     idempotencyKey,
     cause: error,

@@ -12,7 +12,7 @@ const LEDGER_CHARS = 'tly_'.length + 26
 export class KnownSizes {
   readonly #sizes = new Map<string, number>()
 
-  of(apiKey: string): number | undefined {
+  sizeOf(apiKey: string): number | undefined {
     return this.#sizes.get(apiKey.slice(0, LEDGER_CHARS))
   }
 

@@ -1,4 +1,4 @@
-import { type Asked, bytesOf, unexpected, wrongServer } from './answers.ts'
+import { bytesOf, type CallInfo, unexpected, wrongServer } from './answers.ts'
 import type { Patience } from './patience.ts'
 
 /**
@@ -46,7 +46,7 @@ const NEWLINE = 0x0a
  */
 export async function* linesOf(
   stream: ReadableStream<Uint8Array>,
-  asked: Asked,
+  asked: CallInfo,
   lineBytesMax = LINE_BYTES_MAX,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder()
@@ -73,7 +73,7 @@ export async function* linesOf(
 const LAST_LINE = '{"checkpoint":'
 
 /** Passes an export through. Fails at the end if the last line is not that of an export (docs/formats/export.md). */
-export function wholeExport(asked: Asked): TransformStream<Uint8Array, Uint8Array> {
+export function wholeExport(asked: CallInfo): TransformStream<Uint8Array, Uint8Array> {
   const head = (bytes: Uint8Array) => new TextDecoder().decode(bytes.subarray(0, LAST_LINE.length))
   /** Beginning of the last complete line, and of the unfinished line. */
   let last = ''

@@ -5,7 +5,7 @@ import { makeIdempotencyKey } from '../idempotency-key.ts'
 import { toJson } from '../json.ts'
 import { addressOf, type PathParams, parseBaseUrl, type Query } from './address.ts'
 import {
-  type Asked,
+  type CallInfo,
   readBytes,
   readJson,
   readRefusal,
@@ -85,7 +85,7 @@ export type Call = {
   /** Version that the caller has. The server answers 304 while the record still has it. */
   readonly knownVersion?: number
   /** How long the server may delay the answer. Added to the timeout. */
-  readonly heldMs?: number
+  readonly answerDelayMs?: number
 }
 
 /** Signs an agent's entries before they are sent. */
@@ -97,7 +97,7 @@ export type RequestSigner = {
 }
 
 /** Errors that last until an operator acts. The caller should get them at once, not after minutes of retries. */
-const OPERATORS: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
+const UNRETRIED_CODES: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
 /** With a wrong clock every signature is refused. */
 const SIGNATURES_MAX = 3
 const TIMEOUT_MS_DEFAULT = 30_000
@@ -229,20 +229,20 @@ export class Transport {
     read: Read<T>,
     doubt = new Doubt(),
   ): Promise<T> {
-    const { params = {}, query = {}, options = {}, unretried = [], heldMs = 0 } = call
+    const { params = {}, query = {}, options = {}, unretried = [], answerDelayMs = 0 } = call
     const url = addressOf(this.baseUrl, operation.path, params, query)
     const { repeat, method } = operation
     const idempotencyKey = repeat === 'with-key' ? (options.idempotencyKey ?? makeIdempotencyKey()) : null
-    const asked: Asked = {
+    const asked: CallInfo = {
       name: `${method} ${url.origin}${url.pathname}`,
       idempotencyKey,
       repeatable: repeat !== 'never',
     }
     const request = makeRequest(method, call, accept, idempotencyKey)
     const { signal } = options
-    const timeoutMs = heldMs + parseTimeout(options.timeoutMs ?? this.#timeoutMs)
+    const timeoutMs = answerDelayMs + parseTimeout(options.timeoutMs ?? this.#timeoutMs)
     const isFinal = (error: unknown) =>
-      error instanceof ApiError && (OPERATORS.has(error.code) || unretried.includes(error.code))
+      error instanceof ApiError && (UNRETRIED_CODES.has(error.code) || unretried.includes(error.code))
     const attempt = async () => {
       try {
         return await this.#attempt(url, request, { asked, timeoutMs, signal }, read)
@@ -261,7 +261,7 @@ export class Transport {
   /** Returns headers that require a minimum state for a read. */
   #demands(method: string, apiKey: string, ifKnownSize: number): Record<string, string> {
     if (method !== 'GET') return {}
-    const size = Math.max(ifKnownSize, this.#knownSizes.of(apiKey) ?? 0)
+    const size = Math.max(ifKnownSize, this.#knownSizes.sizeOf(apiKey) ?? 0)
     return {
       ...(size > 0 && { 'if-known-size': `${size}` }),
       ...(this.#isFresh && { 'cache-control': 'no-cache' }),
@@ -275,7 +275,7 @@ export class Transport {
       asked,
       timeoutMs,
       signal: callers,
-    }: { asked: Asked; timeoutMs: number; signal: AbortSignal | undefined },
+    }: { asked: CallInfo; timeoutMs: number; signal: AbortSignal | undefined },
     read: Read<T>,
   ): Promise<T> {
     const apiKey = requireKey(await this.#apiKey())
@@ -304,10 +304,10 @@ type Request = RequestInit & {
   readonly ifKnownSize: number
 }
 
-type Read<T> = (response: Response, asked: Asked, patience: Patience) => Promise<T>
+type Read<T> = (response: Response, asked: CallInfo, patience: Patience) => Promise<T>
 
 /** Wraps a reader that reads the whole answer. */
-function whole<T>(read: (response: Response, asked: Asked) => Promise<T>): Read<T> {
+function whole<T>(read: (response: Response, asked: CallInfo) => Promise<T>): Read<T> {
   return async (response, asked, patience) => {
     const answer = await read(response, asked)
     patience.end()

@@ -14,7 +14,7 @@ export type SpoolDirectory = {
   usedBytes: number
   readonly reserve: Reserve
   /** Throws SpoolError if another process has taken the lock. */
-  requireHeld(): void
+  requireLock(): void
   /** Resolves when the names in the directory are on the disk. */
   sync(): Promise<void>
 }
@@ -37,7 +37,7 @@ export class BatchFile implements SpooledBatch {
 
   /** Creates a batch file with its first item. Throws SpoolError, and then leaves no file. */
   static begin(directory: SpoolDirectory, path: string, idempotencyKey: string, item: Item): BatchFile {
-    directory.requireHeld()
+    directory.requireLock()
     const batch = new BatchFile(directory, path, 0, 0)
     const bytes = Buffer.from(formatKey(idempotencyKey) + formatItem(item))
     try {
@@ -73,7 +73,7 @@ export class BatchFile implements SpooledBatch {
   }
 
   append(item: Item): void {
-    this.#directory.requireHeld()
+    this.#directory.requireLock()
     const bytes = Buffer.from(formatItem(item))
     try {
       this.#reserveFor(bytes)
@@ -137,7 +137,7 @@ export class BatchFile implements SpooledBatch {
   }
 
   async read(): Promise<readonly Segment[]> {
-    this.#directory.requireHeld()
+    this.#directory.requireLock()
     this.#durable ??= this.#makeDurable()
     try {
       await this.#durable
@@ -155,7 +155,7 @@ export class BatchFile implements SpooledBatch {
   }
 
   async replace(segments: readonly Segment[]): Promise<void> {
-    this.#directory.requireHeld()
+    this.#directory.requireLock()
     try {
       await this.#rewrite(segments)
       await this.#directory.sync()

@@ -11,7 +11,7 @@ const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | NO_FOL
  * Appends refused records to the file. Throws SpoolError if the file has `bytesMax` already. The size is read each
  * time, because people remove the file after reading it.
  */
-export async function keepRefused(
+export async function storeRefused(
   path: string,
   refused: readonly Refused[],
   bytesMax: number,

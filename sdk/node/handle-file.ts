@@ -3,8 +3,8 @@ import { open, readFile } from 'node:fs/promises'
 import { HANDLES_MAX, MemoryHandles } from '../notarizer/handles.ts'
 import type { RecordHandle } from '../notarizer/spool.ts'
 import { NO_FOLLOW, replaceFile } from './files.ts'
-import { InTurn } from './in-turn.ts'
 import type { Reserve } from './reserve.ts'
+import { SerialTasks } from './serial-tasks.ts'
 import { asSpoolError, isFull } from './spool-errors.ts'
 
 export const HANDLES_NAME = 'handles.ndjson'
@@ -20,7 +20,7 @@ export class HandleFile extends MemoryHandles {
   #lines = 0
   /** The file may end with half a line, or may not be on the disk. */
   #suspect = false
-  readonly #writes = new InTurn()
+  readonly #writes = new SerialTasks()
 
   static async load(path: string, reserve: Reserve): Promise<HandleFile> {
     const handles = new HandleFile(path, reserve)

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, rmSync, write
 import { join } from 'node:path'
 import { SpoolError } from '../errors.ts'
 import { isOwnFile, NO_FOLLOW } from './files.ts'
-import { InTurn } from './in-turn.ts'
+import { SerialTasks } from './serial-tasks.ts'
 import { isFull } from './spool-errors.ts'
 
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
@@ -31,7 +31,7 @@ export class Reserve {
   #bytes = 0
   /** Required size in bytes. */
   #wanted = STEP_BYTES
-  readonly #turns = new InTurn()
+  readonly #turns = new SerialTasks()
 
   constructor(directory: string) {
     this.#directory = directory

@@ -18,7 +18,7 @@ const POLLS_PER_STALE = 50
 const SETTLE_MS = 50
 
 /** Directories that this process has locked, with their tokens. */
-const held = new Map<string, string>()
+const acquiredDirectories = new Map<string, string>()
 
 /**
  * Allows one process per directory, by the file `lock` in it. The holder touches the file regularly. A lock is stale
@@ -45,14 +45,14 @@ export class SpoolLock {
     staleMs: number,
     reserve: Reserve | null = null,
   ): Promise<SpoolLock> {
-    if (held.has(directory)) throw inUse(directory, 'this process, which has opened it before')
+    if (acquiredDirectories.has(directory)) throw inUse(directory, 'this process, which has opened it before')
     const lock = new SpoolLock(directory, staleMs, reserve)
-    held.set(directory, lock.#token)
+    acquiredDirectories.set(directory, lock.#token)
     try {
       await lock.#acquire()
       return lock
     } catch (error) {
-      held.delete(directory)
+      acquiredDirectories.delete(directory)
       throw asSpoolError(error, lock.#path)
     }
   }
@@ -69,7 +69,7 @@ export class SpoolLock {
    * process that was suspended or could not touch its lock must not write to files that another one has sent and
    * removed.
    */
-  requireHeld(): void {
+  requireLock(): void {
     const sinceMs = Date.now() - this.#seenAtMs
     // A negative time means that the clock was set back, and proves nothing.
     if (!this.#lost && sinceMs >= 0 && sinceMs <= this.#staleMs / 2) return
@@ -85,7 +85,7 @@ export class SpoolLock {
 
   async release(): Promise<void> {
     clearInterval(this.#beat)
-    held.delete(this.#directory)
+    acquiredDirectories.delete(this.#directory)
     let isOwn = false
     try {
       isOwn = !this.#lost && this.#isOwn()
@@ -183,7 +183,7 @@ export class SpoolLock {
         this.#lost = true
       }
     } catch {
-      // `requireHeld` reads the file itself if it was not seen for too long.
+      // `requireLock` reads the file itself if it was not seen for too long.
     }
   }
 

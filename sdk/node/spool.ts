@@ -15,15 +15,23 @@ import { basename, join } from 'node:path'
 import { SpoolError, type TallystickError, UsageError } from '../errors.ts'
 import { makeIdempotencyKey } from '../idempotency-key.ts'
 import { ITEM_BYTES_MAX, type Item } from '../notarizer/items.ts'
-import type { Found, Handles, Refused, Segment, Spool, SpooledBatch, SpoolOwner } from '../notarizer/spool.ts'
+import type {
+  Handles,
+  Refused,
+  Segment,
+  Spool,
+  SpoolContents,
+  SpooledBatch,
+  SpoolOwner,
+} from '../notarizer/spool.ts'
 import { BatchFile, type SpoolDirectory } from './batch-file.ts'
-import { keepRefused } from './dead-letters.ts'
+import { storeRefused } from './dead-letters.ts'
 import { isOwnFile, replaceFile, takeDirectory } from './files.ts'
 import { HANDLES_NAME, HandleFile } from './handle-file.ts'
-import { InTurn } from './in-turn.ts'
 import { INBOX, INBOX_NAME } from './inbox.ts'
 import { makeDirectory } from './make-directory.ts'
 import { Reserve, reserveFor } from './reserve.ts'
+import { SerialTasks } from './serial-tasks.ts'
 import { asSpoolError } from './spool-errors.ts'
 import { formatSegments, parseSegments } from './spool-lines.ts'
 import { SpoolLock } from './spool-lock.ts'
@@ -100,7 +108,7 @@ export async function openSpool(
   }
 }
 
-type Taken = { readonly batches: SpooledBatch[]; readonly errors: TallystickError[] }
+type AdoptedBatches = { readonly batches: SpooledBatch[]; readonly errors: TallystickError[] }
 
 class DirectorySpool implements Spool, SpoolDirectory {
   readonly isDurable: boolean = true
@@ -112,9 +120,9 @@ class DirectorySpool implements Spool, SpoolDirectory {
   readonly #lock: SpoolLock
   #handle: FileHandle | null = null
   #nextNumber = 1
-  readonly #adoptions = new InTurn()
-  readonly #refusals = new InTurn()
-  #found: Taken | null = { batches: [], errors: [] }
+  readonly #adoptions = new SerialTasks()
+  readonly #refusals = new SerialTasks()
+  #found: AdoptedBatches | null = { batches: [], errors: [] }
   #handles: Handles | null = null
 
   constructor(
@@ -138,8 +146,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return this.#handles!
   }
 
-  requireHeld(): void {
-    this.#lock.requireHeld()
+  requireLock(): void {
+    this.#lock.requireLock()
   }
 
   async open(): Promise<void> {
@@ -156,7 +164,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     }
   }
 
-  async #takeOver(path: string, number: number, { batches, errors }: Taken): Promise<void> {
+  async #takeOver(path: string, number: number, { batches, errors }: AdoptedBatches): Promise<void> {
     this.#nextNumber = Math.max(this.#nextNumber, number + 1)
     try {
       const { bytes, segments } = await readBatch(path)
@@ -177,7 +185,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return found
   }
 
-  adopt(): Promise<Found> {
+  adopt(): Promise<SpoolContents> {
     return this.#adoptions.do(() => this.#adopt())
   }
 
@@ -185,13 +193,13 @@ class DirectorySpool implements Spool, SpoolDirectory {
    * Moves records from the inbox to the spool by rename, so that a record is always in exactly one of them, whatever
    * ends the process. Never throws.
    */
-  async #adopt(): Promise<Found> {
+  async #adopt(): Promise<SpoolContents> {
     const inbox = join(this.#path, INBOX)
-    const taken: Taken = { batches: [], errors: [] }
+    const taken: AdoptedBatches = { batches: [], errors: [] }
     try {
       for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break
-        this.requireHeld()
+        this.requireLock()
         // The number is taken before any wait, because a record may be accepted meanwhile. After a failure the next
         // process merges the folder under this number.
         const number = this.#nextNumber++
@@ -259,7 +267,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   async #refuse(refused: readonly Refused[]): Promise<void> {
     const path = join(this.#path, REFUSED_NAME)
     try {
-      await this.reserve.lend(() => keepRefused(path, refused, this.#refusedBytesMax))
+      await this.reserve.lend(() => storeRefused(path, refused, this.#refusedBytesMax))
       await this.sync()
     } catch (error) {
       throw asSpoolError(error, path)
@@ -268,7 +276,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
 
   async claim(owner: SpoolOwner): Promise<void> {
     const path = join(this.#path, OWNER_NAME)
-    this.requireHeld()
+    this.requireLock()
     try {
       await this.reserve.lend(() => claimSpool(this.#path, path, owner))
       await this.sync()

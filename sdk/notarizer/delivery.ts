@@ -19,7 +19,7 @@ import {
   setAside,
   waitsAfter,
 } from './foreign-refusals.ts'
-import { bodyOf, giveParents, lacksParent } from './handles.ts'
+import { bodyOf, lacksParent, withParentIds } from './handles.ts'
 import type { Item } from './items.ts'
 import type { Limits } from './options.ts'
 import { splitRefused } from './refusals.ts'
@@ -92,7 +92,7 @@ export class Delivery {
         segments = await this.#avoid(batch, segment, others, answer, signal)
       } else {
         this.#setAside = 0
-        await this.#keepHandles(segment, answer, signal)
+        await this.#storeHandles(segment, answer, signal)
         this.#events.recorded(segment, answer)
         segments = renewKeys(others, segment.idempotencyKey, makeIdempotencyKey)
         if (segments !== others) await this.#replace(batch, segments, signal)
@@ -122,12 +122,12 @@ export class Delivery {
     const [first, ...others] = segments
     if (!lacksParent(first!)) return segments
     await untilAborted(older, signal)
-    const named = [giveParents(first!, this.#spool.handles), ...others]
+    const named = [withParentIds(first!, this.#spool.handles), ...others]
     await this.#replace(batch, named, signal)
     return named
   }
 
-  async #keepHandles({ items }: Segment, { records }: Batch, signal: AbortSignal): Promise<void> {
+  async #storeHandles({ items }: Segment, { records }: Batch, signal: AbortSignal): Promise<void> {
     const found = items.flatMap(({ handle }, i): RecordHandle[] =>
       handle === undefined ? [] : [[handle, records[i]!.id]],
     )

@@ -39,7 +39,7 @@ export function lacksParent(segment: Segment): boolean {
  * Returns the segment with the ids of such parents in its text. Store it before sending, so that a retry after a
  * crash is the same request.
  */
-export function giveParents(segment: Segment, handles: Handles): Segment {
+export function withParentIds(segment: Segment, handles: Handles): Segment {
   const elsewhere = parentsElsewhere(segment)
   const items = segment.items.map((item) => {
     if (!elsewhere.has(item)) return item
@@ -63,11 +63,11 @@ export function bodyOf(segment: Segment): string {
  * segment alone.
  */
 function textsOf({ items }: Segment): string[] {
-  const places = new Map<string, number>()
+  const positions = new Map<string, number>()
   return items.map(({ text, handle, parentHandle }, i) => {
-    const place = parentHandle === undefined ? undefined : places.get(parentHandle)
-    if (handle !== undefined) places.set(handle, i)
-    return place === undefined ? text : withParent(text, place)
+    const position = parentHandle === undefined ? undefined : positions.get(parentHandle)
+    if (handle !== undefined) positions.set(handle, i)
+    return position === undefined ? text : withParent(text, position)
   })
 }
 

@@ -9,7 +9,7 @@ import { Memory } from './memory.ts'
 import { type Limits, type NotarizerOptions, type NotarizerStats, parseLimits } from './options.ts'
 import { count, fits, makeDeferred, makePending, type Open, type Pending } from './pending.ts'
 import { Reports } from './reports.ts'
-import type { Found, Spool } from './spool.ts'
+import type { Spool, SpoolContents } from './spool.ts'
 import { type WaitOptions, waitFor } from './wait.ts'
 
 /**
@@ -139,7 +139,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     return found.batches.reduce((sum, { records }) => sum + records, 0)
   }
 
-  #take({ batches, errors }: Found): void {
+  #take({ batches, errors }: SpoolContents): void {
     for (const error of errors) this.#reports.failed(error)
     for (const spooled of batches) {
       this.#reports.buffered += spooled.records

@@ -16,14 +16,14 @@ export class Reports implements DeliveryEvents {
   #lastError: TallystickError | null = null
   #hasComplained = false
   /** Refusals not yet written to the console. */
-  #unsaid: { count: number; latest: TallystickError } | null = null
-  #saidRefusedAtMs = Number.NEGATIVE_INFINITY
-  readonly #told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
+  #unreported: { count: number; latest: TallystickError } | null = null
+  #reportedRefusedAtMs = Number.NEGATIVE_INFINITY
+  readonly #callbacks: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
   /** Callbacks of waiting callers. Without them `flush` would wait forever for an error that only people can fix. */
   readonly #waiting = new Set<(error: TallystickError) => void>()
 
   constructor(told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>) {
-    this.#told = told
+    this.#callbacks = told
   }
 
   get counts(): Omit<NotarizerStats, 'bufferedBytes' | 'inFlight'> {
@@ -39,25 +39,25 @@ export class Reports implements DeliveryEvents {
   recorded({ items }: Segment, { batch, entry, records }: Batch): void {
     this.buffered -= items.length
     this.#recorded += items.length
-    const { onRecorded } = this.#told
+    const { onRecorded } = this.#callbacks
     if (!onRecorded) return
     const tagged = records.map((record, i) => {
       const tag = items[i]!.tag
       return tag === undefined ? record : { ...record, tag }
     })
-    tell(() => onRecorded({ batch, entry, records: tagged }))
+    callSafely(() => onRecorded({ batch, entry, records: tagged }))
   }
 
   refused(refused: readonly Refused[], error: TallystickError): void {
     this.buffered -= refused.length
     this.#refused += refused.length
-    const { onRefused } = this.#told
+    const { onRefused } = this.#callbacks
     if (!onRefused) {
-      this.#unsaid = { count: (this.#unsaid?.count ?? 0) + refused.length, latest: error }
-      if (performance.now() - this.#saidRefusedAtMs >= REFUSED_LINES_MS) this.#sayRefused()
+      this.#unreported = { count: (this.#unreported?.count ?? 0) + refused.length, latest: error }
+      if (performance.now() - this.#reportedRefusedAtMs >= REFUSED_LINES_MS) this.#reportRefused()
     } else
       for (const { item } of refused) {
-        tell(() => {
+        callSafely(() => {
           const record = JSON.parse(item.text) as RefusedRecord
           return onRefused(item.tag === undefined ? record : { ...record, tag: item.tag }, error)
         })
@@ -66,28 +66,28 @@ export class Reports implements DeliveryEvents {
 
   /** Writes the refusals that are still unreported. */
   end(): void {
-    this.#sayRefused()
+    this.#reportRefused()
   }
 
-  #sayRefused(): void {
-    if (this.#unsaid === null) return
-    const { count, latest } = this.#unsaid
+  #reportRefused(): void {
+    if (this.#unreported === null) return
+    const { count, latest } = this.#unreported
     console.error(`tallystick: ${count} record(s) were refused: ${latest.message}`)
-    this.#unsaid = null
-    this.#saidRefusedAtMs = performance.now()
+    this.#unreported = null
+    this.#reportedRefusedAtMs = performance.now()
   }
 
   failed(error: TallystickError): void {
     const isNews = this.#lastError === null || !error.retryable
     this.#failures++
     this.#lastError = error
-    const { onError } = this.#told
-    if (onError) tell(() => onError(error))
+    const { onError } = this.#callbacks
+    if (onError) callSafely(() => onError(error))
     else if (isNews) {
       this.#hasComplained = true
       console.error(`tallystick: ${error.message}`)
     }
-    if (!error.retryable) for (const tell of this.#waiting) tell(error)
+    if (!error.retryable) for (const call of this.#waiting) call(error)
   }
 
   recovered(): void {
@@ -97,10 +97,10 @@ export class Reports implements DeliveryEvents {
     console.error('tallystick: it works again')
   }
 
-  /** Calls `tell` with each error that only people can fix. Returns a function that unsubscribes. */
-  whenBlocked(tell: (error: TallystickError) => void): () => void {
-    this.#waiting.add(tell)
-    return () => this.#waiting.delete(tell)
+  /** Calls `onBlocked` with each error that only people can fix. Returns a function that unsubscribes. */
+  whenBlocked(onBlocked: (error: TallystickError) => void): () => void {
+    this.#waiting.add(onBlocked)
+    return () => this.#waiting.delete(onBlocked)
   }
 
   notRecorded(why: string): NotRecordedError {
@@ -113,7 +113,7 @@ export class Reports implements DeliveryEvents {
 }
 
 /** A callback may throw or reject. The error goes to the console. */
-function tell(callback: () => unknown): void {
+function callSafely(callback: () => unknown): void {
   const complain = (error: unknown) => console.error('tallystick: a callback of the notarizer failed:', error)
   try {
     Promise.resolve(callback()).catch(complain)

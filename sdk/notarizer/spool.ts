@@ -42,12 +42,12 @@ export type Spool = {
    * Returns batches that earlier processes left, oldest first. Only the first call is allowed. `errors`: what could
    * not be taken over.
    */
-  recover(): Found
+  recover(): SpoolContents
   /**
    * Takes batches of other processes from the inbox, oldest first, as far as there is room. Absent: the spool has no
    * inbox.
    */
-  adopt?(): Promise<Found>
+  adopt?(): Promise<SpoolContents>
   /**
    * Called before anything is sent. Rejects with SpoolError if the spool contains records of another owner. Absent:
    * it never can.
@@ -60,7 +60,10 @@ export type Spool = {
   close(): Promise<void>
 }
 
-export type Found = { readonly batches: readonly SpooledBatch[]; readonly errors: readonly TallystickError[] }
+export type SpoolContents = {
+  readonly batches: readonly SpooledBatch[]
+  readonly errors: readonly TallystickError[]
+}
 
 /** Ids of the newest HANDLES_MAX records with a handle. */
 export type Handles = {

@@ -156,12 +156,12 @@ export class Bundles {
       await this.#policiesBefore(from, policies, request),
     )
     const first = await this.#prove(from, tree, request)
-    const beside = (proof: EntryProof, isWanted: (range: { start: number; end: number }) => boolean) => {
+    const proofHashes = (proof: EntryProof, isWanted: (range: { start: number; end: number }) => boolean) => {
       const ranges = inclusionRanges(proof.index, tree.size)
       return proof.path.filter((_, i) => isWanted(ranges[i]!))
     }
-    const left = beside(first, ({ end }) => end <= from).reverse()
-    const right = beside(last, ({ start }) => start > to)
+    const left = proofHashes(first, ({ end }) => end <= from).reverse()
+    const right = proofHashes(last, ({ start }) => start > to)
     yield headLine(tree, { range: { from, to, left, right } }, 'complete', request)
     const isOutside = (seq: number) => seq < from || seq > to
     const before = tree.foundation.filter((seq) => seq < from)

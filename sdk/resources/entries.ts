@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { type Asked, wrongServer } from '../http/answers.ts'
+import { type CallInfo, wrongServer } from '../http/answers.ts'
 import { Retries, sleep } from '../http/retries.ts'
 import { linesOf, wholeExport } from '../http/streams.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
@@ -126,7 +126,7 @@ export class Entries {
   }
 }
 
-const ASKED: Asked = { name: 'GET /v1/entries', idempotencyKey: null, repeatable: true }
+const ASKED: CallInfo = { name: 'GET /v1/entries', idempotencyKey: null, repeatable: true }
 
 function parseEntry(line: string): api.EntryLine | null {
   try {

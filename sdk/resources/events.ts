@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { type Asked, bytesOf, wrongServer } from '../http/answers.ts'
+import { bytesOf, type CallInfo, wrongServer } from '../http/answers.ts'
 import { Listing } from '../http/listing.ts'
 import { Retries, sleep } from '../http/retries.ts'
 import { type SseEvent, SseParser, SseTooLongError } from '../http/sse.ts'
@@ -41,7 +41,7 @@ const SILENCE_MS_MAX = 45_000
 const EVENT_CHARS_MAX = 16 * 1024 * 1024
 const RETRY_MS_DEFAULT = 1_000
 const RETRY_MS_MAX = 60_000
-const ASKED: Asked = { name: 'GET /v1/events', idempotencyKey: null, repeatable: true }
+const ASKED: CallInfo = { name: 'GET /v1/events', idempotencyKey: null, repeatable: true }
 
 /** Events of the ledger (docs/reference/events.md). */
 export class Events {

@@ -164,7 +164,7 @@ export class Records<Types extends TypeMap> {
       params: { id },
       query: { peer, wait },
       options,
-      heldMs: 1_000 * (wait ?? 0),
+      answerDelayMs: 1_000 * (wait ?? 0),
     })
   }
 
@@ -195,13 +195,13 @@ export class Records<Types extends TypeMap> {
           { retryable: true },
         )
       // Rounded up to tenths of a second.
-      const heldMs = Math.min(WAIT_MS_MAX, 100 * Math.ceil(leftMs / 100))
+      const answerDelayMs = Math.min(WAIT_MS_MAX, 100 * Math.ceil(leftMs / 100))
       const moved = await this.#http.jsonIfMoved<api.LedgerRecord>(operations.getRecordsById, {
         params: { id },
-        query: { peer, wait: heldMs / 1_000 },
+        query: { peer, wait: answerDelayMs / 1_000 },
         options,
         knownVersion: record.version,
-        heldMs,
+        answerDelayMs,
       })
       if (moved === null) await sleep(PAUSE_MS, options.signal)
       record = moved ?? record

@@ -149,7 +149,7 @@ export function ofStep(
     traceparent,
   }
   const about = { name: record.id, sha256: record.digest }
-  const { subjects, predicate, kind, document } = PARTS[step](record, body, version)
+  const { subjects, predicate, kind, document } = STEP_STATEMENTS[step](record, body, version)
   const salted = document === undefined ? null : saltDocument(document.content, body.salt)
   return {
     kind,
@@ -163,14 +163,16 @@ export function ofStep(
   }
 }
 
-type Parts = {
+type StepStatement = {
   readonly kind: EntryKind
   readonly subjects: readonly Subject[]
   readonly predicate: object
   readonly document?: { readonly name: string; readonly content: unknown }
 }
 
-const PARTS: Readonly<Record<Step, (record: api.LedgerRecord, body: StepBody, version: number) => Parts>> = {
+const STEP_STATEMENTS: Readonly<
+  Record<Step, (record: api.LedgerRecord, body: StepBody, version: number) => StepStatement>
+> = {
   activate: () => ({ kind: 'record-activated', subjects: [], predicate: { to: 'ACTIVE' } }),
   completions({ id }, { evidence }, version) {
     const completion = formatId('cmp', completionIdOf(sha256, parseId('rec', id), version))
@@ -242,6 +244,6 @@ function judged({ id, gated }: api.LedgerRecord) {
   return { completion: { name: completion.id, sha256: completion.digest }, verification, verdict }
 }
 
-function reasonOf({ id }: api.LedgerRecord, { reason }: StepBody): Pick<Parts, 'document'> {
+function reasonOf({ id }: api.LedgerRecord, { reason }: StepBody): Pick<StepStatement, 'document'> {
   return reason === undefined ? {} : { document: { name: `${id}/reason`, content: reason } }
 }

@@ -7,7 +7,7 @@ import { countCosignatures } from '../../src/proof/tree/cosignature.ts'
 import { verifyConsistency } from '../../src/proof/tree/merkle.ts'
 import { parseNote } from '../../src/proof/tree/note.ts'
 import { refusing } from './errors.ts'
-import { type Answer, parseWitnesses, requireWitnesses, textOf, type WitnessOptions } from './given.ts'
+import { type Answer, parseWitnesses, requireWitnesses, textOf, type WitnessOptions } from './options.ts'
 import { chooseEngine } from './providers.ts'
 
 export type CheckpointFindings = {

@@ -74,27 +74,27 @@ async function lastLineOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array
 
 /** Yields blocks. Holds back the line that may be the last, and the unfinished line. */
 async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
-  let held: Uint8Array[] = []
-  let heldBytes = 0
+  let pending: Uint8Array[] = []
+  let pendingBytes = 0
   /** Bytes in complete lines that another line follows. */
   let readyBytes = 0
   for await (const part of cut(pieces)) {
     const end = part.subarray(0, -1).lastIndexOf(NEWLINE) + 1
-    if (end > 0) readyBytes = heldBytes + end
-    else if (held.at(-1)?.at(-1) === NEWLINE) readyBytes = heldBytes
-    held.push(part)
-    heldBytes += part.length
+    if (end > 0) readyBytes = pendingBytes + end
+    else if (pending.at(-1)?.at(-1) === NEWLINE) readyBytes = pendingBytes
+    pending.push(part)
+    pendingBytes += part.length
     if (readyBytes >= BLOCK_BYTES) {
-      const bytes = concat(held)
+      const bytes = concat(pending)
       yield { lines: bytes.subarray(0, readyBytes), isLast: false }
-      held = [bytes.subarray(readyBytes)]
-      heldBytes -= readyBytes
+      pending = [bytes.subarray(readyBytes)]
+      pendingBytes -= readyBytes
       readyBytes = 0
     }
-    if (heldBytes - readyBytes > LINE_BYTES_MAX)
+    if (pendingBytes - readyBytes > LINE_BYTES_MAX)
       throw new ProofError('line_syntax', `a line is longer than ${LINE_BYTES_MAX} bytes`)
   }
-  const bytes = concat(held)
+  const bytes = concat(pending)
   if (readyBytes > 0) yield { lines: bytes.subarray(0, readyBytes), isLast: false }
   const last = bytes.subarray(readyBytes)
   yield { lines: last.at(-1) === NEWLINE ? last.subarray(0, -1) : last, isLast: true }

@@ -26,7 +26,7 @@ import {
   parseWitnesses,
   requireWitnesses,
   type WitnessOptions,
-} from './given.ts'
+} from './options.ts'
 import { chooseEngine } from './providers.ts'
 
 export type ExportOptions = {

@@ -10,7 +10,7 @@ export { type AgentPublicKey, type EnvelopeKeys, envelope, type VerifiedEnvelope
 export { VerificationError, type VerificationErrorCode } from './errors.ts'
 export { type ExportOptions, type ExportReport, verifyExport as export } from './export.ts'
 export type { ExportSource } from './export-source.ts'
-export type { WitnessOptions } from './given.ts'
+export type { WitnessOptions } from './options.ts'
 export { type ProofOptions, type ProofReport, proof } from './proof.ts'
 export {
   type ConsistencyReceiptFindings,

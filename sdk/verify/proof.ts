@@ -13,7 +13,7 @@ import {
   requireWitnesses,
   textOf,
   type WitnessOptions,
-} from './given.ts'
+} from './options.ts'
 import { chooseEngine } from './providers.ts'
 
 /**

@@ -12,7 +12,7 @@ import {
   verifiedEnvelope,
 } from './envelope.ts'
 import { refusing } from './errors.ts'
-import { type Answer, textOf } from './given.ts'
+import { type Answer, textOf } from './options.ts'
 import { chooseEngine } from './providers.ts'
 
 /** Trusted values from other sources. */

@@ -93,9 +93,9 @@ export async function signal(
 }
 
 /** An object that any sender controls. */
-type Told = { readonly [name: string]: unknown }
+type UntrustedObject = { readonly [name: string]: unknown }
 
-function partsOf(event: unknown): { data: Told; timestamp?: unknown } {
+function partsOf(event: unknown): { data: UntrustedObject; timestamp?: unknown } {
   if (!isObject(event))
     throw new UsageError('an event is the object that webhooks.verify answers, or its data')
   if (!('data' in event)) return { data: event }
@@ -105,12 +105,12 @@ function partsOf(event: unknown): { data: Told; timestamp?: unknown } {
   return { data, timestamp }
 }
 
-function isObject(value: unknown): value is Told {
+function isObject(value: unknown): value is UntrustedObject {
   return typeof value === 'object' && value !== null
 }
 
 /** Throws if a member contradicts the envelope: programs read these members. */
-function refuseContradictions(data: Told, found: VerifiedEnvelope): void {
+function refuseContradictions(data: UntrustedObject, found: VerifiedEnvelope): void {
   const { ledger, kind, leaf, predicate, subjects, version } = found
   const record = isObject(data['record']) ? data['record'] : {}
   const entry = isObject(data['entry']) ? data['entry'] : {}
@@ -125,14 +125,14 @@ function refuseContradictions(data: Told, found: VerifiedEnvelope): void {
   refuseOther('predicate', data['predicate'], predicate)
 }
 
-function refuseOther(name: string, told: unknown, signed: unknown): void {
-  if (!isSame(told, signed))
+function refuseOther(name: string, claimed: unknown, signed: unknown): void {
+  if (!isSame(claimed, signed))
     throw new VerificationError('event_contradicts_envelope', `${name} is not what is signed`)
 }
 
-function isSame(told: unknown, signed: unknown): boolean {
+function isSame(claimed: unknown, signed: unknown): boolean {
   try {
-    return canonicalize(told as JsonValue) === canonicalize(signed as JsonValue)
+    return canonicalize(claimed as JsonValue) === canonicalize(signed as JsonValue)
   } catch {
     return false // missing, not JSON, or cyclic
   }
@@ -145,6 +145,6 @@ function verifiedSignal(
 ): VerifiedSignal {
   // Every entry with a signal has its subjects in this order.
   const [record, completion] = subjects.map(({ name }) => name) as [string, string]
-  const said = { decision, code, failingRules, validUntil, actor, onBehalfOf, recordedAt, leaf }
-  return { ledger, record, version, completion, ...said, once: `${record}/${version}` }
+  const claims = { decision, code, failingRules, validUntil, actor, onBehalfOf, recordedAt, leaf }
+  return { ledger, record, version, completion, ...claims, once: `${record}/${version}` }
 }

@@ -6,10 +6,10 @@ import {
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_KEYS_MAX,
   APPEND_BATCH_RECORDS_MAX,
+  APPEND_CONNECTIONS,
+  APPEND_CONNECTIONS_PER_LEDGER,
   APPEND_GATHER_MS_MAX,
   APPEND_GATHER_RECORDS_MAX,
-  APPEND_LANES,
-  APPEND_LANES_OF_ONE_LEDGER,
   APPEND_OVERLAP_RECORDS_MIN,
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
@@ -45,7 +45,7 @@ type Size = { entries: number; records: number; bytes: number }
  * Queue of entries that wait for a batch, with the rule that decides when a batch goes.
  *
  * A batch is **open** while entries wait for it, and **in flight** from `take` to `end`. A ledger is *free* if no
- * batch in flight has entries of it, *busy* if one has, and *full* if APPEND_LANES_OF_ONE_LEDGER have. With a
+ * batch in flight has entries of it, *busy* if one has, and *full* if APPEND_CONNECTIONS_PER_LEDGER have. With a
  * connection free, the open batch goes
  *
  *   free ledgers   1. if no more requests are coming, 2. if it has half of what is under way (waiting, in flight and coming),
@@ -82,8 +82,8 @@ export class AppendQueue<T extends Queued> {
     return this.#size
   }
 
-  get hasFreeLane(): boolean {
-    return this.#inFlight.size < APPEND_LANES
+  get hasFreeConnection(): boolean {
+    return this.#inFlight.size < APPEND_CONNECTIONS
   }
 
   /** Batches in flight. `oldestAt`: when the oldest of them was taken, null if there is none. */
@@ -120,8 +120,8 @@ export class AppendQueue<T extends Queued> {
    * Each batch MUST be passed to `end`.
    */
   take(now: number, coming: number): Batch<T> | null {
-    if (!this.hasFreeLane) return null
-    for (let flights = 0; flights < APPEND_LANES_OF_ONE_LEDGER; flights++) {
+    if (!this.hasFreeConnection) return null
+    for (let flights = 0; flights < APPEND_CONNECTIONS_PER_LEDGER; flights++) {
       const work = this.#workAt(flights)
       if (work === 0) continue
       if (flights === 0 ? this.#isDue(work, now, coming) : this.#isWorthOverlapping(work, coming))
@@ -227,7 +227,7 @@ export class AppendQueue<T extends Queued> {
       if (ledgers.has(ledger)) return now - startedAt // the oldest batch of the ledger
       youngestAt = startedAt
     }
-    return this.hasFreeLane || youngestAt === null ? 0 : now - youngestAt
+    return this.hasFreeConnection || youngestAt === null ? 0 : now - youngestAt
   }
 
   #count(item: T, sign: 1 | -1): void {

@@ -45,12 +45,12 @@ export type AppendObserver = {
  * client got no answer.
  */
 export class Appender {
-  readonly #queue = new AppendQueue<Waiting>()
+  readonly #queue = new AppendQueue<WaitingEntry>()
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
   readonly #countComing: () => number
   /** Whether `#send` is scheduled for the next iteration of the event loop. */
-  #isLooking = false
+  #isScheduled = false
   #closed = false
   #emptied: PromiseWithResolvers<void> | null = null
 
@@ -84,7 +84,7 @@ export class Appender {
     }
     if (sinceMs !== null) this.#observer?.prepared(Math.max(0, Date.now() - sinceMs))
     this.#queue.add(waiting, performance.now())
-    this.#lookSoon()
+    this.#sendSoon()
     return promise
   }
 
@@ -107,11 +107,11 @@ export class Appender {
   }
 
   /** Delays `#send` by one iteration, so that entries of this iteration join the batch. */
-  #lookSoon(): void {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  #sendSoon(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#isLooking = false
+      this.#isScheduled = false
       this.#send()
     })
   }
@@ -127,10 +127,10 @@ export class Appender {
       if (!batch) break
       void this.#commit(batch)
     }
-    if (coming > 0 && this.#queue.size.entries > 0 && this.#queue.hasFreeLane) this.#lookSoon()
+    if (coming > 0 && this.#queue.size.entries > 0 && this.#queue.hasFreeConnection) this.#sendSoon()
   }
 
-  async #commit(batch: Batch<Waiting>): Promise<void> {
+  async #commit(batch: Batch<WaitingEntry>): Promise<void> {
     const entries = batch.items.map(({ entry }) => entry)
     const outcomes = await commitBatch(this.#pool, entries, this.#observer)
     const endedAt = performance.now()
@@ -154,7 +154,7 @@ export class Appender {
   }
 }
 
-type Waiting = Queued & {
+type WaitingEntry = Queued & {
   readonly entry: EntryRow
   readonly addedAt: number
   readonly settle: (outcome: AppendOutcome) => void
@@ -164,7 +164,7 @@ type Waiting = Queued & {
  * Returns the entries that must be sent again: second entries for a record or an idempotency key. They lead the next
  * batch in their order. The list is reversed, because each one is added in front.
  */
-function againOf(items: readonly Waiting[], outcomes: readonly AppendOutcome[]): Waiting[] {
+function againOf(items: readonly WaitingEntry[], outcomes: readonly AppendOutcome[]): WaitingEntry[] {
   return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 

@@ -40,17 +40,17 @@ type KeyHolder = {
 type RemoteAgent = { readonly agent: string; readonly agentId: Uuid; readonly offer: TakenOffer }
 
 /** Statement of an entry, and the rows that its kind requires. */
-export type Said = { [Kind in EntryKind]: SaidOfAny & SaidOf<Kind> }[EntryKind]
+export type EntryClaims = { [Kind in EntryKind]: CommonClaims & ClaimsOfKind<Kind> }[EntryKind]
 
-type SaidOf<Kind extends EntryKind> = { readonly kind: Kind } & (undefined extends EntryDetails[Kind]
+type ClaimsOfKind<Kind extends EntryKind> = { readonly kind: Kind } & (undefined extends EntryDetails[Kind]
   ? { readonly detail?: EntryDetails[Kind] }
   : { readonly detail: EntryDetails[Kind] })
 
-type SaidOfAny = {
+type CommonClaims = {
   /** Subject of the entry. `digest`: lower-case hex. `id`: null if the subject has none. */
   readonly subject: { readonly id: Uuid | null; readonly name: string; readonly digest: string }
   /** Further subjects. */
-  readonly besides?: readonly Subject[]
+  readonly extraSubjects?: readonly Subject[]
   readonly onBehalfOf?: { readonly agent: string } | null
   /** Members other than ledger, author and time. */
   readonly predicate: object
@@ -83,12 +83,12 @@ export type EntrySigner = Signer | AgentSigned
 export function sealEntry(
   signer: EntrySigner,
   author: Author,
-  said: Said,
+  claims: EntryClaims,
   recordedAtMs: number,
 ): { readonly entry: EntryRow; readonly predicate: object } {
   const isOwn = 'envelope' in signer
   if ('keyId' in author) requireRecent(author, isOwn ? signer.now() : recordedAtMs)
-  const { kind, subject, besides = [], onBehalfOf, event } = said
+  const { kind, subject, extraSubjects = [], onBehalfOf, event } = claims
   const predicate = {
     ledger: author.ledger,
     actor: author.agent,
@@ -96,9 +96,9 @@ export function sealEntry(
     ...(onBehalfOf && { onBehalfOf: onBehalfOf.agent }),
     ...('offer' in author && { offer: author.offer }),
     recordedAt: new Date(recordedAtMs).toISOString(),
-    ...said.predicate,
+    ...claims.predicate,
   }
-  const subjects = [{ name: subject.name, sha256: subject.digest }, ...besides] as const
+  const subjects = [{ name: subject.name, sha256: subject.digest }, ...extraSubjects] as const
   const statement = { kind, subjects, predicate }
   const entry: EntryRow = {
     ledgerId: author.ledgerId,
@@ -106,8 +106,8 @@ export function sealEntry(
     subjectId: subject.id,
     version: event?.version ?? null,
     toState: event?.to ?? null,
-    itemCount: said.chunks?.reduce((sum, { count }) => sum + count, 0) ?? null,
-    previousLeaf: said.statement?.leaf ?? (event?.previous == null ? null : fromHex(event.previous)),
+    itemCount: claims.chunks?.reduce((sum, { count }) => sum + count, 0) ?? null,
+    previousLeaf: claims.statement?.leaf ?? (event?.previous == null ? null : fromHex(event.previous)),
     actorId: 'agentId' in author ? author.agentId : null,
     partyId: event?.partyId,
     keyId: 'keyId' in author ? author.keyId : null,
@@ -115,14 +115,14 @@ export function sealEntry(
     recordedAtMs,
     isAgentSigned: isOwn,
     ...(isOwn ? adoptEnvelope(signer, statement) : sign(signer, author, recordedAtMs, statement)),
-    idempotency: said.idempotency ?? null,
-    detail: said.detail ?? null,
-    unseenBefore: said.unseenBefore,
-    records: said.records ?? [],
-    chunks: said.chunks ?? [],
-    gated: said.gated,
-    document: said.document,
-    statement: said.statement?.bytes,
+    idempotency: claims.idempotency ?? null,
+    detail: claims.detail ?? null,
+    unseenBefore: claims.unseenBefore,
+    records: claims.records ?? [],
+    chunks: claims.chunks ?? [],
+    gated: claims.gated,
+    document: claims.document,
+    statement: claims.statement?.bytes,
   }
   return { entry, predicate }
 }

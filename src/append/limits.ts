@@ -25,9 +25,9 @@ export const APPEND_BATCH_RECORDS_MAX = 4_000
 export const APPEND_BATCH_KEYS_MAX = 1_024
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Batches of one process that may be in flight. */
-export const APPEND_LANES = 3
+export const APPEND_CONNECTIONS = 3
 /** A second batch of a ledger waits in Postgres for the first one's commit. A third batch would gain nothing. */
-export const APPEND_LANES_OF_ONE_LEDGER = 2
+export const APPEND_CONNECTIONS_PER_LEDGER = 2
 /**
  * Minimum size of a batch that overlaps another, in records. Smaller ones wait for the next batch, because a call
  * costs as much as ten records.

@@ -8,7 +8,7 @@ import { Appender, type AppendObserver, countRecords, type Overloaded } from './
 import type { AppendOutcome } from './commit.ts'
 
 /** A traced entry that waits for its commit. `queuedAt`: by performance.now(). */
-type Waiting = { readonly span: Span; readonly queuedAt: number }
+type QueuedSpan = { readonly span: Span; readonly queuedAt: number }
 
 /**
  * Appender that traces. For a traced request, the wait for the batch and its commit is one span. Each batch with such
@@ -16,10 +16,10 @@ type Waiting = { readonly span: Span; readonly queuedAt: number }
  */
 export class TracedAppender extends Appender {
   readonly #tracing: Tracing
-  readonly #waiting: Map<EntryRow, Waiting>
+  readonly #waiting: Map<EntryRow, QueuedSpan>
 
   constructor(pool: pg.Pool, observer: AppendObserver, countComing: () => number, tracing: Tracing) {
-    const waiting = new Map<EntryRow, Waiting>()
+    const waiting = new Map<EntryRow, QueuedSpan>()
     const traced: AppendObserver = {
       ...observer,
       committed(batch) {
@@ -55,7 +55,7 @@ export class TracedAppender extends Appender {
 
 function traceCommit(
   tracing: Tracing,
-  waiting: ReadonlyMap<EntryRow, Waiting>,
+  waiting: ReadonlyMap<EntryRow, QueuedSpan>,
   { entries, outcomes, records, ms }: Parameters<AppendObserver['committed']>[0],
 ): void {
   const traced = entries.flatMap((entry) => waiting.get(entry) ?? [])

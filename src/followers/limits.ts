@@ -19,7 +19,7 @@ export const PEER_WITNESSES_MAX = 16
 /** Requests under way to all peers together. 32 ledgers whose peers are all slow would use them up. */
 export const PEER_WITNESS_POSTS_MAX = 64
 /** Of these, requests of one ledger, so that its slow peers do not delay the peers of others. */
-export const WITNESS_POSTS_OF_LEDGER_MAX = 2
+export const WITNESS_POSTS_PER_LEDGER_MAX = 2
 export const WITNESS_LEDGERS_PER_ROUND = 64
 /**
  * A round waits no longer than this for its requests, which may take 15 s. Then ledgers that have grown meanwhile
@@ -128,7 +128,7 @@ export const AUDIT_CURSORS_EVERY_MS = 1_000
 /** After this time a round ends at the next range, so that nobody waits for it long. */
 export const ENTRY_FOLLOWER_ROUND_MS = 250
 export const ENTRY_FOLLOWER_LEDGERS_PER_ROUND = 500
-export const ENTRY_FOLLOWER_ENTRIES_PER_SPAN = 8_192
+export const ENTRY_FOLLOWER_ENTRIES_PER_RANGE = 8_192
 /**
  * About as many as a thread verifies at a time (256 KiB). With a thousand, a round on a busy machine read each entry
  * up to seven times.
@@ -200,19 +200,19 @@ export const RELEASE_ROUND_MS = 10_000
 export const RELEASE_PIECE_MS_MIN = 5_000
 export const RELEASE_PIECES_PER_ROUND = 32
 /** So that no ledger takes a whole round. */
-export const RELEASE_PIECES_OF_LEDGER = 8
+export const RELEASE_PIECES_PER_LEDGER = 8
 /** Chunks that are read, compared and removed at a time, at most 80 MiB. */
 export const RELEASE_CHUNKS_PER_CALL = 16
 /** Envelopes that are read and compared at a time, at most 8 MiB. Fewer are the last of their piece. */
 export const RELEASE_ENVELOPES_AT_A_TIME = 256
 /** Entries that roughly fit into a page of Postgres. */
-export const RELEASE_ENTRIES_OF_PAGE = 8
+export const RELEASE_ENTRIES_PER_PAGE = 8
 /**
  * Entries of a page whose envelopes leave together: one first, then three, then the rest, each after a commit. The
  * new row versions then fit into the space of the old ones, and indexes get no second entry (heap-only tuples). In
  * one pass the indexes grew from 102 to 203 bytes an entry.
  */
 export const RELEASE_PASSES: readonly (readonly number[])[] = [[0], [1, 2, 3], [4, 5, 6, 7]]
-export const ARCHIVE_KEEP_DAYS_MAX = 36_500
+export const ARCHIVE_RETENTION_DAYS_MAX = 36_500
 /** Longest retention period of S3, in days. */
 export const ARCHIVE_LOCK_DAYS_MAX = 36_500

@@ -14,7 +14,7 @@ export const EXPIRIES_REFUSED: Limits = { pauseMs: EXPIRY_REFUSED_PAUSE_MS, item
  * Work items that are refused. Each is tried again after a pause, because somebody may repair the cause, and is
  * logged once. The clock MUST be monotonic.
  */
-export class Refused {
+export class RefusedItems {
   readonly #now: () => number
   readonly #limits: Limits
   readonly #untilMs = new Map<string, number>()

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { BODY_BYTES_MAX } from '../load/limits.ts'
 import { makeProve } from './connections/prove.ts'
 import type { Deps } from './deps.ts'
-import { CONNECTIONS_LOOK_EVERY_MS, KEPT_CONNECTION_MS, REQUEST_TIMEOUT_MS } from './limits.ts'
+import { CONNECTIONS_CHECK_EVERY_MS, IDLE_CONNECTION_MS_MAX, REQUEST_TIMEOUT_MS } from './limits.ts'
 import { collectOperations } from './openapi/operations.ts'
 import { useAdmission } from './plugins/admit.ts'
 import { useAnswerHeaders } from './plugins/answer-headers.ts'
@@ -29,7 +29,6 @@ import { eventRoutes } from './routes/events.ts'
 import { federationRoutes } from './routes/federation.ts'
 import { gatedRecordRoutes } from './routes/gated-records.ts'
 import { healthRoutes } from './routes/health.ts'
-import { keepingRoutes } from './routes/keeping.ts'
 import { keyDocumentRoutes } from './routes/key-document.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { ledgerRestoreRoutes } from './routes/ledger-restores.ts'
@@ -45,6 +44,7 @@ import { rateLimitRoutes } from './routes/rate-limits.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { recordReadRoutes } from './routes/record-reads.ts'
 import { recordRoutes } from './routes/records.ts'
+import { retentionRoutes } from './routes/retention.ts'
 import { sharedRecordRoutes } from './routes/shared-records.ts'
 import { signingKeyRoutes } from './routes/signing-keys.ts'
 import { statementRoutes } from './routes/statements.ts'
@@ -75,13 +75,13 @@ export function buildApp(deps: Deps): FastifyInstance {
     // `takeHead` adds HEAD
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEPT_CONNECTION_MS,
+    keepAliveTimeout: IDLE_CONNECTION_MS_MAX,
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
     // Node uses the first of two Authorization headers. Joined they are invalid and refused.
     http: {
       joinDuplicateHeaders: true,
-      connectionsCheckingInterval: CONNECTIONS_LOOK_EVERY_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_EVERY_MS,
       // refuseMalformedHeaders checks it
       requireHostHeader: false,
     },
@@ -129,7 +129,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   otlpRoutes(app, deps)
   gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
-  keepingRoutes(app, deps)
+  retentionRoutes(app, deps)
   subjectRoutes(app, deps)
   recordReadRoutes(app, deps)
   sharedRecordRoutes(app, deps)

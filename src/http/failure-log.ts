@@ -10,28 +10,28 @@ type Failure = { readonly method: string; readonly route: string | null; readonl
  * Frequent failures, logged once a second and without a stack: when the database or the archive is down every request
  * fails, and refusing must stay cheap.
  */
-const OFTEN: ReadonlySet<ErrorCode> = new Set([
+const FREQUENT: ReadonlySet<ErrorCode> = new Set([
   'overloaded',
   'unavailable',
   'archive_unavailable',
   'clock_skew',
   'outcome_unknown',
 ])
-const OFTEN_EVERY_MS = 1_000
+const FREQUENT_EVERY_MS = 1_000
 
 /** Not logged: somebody on this side has suspended the peer, which retries every minute. */
-const ASKED_FOR: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
+const EXPECTED: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 
 export class FailureLog {
   /**
    * Last log line by code and by the code of Postgres or the network, so that a bug gets a line of its own beside an
    * outage.
    */
-  readonly #last = new Map<string, { saidAtMs: number; unsaid: number }>()
+  readonly #last = new Map<string, { loggedAtMs: number; unsaid: number }>()
 
   log(log: Log, code: ErrorCode, failure: Failure): void {
-    if (ASKED_FOR.has(code)) return
-    if (!OFTEN.has(code)) {
+    if (EXPECTED.has(code)) return
+    if (!FREQUENT.has(code)) {
       log.error({ ...failure, code }, 'request failed')
       return
     }
@@ -39,11 +39,11 @@ export class FailureLog {
     const key = `${code} ${error.cause?.code ?? error.code}`
     const last = this.#last.get(key)
     const nowMs = performance.now()
-    if (last && nowMs - last.saidAtMs < OFTEN_EVERY_MS) {
+    if (last && nowMs - last.loggedAtMs < FREQUENT_EVERY_MS) {
       last.unsaid++
       return
     }
-    this.#last.set(key, { saidAtMs: nowMs, unsaid: 0 })
+    this.#last.set(key, { loggedAtMs: nowMs, unsaid: 0 })
     log.error({ ...failure, error: withoutStack(error), code, unsaid: last?.unsaid ?? 0 }, 'requests fail')
   }
 }

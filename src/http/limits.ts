@@ -14,7 +14,7 @@ export const REPLICA_IDLE_MS_MAX = 50
  * to the primary twice as fast while no connection is free.
  */
 export const REPLICA_SHARERS_MAX = 64
-export const REPLICA_LOOKS_AT_ONCE_MAX = 2
+export const REPLICA_CHECKS_AT_ONCE_MAX = 2
 /**
  * Lists that share a connection. Few, because each list reads documents, up to SEARCH_CHUNK_BYTES_MAX, while the
  * others wait. A list of 20 with 64 readers costs 483 us in the server and 262 in the standby; 585 and 330 with 4 to
@@ -28,7 +28,7 @@ export const REQUEST_TIMEOUT_MS = 30_000
  * An idle connection is closed after this time. It must be longer than the timeout of a load balancer in front, or
  * the balancer's next request is lost.
  */
-export const KEPT_CONNECTION_MS = 72_000
+export const IDLE_CONNECTION_MS_MAX = 72_000
 /**
  * A request whose client has gone, and which never gets an answer, counts as under way for this time. Longer than any
  * request may take.
@@ -47,11 +47,11 @@ export const REFUSALS_PER_SECOND = 4_000
 export const REFUSALS_BURST_MS_MAX = 100
 /** Short, because the connection may belong to a proxy and carry another client's next request, or a read. */
 export const REFUSED_UNREAD_MS_MAX = 250
-export const UNREAD_LOOK_EVERY_MS = 5
+export const UNREAD_CHECK_EVERY_MS = 5
 /**
  * How often Node checks for requests that exceed REQUEST_TIMEOUT_MS. With Node's default of 30 s, the 30 s became 72.
  */
-export const CONNECTIONS_LOOK_EVERY_MS = 1_000
+export const CONNECTIONS_CHECK_EVERY_MS = 1_000
 /** Requests that wait on one connection for the answer before them. With more, the connection is closed. */
 export const PIPELINED_REQUESTS_MAX = 100
 /**
@@ -61,7 +61,7 @@ export const PIPELINED_REQUESTS_MAX = 100
 export const REFUSED_LINGER_MS = 2_000
 export const REFUSED_DISCARD_BYTES_MAX = 1024 * 1024
 /** Memory of the Buffer around each chunk of a body, beside its bytes. */
-export const BODY_PIECE_BYTES = 256
+export const BODY_CHUNK_OVERHEAD_BYTES = 256
 /**
  * Up to this size the event loop parses a text with few names and values and no escaped names: 18 ms at worst,
  * usually 3.5. In a thread the text would be parsed twice, which takes a fifth more CPU.
@@ -91,7 +91,7 @@ export const CONSOLE_FILE_SECONDS = 365 * 24 * 3_600
  */
 export const ANSWER_STALL_MS_MAX = 60_000
 export const ANSWER_BYTES_PER_SECOND_MIN = 128 * 1024
-export const ANSWERS_LOOK_EVERY_MS = 1_000
+export const ANSWERS_CHECK_EVERY_MS = 1_000
 /** Longer answers become a Buffer at once. Buffers are outside V8's heap, which is the smaller memory. */
 export const ANSWER_TEXT_CHARS_MAX = 16 * 1024
 
@@ -101,7 +101,7 @@ export const RECEIPT_WAIT_SECONDS_MAX = 10
 /** Clients of SCRAPI do not know `wait`. With this default they get their receipt at once while the worker keeps up. */
 export const STATEMENT_WAIT_SECONDS_DEFAULT = 5
 /** One poll for all requests that wait for one ledger's checkpoint. */
-export const CHECKPOINT_LOOK_EVERY_MS = 200
+export const CHECKPOINT_POLL_MS = 200
 export const CHECKPOINT_WAITS_PER_LEDGER_MAX = 32
 /** Waiting requests of all ledgers. Each needs a timer and an open response. */
 export const CHECKPOINT_WAITS_MAX = 1_024
@@ -152,12 +152,12 @@ export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
  * Queries of tails that wait for the archive, and no longer count for EVENTS_TAIL_QUERIES_AT_ONCE_MAX. Each has a
  * page in memory. Further ones are delayed, unless their ledger has less than an equal share.
  */
-export const EVENTS_TAIL_READS_OF_ARCHIVE_MAX = 16
+export const EVENTS_TAIL_ARCHIVE_READS_MAX = 16
 /** How often streams that wait for the archive are logged. Each of them retries every few seconds. */
 export const EVENTS_TAIL_WARN_EVERY_MS = 60_000
 export const EVENTS_HEARTBEAT_MS = 15_000
 /** How often a tail's key is checked. KEY_CACHE_AGE_MS_MAX is added to this age. */
-export const EVENTS_KEY_LOOK_EVERY_MS = 5_000
+export const EVENTS_KEY_CHECK_EVERY_MS = 5_000
 /** Shortened at random by up to a quarter, so that clients do not reconnect all at once. */
 export const EVENTS_TAIL_MS_MAX = 60 * 60_000
 export const EVENTS_RETRY_MS = 1_000
@@ -169,4 +169,4 @@ export const EVENTS_TAILS_MAX = 2_000
 // Retention
 /** Concurrent previews of retention rules in a process. Each reads up to PREVIEW_PAGES_MAX pages, some of 30 MiB. */
 export const PREVIEWS_MAX = 4
-export const PREVIEWS_OF_LEDGER_MAX = 1
+export const PREVIEWS_PER_LEDGER_MAX = 1

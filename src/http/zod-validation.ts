@@ -65,14 +65,14 @@ export function useZodValidation(app: FastifyInstance): void {
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => {
     const isValid = compileOnce(schema)
     return (data: unknown) => {
-      if (data instanceof ReadBody || isValid(data)) return { value: data }
+      if (data instanceof ValidatedBody || isValid(data)) return { value: data }
       return { error: toApiError(httpPart ?? 'body', isValid.errors![0]!) }
     }
   })
 }
 
 /** A body that was validated when it was read (`readBody` of a route's config). */
-export abstract class ReadBody {}
+export abstract class ValidatedBody {}
 
 /** Returns `data` if it is valid. Throws ApiError otherwise. */
 export function validate(schema: z.ZodType, part: string, data: unknown): unknown {

@@ -1,5 +1,5 @@
 import { type AppendDeps, appendOne } from '../append/append-one.ts'
-import { type Author, type Said, sealEntry } from '../append/entry.ts'
+import { type Author, type EntryClaims, sealEntry } from '../append/entry.ts'
 import type { AdministrativeDetails } from '../db/chain/entry-details.ts'
 import { translateConstraint } from '../db/connect/constraints.ts'
 import { toHex, utf8Encode } from '../proof/bytes.ts'
@@ -10,7 +10,7 @@ import type { EntryKind } from '../proof/statement/kinds.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /** An entry about something other than a record: an agent, a key, a type, an erasure, the ledger itself. */
-export type Administration = Extract<Said, { readonly kind: keyof AdministrativeDetails }>
+export type Administration = Extract<EntryClaims, { readonly kind: keyof AdministrativeDetails }>
 
 export type AdministerDeps = AppendDeps & { readonly now: () => number }
 

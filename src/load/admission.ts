@@ -4,14 +4,14 @@ import {
   READS_WAIT_MS_MAX,
   REQUESTS_BURST_MAX,
   REQUESTS_BURST_PER_SECOND,
-  REQUESTS_PER_TURN_MAX,
+  REQUESTS_PER_SLICE_MAX,
   REQUESTS_UNDER_WAY_MAX,
-  TURN_BYTES_MAX,
+  SLICE_BYTES_MAX,
   UNPROVEN_BURST_MAX,
   UNPROVEN_BURST_PER_SECOND,
   UNPROVEN_UNDER_WAY_MAX,
 } from './limits.ts'
-import { Places } from './places.ts'
+import { RequestSlots } from './request-slots.ts'
 import { UNPROVEN } from './unproven.ts'
 
 export type RequestKind = 'reads' | 'writes'
@@ -26,8 +26,8 @@ const LIMITS = {
     burstMax: UNPROVEN_BURST_MAX,
     burstPerSecond: UNPROVEN_BURST_PER_SECOND,
   },
-  perTurnMax: REQUESTS_PER_TURN_MAX,
-  turnBytesMax: TURN_BYTES_MAX,
+  perSliceMax: REQUESTS_PER_SLICE_MAX,
+  sliceBytesMax: SLICE_BYTES_MAX,
 }
 
 /**
@@ -36,7 +36,7 @@ const LIMITS = {
  */
 const REFUSALS_PER_REQUEST = 5
 
-type Waiting = {
+type WaitingRequest = {
   readonly owner: string
   readonly kind: RequestKind
   readonly bytes: number
@@ -49,7 +49,7 @@ type Waiting = {
  *
  * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor and delay all others by as much. Without the
  * limit every request would take as long as clients are willing to wait. So further requests are refused at once,
- * except for bursts (places.ts). Reads have limits of their own. More reads are accepted while they are cheap: a read
+ * except for bursts (request-slots.ts). Reads have limits of their own. More reads are accepted while they are cheap: a read
  * takes a fraction of a write's time, and a server at its limit of writes can still answer reads.
  *
  * Accepted requests begin a few at a time, in each slice of the event loop, because the server sees new requests,
@@ -62,12 +62,12 @@ type Waiting = {
  * proven one.
  */
 export class Admission {
-  readonly #places: Readonly<Record<RequestKind, Places>>
-  readonly #unproven: Places
+  readonly #slots: Readonly<Record<RequestKind, RequestSlots>>
+  readonly #unproven: RequestSlots
   readonly #now: () => number
   readonly #limits: typeof LIMITS
   readonly #observeWait: (ms: number) => void
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new FairQueue<WaitingRequest>()
   /** Without requests of UNPROVEN. */
   readonly #waitingOf: Record<RequestKind, number> = { reads: 0, writes: 0 }
   #refusedBefore = 0
@@ -77,11 +77,11 @@ export class Admission {
     this.#now = now
     this.#limits = limits
     this.#observeWait = observeWait
-    this.#places = {
-      reads: new Places(now, { ...limits, fast: limits.reads }),
-      writes: new Places(now, limits),
+    this.#slots = {
+      reads: new RequestSlots(now, { ...limits, fast: limits.reads }),
+      writes: new RequestSlots(now, limits),
     }
-    this.#unproven = new Places(now, limits.unproven)
+    this.#unproven = new RequestSlots(now, limits.unproven)
   }
 
   /**
@@ -89,12 +89,12 @@ export class Admission {
    * UNPROVEN.
    */
   admits(kind: RequestKind, owner: string): boolean {
-    return this.#placesOf(kind, owner).admits(owner)
+    return this.#slotsOf(kind, owner).admits(owner)
   }
 
   /** Queues the request, and calls `begin` in one of the next slices. `bytes`: size of its body, as far as known. */
   begin(kind: RequestKind, bytes: number, owner: string, begin: () => void): void {
-    this.#placesOf(kind, owner).enter(owner)
+    this.#slotsOf(kind, owner).enter(owner)
     const isFirst = this.#waiting.size === 0
     this.#waiting.add(owner, { owner, kind, bytes, sinceMs: this.#now(), begin })
     if (owner !== UNPROVEN) this.#waitingOf[kind]++
@@ -105,18 +105,18 @@ export class Admission {
    * Counts the request, whose body has arrived whole and whose caller is permitted. MUST be followed by one `leave`.
    */
   enter(kind: RequestKind, owner: string): void {
-    this.#placesOf(kind, owner).enter(owner)
+    this.#slotsOf(kind, owner).enter(owner)
   }
 
   leave(kind: RequestKind, owner: string): void {
-    const places = this.#placesOf(kind, owner)
-    places.leave(owner)
-    places.answer()
+    const slots = this.#slotsOf(kind, owner)
+    slots.leave(owner)
+    slots.answer()
   }
 
   /** Requests that are being served, or begin soon. */
   get underWay(): number {
-    return this.#places.reads.taken + this.#places.writes.taken + this.#unproven.taken
+    return this.#slots.reads.taken + this.#slots.writes.taken + this.#unproven.taken
   }
 
   /** Requests of proven owners that were accepted and have not begun. */
@@ -125,24 +125,24 @@ export class Admission {
   }
 
   get refused(): number {
-    return this.#places.reads.refused + this.#places.writes.refused + this.#unproven.refused
+    return this.#slots.reads.refused + this.#slots.writes.refused + this.#unproven.refused
   }
 
   get refusedUnproven(): number {
     return this.#unproven.refused
   }
 
-  #placesOf(kind: RequestKind, owner: string): Places {
-    return owner === UNPROVEN ? this.#unproven : this.#places[kind]
+  #slotsOf(kind: RequestKind, owner: string): RequestSlots {
+    return owner === UNPROVEN ? this.#unproven : this.#slots[kind]
   }
 
   readonly #beginSome = (): void => {
     let bytes = 0
     // If refusals took up the last slice, as much work for accepted requests is added to this one.
     const { refused } = this
-    const max = this.#limits.perTurnMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
+    const max = this.#limits.perSliceMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
     this.#refusedBefore = refused
-    for (let i = 0; i < max && bytes < this.#limits.turnBytesMax; i++) {
+    for (let i = 0; i < max && bytes < this.#limits.sliceBytesMax; i++) {
       const next = this.#waiting.next()
       if (!next) return
       this.#begin(next)
@@ -151,9 +151,9 @@ export class Admission {
     if (this.#waiting.size > 0) setImmediate(this.#beginSome)
   }
 
-  #begin({ owner, kind, sinceMs, begin }: Waiting): void {
+  #begin({ owner, kind, sinceMs, begin }: WaitingRequest): void {
     if (owner !== UNPROVEN) this.#waitingOf[kind]--
-    this.#placesOf(kind, owner).leave(owner)
+    this.#slotsOf(kind, owner).leave(owner)
     this.#observeWait(this.#now() - sinceMs)
     begin()
   }

@@ -18,8 +18,8 @@ export const UNPROVEN_UNDER_WAY_MAX = 64
 export const UNPROVEN_BURST_MAX = 256
 export const UNPROVEN_BURST_PER_SECOND = 100
 /** Requests that begin in one slice of the event loop. */
-export const REQUESTS_PER_TURN_MAX = 16
-export const TURN_BYTES_MAX = 64 * 1024
+export const REQUESTS_PER_SLICE_MAX = 16
+export const SLICE_BYTES_MAX = 64 * 1024
 /**
  * Limit of every route that names no other. A body of this size is parsed in one slice: 3 ms, or 16 ms for a hostile
  * one.
@@ -36,7 +36,7 @@ export const JSON_TOKENS_MAX = 512 * 1024
  * Names and values in one piece, for example one record. The event loop parses a piece in one slice: 20 ms at worst.
  * A document of DOCUMENT_BYTES_MAX has at most 43,690.
  */
-export const JSON_TOKENS_IN_PIECE_MAX = 48 * 1024
+export const JSON_TOKENS_PER_FRAGMENT_MAX = 48 * 1024
 /** Twenty times the worst case. A thread that takes longer is broken. */
 export const JSON_THREAD_MS_MAX = 10_000
 
@@ -52,7 +52,7 @@ export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 
 // Work on large inputs (src/load/slice.ts, src/load/threads)
 /** Time on the event loop before other work gets a slice. */
-export const TURN_MS_MAX = 5
+export const SLICE_MS_MAX = 5
 export const THREADS_MAX = 64
 /** Work that waits for a thread, by count and bytes. One owner may have half of what the others leave. */
 export const THREAD_WORK_WAITING_MAX = 256

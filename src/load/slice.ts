@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { TURN_MS_MAX } from './limits.ts'
+import { SLICE_MS_MAX } from './limits.ts'
 
 /**
- * One slice of the event loop: work may run for TURN_MS_MAX before others run. Slices are measured by time, because
+ * One slice of the event loop: work may run for SLICE_MS_MAX before others run. Slices are measured by time, because
  * senders choose how long a thousand items take: 10 ms or a second.
  */
 export class Slice {
   #beganAtMs = performance.now()
 
   get isOver(): boolean {
-    return performance.now() - this.#beganAtMs > TURN_MS_MAX
+    return performance.now() - this.#beganAtMs > SLICE_MS_MAX
   }
 
   async next(): Promise<void> {

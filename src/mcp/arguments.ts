@@ -21,7 +21,7 @@ export type Arguments = {
  * - null for an optional argument means that it is absent.
  * - A text is converted if the argument is an object, a list, a number or a boolean.
  */
-export function lenient(
+export function lenientSchema(
   input: z.ZodObject,
   unsupported: readonly string[] = [],
 ): StandardSchemaWithJSON<unknown, Arguments> {
@@ -58,13 +58,14 @@ function sort(input: z.ZodObject, given: unknown): { members: unknown; ignored: 
   for (const [name, value] of Object.entries(given)) {
     const schema = Object.hasOwn(input.shape, name) ? (input.shape[name] as z.ZodType) : undefined
     if (schema === undefined) ignored.push(name)
-    else if (value !== null || !schema.safeParse(undefined).success) members[name] = mend(schema, value)
+    else if (value !== null || !schema.safeParse(undefined).success)
+      members[name] = convertText(schema, value)
   }
   return { members, ignored }
 }
 
 /** Converts a text if the schema accepts its JSON value but not the text itself. Returns any other value unchanged. */
-function mend(schema: z.ZodType, value: unknown): unknown {
+function convertText(schema: z.ZodType, value: unknown): unknown {
   if (typeof value !== 'string') return value
   const found = parsed(value)
   return found !== undefined && !schema.safeParse(value).success && schema.safeParse(found).success

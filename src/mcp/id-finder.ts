@@ -34,7 +34,7 @@ export class IdFinder {
 
   #read(byte: number): void {
     if (this.#inString) {
-      this.#keep(byte)
+      this.#addToToken(byte)
       if (this.#isEscaped) this.#isEscaped = false
       else if (byte === BACKSLASH) this.#isEscaped = true
       else if (byte === QUOTE) this.#inString = false
@@ -42,7 +42,7 @@ export class IdFinder {
     }
     if (byte === QUOTE) {
       this.#inString = true
-      this.#keep(byte)
+      this.#addToToken(byte)
     } else if (OPENING.has(byte)) {
       // An object or a list is not an id.
       this.#token = this.#depth++ === 0 ? [] : null
@@ -51,10 +51,10 @@ export class IdFinder {
     } else if (this.#depth !== 1) return
     else if (byte === COLON) this.#endName()
     else if (byte === COMMA) this.#endValue()
-    else this.#keep(byte)
+    else this.#addToToken(byte)
   }
 
-  #keep(byte: number): void {
+  #addToToken(byte: number): void {
     if (this.#depth !== 1 || this.#token === null) return
     if (this.#token.length < ID_BYTES_MAX) this.#token.push(byte)
     else this.#token = null

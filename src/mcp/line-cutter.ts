@@ -1,13 +1,13 @@
 import { IdFinder } from './id-finder.ts'
 
 /** A piece of a stream of lines: a whole line with its end, or a fragment of a line that is too long to buffer. */
-export type Piece = {
+export type CutLine = {
   readonly bytes: Buffer
   /** null: a whole line. Fragments of a long line are numbered; `isLast` marks the one with its end. */
-  readonly part: Part | null
+  readonly fragment: Fragment | null
 }
 
-export type Part = {
+export type Fragment = {
   readonly index: number
   readonly isLast: boolean
   /** Id of the JSON-RPC message, found in the bytes so far; null: none was found. */
@@ -21,10 +21,10 @@ export const NEWLINE = 0x0a
 /** Cuts a stream into lines. All pieces together are the stream, byte for byte. Buffers at most `lineBytesMax`. */
 export class LineCutter {
   readonly #lineBytesMax: number
-  #held: Buffer[] = []
-  #heldBytes = 0
+  #buffered: Buffer[] = []
+  #bufferedBytes = 0
   /** Fragments of the current line that were returned; 0 while the line may still be whole. */
-  #parts = 0
+  #fragments = 0
   #finder = new IdFinder()
 
   constructor(lineBytesMax: number) {
@@ -32,10 +32,10 @@ export class LineCutter {
   }
 
   get isAtStart(): boolean {
-    return this.#heldBytes === 0 && this.#parts === 0
+    return this.#bufferedBytes === 0 && this.#fragments === 0
   }
 
-  *cut(chunk: Buffer): Generator<Piece, void, undefined> {
+  *cut(chunk: Buffer): Generator<CutLine, void, undefined> {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
       yield* this.#take(chunk.subarray(from, end + 1), true)
@@ -45,27 +45,27 @@ export class LineCutter {
   }
 
   /** Returns the rest of the last line, if it has no end. */
-  *end(): Generator<Piece, void, undefined> {
+  *end(): Generator<CutLine, void, undefined> {
     if (!this.isAtStart) yield* this.#take(Buffer.alloc(0), true)
   }
 
-  *#take(bytes: Buffer, isEnd: boolean): Generator<Piece, void, undefined> {
-    this.#held.push(bytes)
-    this.#heldBytes += bytes.length
-    const isTooLong = this.#parts > 0 || this.#heldBytes > this.#lineBytesMax
+  *#take(bytes: Buffer, isEnd: boolean): Generator<CutLine, void, undefined> {
+    this.#buffered.push(bytes)
+    this.#bufferedBytes += bytes.length
+    const isTooLong = this.#fragments > 0 || this.#bufferedBytes > this.#lineBytesMax
     if (!isEnd && !isTooLong) return
-    const whole = Buffer.concat(this.#held)
-    const part = isTooLong ? this.#nextPart(whole, isEnd) : null
-    this.#held = []
-    this.#heldBytes = 0
-    this.#parts = isEnd ? 0 : this.#parts + 1
-    yield { bytes: whole, part }
+    const whole = Buffer.concat(this.#buffered)
+    const part = isTooLong ? this.#nextFragment(whole, isEnd) : null
+    this.#buffered = []
+    this.#bufferedBytes = 0
+    this.#fragments = isEnd ? 0 : this.#fragments + 1
+    yield { bytes: whole, fragment: part }
   }
 
-  #nextPart(bytes: Buffer, isLast: boolean): Part {
-    if (this.#parts === 0) this.#finder = new IdFinder()
+  #nextFragment(bytes: Buffer, isLast: boolean): Fragment {
+    if (this.#fragments === 0) this.#finder = new IdFinder()
     this.#finder.push(bytes)
     const { id, isRequest } = this.#finder
-    return { index: this.#parts, isLast, id, isRequest }
+    return { index: this.#fragments, isLast, id, isRequest }
   }
 }

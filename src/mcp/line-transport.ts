@@ -15,7 +15,7 @@ import {
   MCP_LINE_DEPTH_MAX,
   MCP_REQUESTS_AT_ONCE_MAX,
 } from './limits.ts'
-import { LineCutter, NEWLINE, type Piece } from './line-cutter.ts'
+import { type CutLine, LineCutter, NEWLINE } from './line-cutter.ts'
 
 type Id = string | number
 const [PARSE_ERROR, INVALID_REQUEST] = [-32700, -32600]
@@ -69,11 +69,11 @@ export class LineTransport implements Transport {
     this.onclose?.()
   }
 
-  #take(pieces: Iterable<Piece>): void {
-    for (const { bytes, part } of pieces) {
+  #take(pieces: Iterable<CutLine>): void {
+    for (const { bytes, fragment } of pieces) {
       // Of a line that is too long only the id is known.
-      if (part === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
-      else if (part.isLast) this.#refuseLength(part.isRequest ? part.id : null)
+      if (fragment === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
+      else if (fragment.isLast) this.#refuseLength(fragment.isRequest ? fragment.id : null)
     }
     this.#deliver()
   }

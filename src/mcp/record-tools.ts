@@ -10,7 +10,7 @@ import {
   record,
   recordId,
   recordPage,
-  writing,
+  writeArguments,
 } from './schemas.ts'
 import { defineTool, READS } from './tool.ts'
 
@@ -58,7 +58,7 @@ export const notarize = defineTool({
       .optional(),
     deadline: z.string().max(40).describe('gated types only: for the delivery, RFC 3339 in UTC').optional(),
     maxRevisions: z.int().min(0).max(100).describe('gated types only').optional(),
-    ...writing,
+    ...writeArguments,
   }),
   unsupported: [...OWN_SIGNATURE, 'share', 'tolerances'],
   output: record,

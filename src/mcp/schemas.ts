@@ -20,7 +20,7 @@ const agent = z.string().max(100)
 const time = z.string().max(40).describe('RFC 3339 in UTC, such as 2026-11-20T12:00:00Z')
 export const json = z.looseObject({})
 
-export const writing = {
+export const writeArguments = {
   occurredAt: time.describe('when it happened, where that is not now: RFC 3339, UTC').optional(),
   onBehalfOf: agent.describe('another agent (agt_…) in whose name it is done').optional(),
   idempotencyKey: z
@@ -33,9 +33,9 @@ export const writing = {
 /** Members for agents that sign for themselves. Tools do not sign. */
 export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 
-export const stepping = {
+export const stepArguments = {
   record: recordId,
-  ...writing,
+  ...writeArguments,
   ifVersion: z
     .int()
     .min(1)

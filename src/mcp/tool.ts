@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { StepOptions } from '../../sdk/http/transport.ts'
 import { isTraceparent } from '../proof/statement/fields.ts'
 import { explain, toError, toResult } from './answers.ts'
-import { lenient, noteOf } from './arguments.ts'
+import { lenientSchema, noteOf } from './arguments.ts'
 import type { McpDeps } from './deps.ts'
 
 export type Tool = {
@@ -49,7 +49,7 @@ export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void
   const about = {
     title,
     description,
-    inputSchema: lenient(input, unsupported),
+    inputSchema: lenientSchema(input, unsupported),
     outputSchema: output,
     annotations: { title, ...hints },
   }

@@ -3,7 +3,7 @@ import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordsQuery } from '../../sdk/resources/records.ts'
 import type { McpDeps } from './deps.ts'
 import { MCP_PAGE_ITEMS_DEFAULT, MCP_WORK_ITEMS_MAX } from './limits.ts'
-import { json, OWN_SIGNATURE, peer, reason, record, stepping } from './schemas.ts'
+import { json, OWN_SIGNATURE, peer, reason, record, stepArguments } from './schemas.ts'
 import { defineTool, READS } from './tool.ts'
 
 const WRITE = ['records:write']
@@ -85,7 +85,7 @@ export const activate = defineTool({
   description: 'Takes on work that was offered to you: CREATED becomes ACTIVE. The performer’s step.',
   scopes: WRITE,
   hints: STEP,
-  input: z.object({ ...stepping, peer }),
+  input: z.object({ ...stepArguments, peer }),
   unsupported: ['envelope'],
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.activate(record, body, options),
@@ -100,7 +100,7 @@ export const complete = defineTool({
   scopes: WRITE,
   hints: STEP,
   input: z.object({
-    ...stepping,
+    ...stepArguments,
     peer,
     evidence: json.describe('a JSON object as the type’s evidence schema has it; of task/1 any'),
   }),
@@ -118,7 +118,7 @@ export const verdict = defineTool({
   scopes: WRITE,
   hints: FINAL,
   input: z.object({
-    ...stepping,
+    ...stepArguments,
     verdict: z.enum(['accept', 'reject']),
     reason: reason.optional(),
     validUntil: z
@@ -139,7 +139,7 @@ export const requestRevision = defineTool({
     'Asks the performer to deliver again: VERIFIED or DISCREPANT becomes ACTIVE. As often as the record’s maxRevisions. The principal’s step.',
   scopes: WRITE,
   hints: STEP,
-  input: z.object({ ...stepping, reason }),
+  input: z.object({ ...stepArguments, reason }),
   unsupported: OWN_SIGNATURE,
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.requestRevision(record, body, options),
@@ -151,7 +151,7 @@ export const cancel = defineTool({
   description: 'Calls off work that is not delivered: the record ends CANCELLED. The principal’s step.',
   scopes: WRITE,
   hints: FINAL,
-  input: z.object({ ...stepping, reason }),
+  input: z.object({ ...stepArguments, reason }),
   unsupported: OWN_SIGNATURE,
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.cancel(record, body, options),

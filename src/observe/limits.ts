@@ -7,8 +7,8 @@ export const LOG_WAITING_BYTES_MAX = 4 * 1024 * 1024
 /** Time to write waiting lines when a process ends. The rest is lost. */
 export const LOG_FLUSH_MS_MAX = 1_000
 /** For a line that a person sees beside the log. */
-export const SAY_MS_MAX = 200
-export const SAY_RETRY_MS = 10
+export const OUTPUT_WAIT_MS_MAX = 200
+export const OUTPUT_RETRY_MS = 10
 
 // Traces (docs/operate/observe.md#traces)
 /**

@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { type DestinationStream, pino } from 'pino'
-import { LOG_FLUSH_MS_MAX, LOG_WAITING_BYTES_MAX, SAY_MS_MAX, SAY_RETRY_MS } from './limits.ts'
+import { LOG_FLUSH_MS_MAX, LOG_WAITING_BYTES_MAX, OUTPUT_RETRY_MS, OUTPUT_WAIT_MS_MAX } from './limits.ts'
 
 type Options = {
   readonly dropped?: () => void
@@ -65,18 +65,18 @@ export class StandardOutput implements DestinationStream {
 }
 
 /**
- * Writes a line to standard output (1) or standard error (2), and waits at most SAY_MS_MAX for its reader.
+ * Writes a line to standard output (1) or standard error (2), and waits at most OUTPUT_WAIT_MS_MAX for its reader.
  * `console.error` may block for ever, and then the process can't end.
  */
-export function say(line: string, fd: 1 | 2 = 2): void {
-  const giveUpAtMs = performance.now() + SAY_MS_MAX
+export function writeLine(line: string, fd: 1 | 2 = 2): void {
+  const giveUpAtMs = performance.now() + OUTPUT_WAIT_MS_MAX
   let rest = Buffer.from(`${line}\n`)
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptorThatNeverWaits(fd), rest))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > giveUpAtMs) return
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SAY_RETRY_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OUTPUT_RETRY_MS)
     }
   }
 }

@@ -5,20 +5,20 @@ import { Database } from '../db/connect/connection.ts'
 import { migrate } from '../db/schema/migrate.ts'
 import { watchLog } from '../observe/metrics/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
-import { say } from '../observe/standard-output.ts'
+import { writeLine } from '../observe/standard-output.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { type Config, readConfig } from './config.ts'
 import { connectDirectly } from './connect-directly.ts'
 import { getLogins } from './database-logins.ts'
 import { serveMetrics } from './listen-metrics.ts'
 import { describeRunning } from './local/banner.ts'
+import { type ChildWorker, startChildWorker, workerThreads } from './local/child-worker.ts'
 import { buildConsole } from './local/console.ts'
 import { ensureFirstLedger } from './local/first-ledger.ts'
 import { requireFreePort } from './local/http-port.ts'
 import { openLocalLog } from './local/log.ts'
 import { getLocalSecrets } from './local/secrets.ts'
 import { listenForStop, type Stop } from './local/stop.ts'
-import { startWorkerApart, type WorkerApart, workerThreads } from './local/worker-apart.ts'
 import { chooseDataDir, openDataDir, postgresDir } from './postgres/layout.ts'
 import { startPostgres } from './postgres/start.ts'
 import { startServer } from './server.ts'
@@ -31,7 +31,7 @@ import { startServer } from './server.ts'
  * child process and ends with this one.
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
-const tell = (line: string) => say(`tallystick: ${line}`)
+const tell = (line: string) => writeLine(`tallystick: ${line}`)
 /** Only for a person at a terminal; otherwise the log is enough. */
 const isWatched = process.stdout.isTTY === true
 const progress = (line: string) => {
@@ -102,7 +102,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   const database = isInUrl ? { ...given.database, password: null } : given.database
   const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }
   const metrics = new Metrics()
-  let worker: WorkerApart | null = null
+  let worker: ChildWorker | null = null
   if (config.metricsPort !== null) {
     const at = { host: config.host, port: config.metricsPort }
     const listener = await serveMetrics(metrics, at, undefined, async () => worker?.metrics() ?? '')
@@ -121,7 +121,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
     threads,
     isPasswordInUrl: isInUrl,
   }
-  const started = await startWorkerApart({ settings, env: process.env, log })
+  const started = await startChildWorker({ settings, env: process.env, log })
   worker = started
   closers.push(() => started.close())
   const withoutConsole = await consoleBuilt
@@ -134,7 +134,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
     throwWithCause(error, new Database(apiUrl, database)),
   )
   const hasConsole = config.console && withoutConsole === null
-  say(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first, hasConsole }), 1)
+  writeLine(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first, hasConsole }), 1)
   return { postgresExited }
 }
 

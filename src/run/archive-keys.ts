@@ -37,7 +37,7 @@ const EXIT_UNARCHIVED = 3
 export const main = runsToEnd(
   {
     name: 'archive-keys',
-    takes: '--out DIR [--ledger ID]',
+    argumentsUsage: '--out DIR [--ledger ID]',
     help: HELP,
     options: { out: { type: 'string' }, ledger: { type: 'string' } },
   },
@@ -57,24 +57,24 @@ export const main = runsToEnd(
         const name = formatId('led', id)
         const path = join(directory, `${name}.json`)
         const erasures = await listUnarchivedErasures(client, id)
-        const kept = keepUnarchived(pieces, erasures, await readKeysBefore(path, name))
+        const kept = withUnarchivedKeys(pieces, erasures, await readKeysBefore(path, name))
         await writeSecret(path, formatArchiveKeys(name, kept.pieces))
         console.log(`${name} pieces=${pieces.length}`)
         if (erasures.length === 0) continue
         code = EXIT_UNARCHIVED
-        tellUnarchived(name, erasures.length, kept.lost)
+        reportUnarchived(name, erasures.length, kept.lost)
       }
     })
     return code
   },
 )
 
-type Piece = { readonly from: number; readonly packed: Buffer }
+type PieceKeys = { readonly from: number; readonly packed: Buffer }
 
 /** Yields one ledger after another, each with all its pieces. */
 async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: Uuid | null) {
   let after: ArchiveKeyPosition | null = null
-  let ledger = null as { id: Uuid; pieces: Piece[] } | null
+  let ledger = null as { id: Uuid; pieces: PieceKeys[] } | null
   for (;;) {
     const rows = await listArchiveKeys(client, ledgerId, after, ARCHIVE_KEYS_PER_QUERY)
     for (const { ledgerId: id, fromSeq, sealed } of rows) {
@@ -106,13 +106,13 @@ async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys
  * Adds keys of documents whose erasures are not archived yet. `lost`: number of such documents whose key is neither
  * in the database nor in the old file. The erasures MUST have been read after the pieces.
  */
-function keepUnarchived(
-  pieces: readonly Piece[],
+function withUnarchivedKeys(
+  pieces: readonly PieceKeys[],
   erasures: Awaited<ReturnType<typeof listUnarchivedErasures>>,
   before: ArchiveKeys | null,
-): { readonly pieces: readonly Piece[]; readonly lost: number } {
+): { readonly pieces: readonly PieceKeys[]; readonly lost: number } {
   const changed = new Map<number, DocumentKeys>()
-  const keysOf = ({ from, packed }: Piece) => {
+  const keysOf = ({ from, packed }: PieceKeys) => {
     const keys = changed.get(from) ?? DocumentKeys.unpack(packed)
     changed.set(from, keys)
     return keys
@@ -134,7 +134,7 @@ function keepUnarchived(
   }
 }
 
-function tellUnarchived(ledger: string, count: number, lost: number): void {
+function reportUnarchived(ledger: string, count: number, lost: number): void {
   console.error(
     `${ledger}: ${count} erasures are not archived yet: run this again when they are, after the next prefix. ` +
       (lost === 0

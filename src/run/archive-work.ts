@@ -4,7 +4,7 @@ import type { ArchiveContent } from '../db/connect/archive.ts'
 import type { ArchiveDeps } from '../followers/archive/archive-ledgers.ts'
 import { watchArchive, watchRelease } from '../followers/archive/metrics.ts'
 import type { ReleaseDeps } from '../followers/archive/release-content.ts'
-import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
 import type { Metrics } from '../observe/metrics/metrics.ts'
 import { makeEntropy } from '../signing/entropy.ts'
 import type { MasterKey } from '../signing/master-key.ts'
@@ -32,7 +32,7 @@ export function openArchive(
   stopping: AbortSignal,
 ): ArchiveDeps | null {
   if (config.archive === null || stores === null) return null
-  const unarchived = new FaultyLedgers()
+  const unarchived = new PausedLedgers()
   return {
     pool,
     masterKey,
@@ -51,11 +51,11 @@ export function openRelease(
   { config, openContent, log, pool, metrics }: Parts,
   stopping: AbortSignal,
 ): ReleaseDeps | null {
-  const keepDays = config.archive?.keepDays ?? null
-  if (keepDays === null) return null
-  const unreleased = new FaultyLedgers()
+  const retentionDays = config.archive?.retentionDays ?? null
+  if (retentionDays === null) return null
+  const unreleased = new PausedLedgers()
   return {
-    ...{ pool, keepDays, unreleased, stopping, log },
+    ...{ pool, retentionDays, unreleased, stopping, log },
     openContent: () => openContent()!,
     ...watchRelease(metrics, pool, unreleased),
   }

@@ -30,7 +30,7 @@ export function openArchivedContent(
  */
 export async function openContentForCommand(config: Config): Promise<ArchivedContent | null> {
   if (config.archive === null || config.masterKey === null) return null
-  const stores = await openArchiveStores(config.archive.place)
+  const stores = await openArchiveStores(config.archive.location)
   const masterKey = makeMasterKeys(config.masterKey, config.previousMasterKey)
   return openArchivedContent(masterKey, { stores, msMax: ARCHIVE_UNHURRIED_MS_MAX })
 }

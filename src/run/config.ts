@@ -4,8 +4,8 @@ import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
 import { REPLICA_LAG_MS_DEFAULT, REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN } from '../db/limits.ts'
 import {
-  ARCHIVE_KEEP_DAYS_MAX,
   ARCHIVE_LOCK_DAYS_MAX,
+  ARCHIVE_RETENTION_DAYS_MAX,
   ARCHIVE_SEAL_ENTRIES_DEFAULT,
   ARCHIVE_SEAL_ENTRIES_MAX,
   ARCHIVE_SEAL_SECONDS_DEFAULT,
@@ -13,7 +13,7 @@ import {
 } from '../followers/limits.ts'
 import { parseWitnesses, type WitnessSetting } from '../followers/witnesses/settings.ts'
 import { THREADS_MAX } from '../load/limits.ts'
-import { say } from '../observe/standard-output.ts'
+import { writeLine } from '../observe/standard-output.ts'
 import { type Ignored, parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
 import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
@@ -171,7 +171,7 @@ const environment = z.object({
     ARCHIVE_SEAL_SECONDS_DEFAULT,
   ),
   /** Age at which content of archived entries leaves Postgres. */
-  TALLYSTICK_ARCHIVE_KEEP_DAYS: numberUpTo('days', 0, ARCHIVE_KEEP_DAYS_MAX).optional(),
+  TALLYSTICK_ARCHIVE_KEEP_DAYS: numberUpTo('days', 0, ARCHIVE_RETENTION_DAYS_MAX).optional(),
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(false),
@@ -183,10 +183,10 @@ const environment = z.object({
  * so old.
  */
 type ArchiveSetting = {
-  readonly place: ArchiveLocation
+  readonly location: ArchiveLocation
   readonly policy: { readonly entries: number; readonly seconds: number }
   /** null: all content stays in Postgres. */
-  readonly keepDays: number | null
+  readonly retentionDays: number | null
 }
 
 export type Config = {
@@ -235,7 +235,7 @@ export type Config = {
 
 /** Parses the environment of this process (`parseConfig`). Warns of unknown variables on standard error. */
 export function readConfig(): Config {
-  for (const line of warnOfUnknown(process.env)) say(line)
+  for (const line of warnOfUnknown(process.env)) writeLine(line)
   return parseConfig(process.env)
 }
 
@@ -328,19 +328,19 @@ function s3Of(values: z.infer<typeof environment>): S3Settings {
 function readArchive(values: z.infer<typeof environment> | undefined) {
   if (values?.TALLYSTICK_ARCHIVE === undefined) return { setting: null, issues: [] }
   const days = values.TALLYSTICK_ARCHIVE_LOCK_DAYS
-  const keepDays = values.TALLYSTICK_ARCHIVE_KEEP_DAYS ?? null
+  const retentionDays = values.TALLYSTICK_ARCHIVE_KEEP_DAYS ?? null
   try {
-    if (days !== undefined && keepDays !== null && days <= keepDays)
+    if (days !== undefined && retentionDays !== null && days <= retentionDays)
       throw new Error(
-        `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${keepDays}): content would leave Postgres ` +
+        `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${retentionDays}): content would leave Postgres ` +
           'when its lock in the archive has ended. Lock for as long as you need the content',
       )
-    const place = parseArchiveLocation(values.TALLYSTICK_ARCHIVE, s3Of(values))
+    const location = parseArchiveLocation(values.TALLYSTICK_ARCHIVE, s3Of(values))
     const policy = {
       entries: values.TALLYSTICK_ARCHIVE_SEAL_ENTRIES,
       seconds: values.TALLYSTICK_ARCHIVE_SEAL_SECONDS,
     }
-    return { setting: { place, policy, keepDays }, issues: [] }
+    return { setting: { location, policy, retentionDays }, issues: [] }
   } catch (error) {
     return { setting: null, issues: [{ path: ['TALLYSTICK_ARCHIVE'], message: (error as Error).message }] }
   }

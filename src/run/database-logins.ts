@@ -32,7 +32,7 @@ type LoginConfig = Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'> &
  * data folder, readable by the owner only.
  */
 export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins {
-  const given = givenPasswords(config)
+  const given = configuredPasswords(config)
   const names = {
     api: nameOf(config.apiUrl) ?? defaultName('api', ownerUrl),
     worker: nameOf(config.workerUrl) ?? defaultName('worker', ownerUrl),
@@ -72,7 +72,7 @@ export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins
 }
 
 /** null: the password is unknown here, or there is none. */
-function givenPasswords(config: LoginConfig): LoginPasswords {
+function configuredPasswords(config: LoginConfig): LoginPasswords {
   const { api, worker } = config.loginPasswordFiles ?? { api: null, worker: null }
   if (config.loginsByRdsIam && (api ?? worker) !== null) {
     throw new Error(

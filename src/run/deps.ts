@@ -63,7 +63,7 @@ export async function openDeps(
   const now = Date.now
   // A monotonic clock for ages: if the clock were set back, a revoked key would be accepted for longer.
   const steadyMs = () => performance.now()
-  const stores = config.archive && (await openArchiveStores(config.archive.place))
+  const stores = config.archive && (await openArchiveStores(config.archive.location))
   const archive = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
   const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks), archive)
   const pools = openPools(database, log, metrics)

@@ -53,28 +53,28 @@ type Move = {
 export const main = runsToEnd(
   {
     name: 'move-ledger',
-    takes: 'LEDGER [--switch COMMAND] | COMMAND',
+    argumentsUsage: 'LEDGER [--switch COMMAND] | COMMAND',
     help: HELP,
     options: { switch: { type: 'string' } },
-    words: true,
+    positionals: true,
   },
   async (values, words) => {
-    const work = chooseWork(words, values.switch)
+    const work = chooseOperation(words, values.switch)
     const config = readConfig()
     const targetDatabase = getTargetDatabase(config, await openContentForCommand(config))
     await withOwner(getOwnerDatabase(config, 'the database that has the ledger'), (source) =>
       withOwner(targetDatabase, async (target) => {
         for (const client of [source, target]) await lockMoves(client)
-        await refuseOther(config, source, target, words[0] === 'share-keys')
+        await requireSameDeployment(config, source, target, words[0] === 'share-keys')
         await work(source, target, targetDatabase)
       }),
     )
   },
 )
 
-type Work = (source: pg.Client, target: pg.Client, targetDatabase: Database) => Promise<void>
+type Operation = (source: pg.Client, target: pg.Client, targetDatabase: Database) => Promise<void>
 
-function chooseWork(names: readonly string[], command: string | undefined): Work {
+function chooseOperation(names: readonly string[], command: string | undefined): Operation {
   const [first, second] = names
   if (first === 'share-keys' && names.length === 1) return shareKeys
   const works = { finish, undo, forget }
@@ -195,7 +195,7 @@ async function forget(move: Move): Promise<void> {
   )
 }
 
-const shareKeys: Work = async (source, target) => {
+const shareKeys: Operation = async (source, target) => {
   await shareServerKeys(source, target)
   console.log('the target has the keys of the source: start its servers and workers anew')
 }
@@ -208,7 +208,7 @@ async function readBoth({ ledgerId, source, target }: Move): Promise<[LedgerStat
  * Throws unless both deployments have the same master key, note key and schema. `mayDiffer`: another note key is
  * fine.
  */
-async function refuseOther(
+async function requireSameDeployment(
   config: Config,
   source: pg.Client,
   target: pg.Client,

@@ -17,24 +17,24 @@ import { runsToEnd, UsageError } from './run-to-end.ts'
 const LINES_MAX = 1_000
 const NOTE_CHARS_MAX = 1_000
 
-type Work = {
-  readonly takes?: string
+type Operation = {
+  readonly argumentsUsage?: string
   readonly help: string
   readonly run: (client: pg.Client, names: readonly string[], note: string | undefined) => Promise<void>
 }
 
-export const WORKS: Readonly<Record<string, Work>> = {
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
   faults: {
     help: 'ledgers that were found not to verify: no checkpoints, and no money moves',
     run: showFaults,
   },
   'clear-fault': {
-    takes: 'LEDGER --note TEXT',
+    argumentsUsage: 'LEDGER --note TEXT',
     help: 'let a ledger go on, once it is mended; TEXT says how it was',
     run: clear,
   },
   'mend-head': {
-    takes: 'LEDGER',
+    argumentsUsage: 'LEDGER',
     help: 'take in entries, and work that waits, that were written while triggers were off, if all verifies',
     run: mend,
   },
@@ -43,11 +43,12 @@ export const WORKS: Readonly<Record<string, Work>> = {
     run: showWaiting,
   },
   'dead-letters': { help: 'jobs that were given up', run: showDeadLetters },
-  redrive: { takes: '[JOB …]', help: 'put them back, all or those that are named', run: redrive },
+  redrive: { argumentsUsage: '[JOB …]', help: 'put them back, all or those that are named', run: redrive },
 }
 
-const usages = Object.entries(WORKS).map(
-  ([name, { takes, help }]) => [takes === undefined ? name : `${name} ${takes}`, help] as const,
+const usages = Object.entries(OPERATIONS).map(
+  ([name, { argumentsUsage, help }]) =>
+    [argumentsUsage === undefined ? name : `${name} ${argumentsUsage}`, help] as const,
 )
 const usageWidth = Math.max(...usages.map(([usage]) => usage.length))
 
@@ -58,15 +59,15 @@ const usageWidth = Math.max(...usages.map(([usage]) => usage.length))
 export const main = runsToEnd(
   {
     name: 'operate',
-    takes: 'COMMAND',
+    argumentsUsage: 'COMMAND',
     help: usages.map(([usage, help]) => `  ${usage.padEnd(usageWidth)}  ${help}`).join('\n'),
     options: { note: { type: 'string' } },
-    words: true,
+    positionals: true,
   },
   async ({ note }, [name, ...names]) => {
     if (name === undefined) throw new UsageError('which command?')
-    if (!Object.hasOwn(WORKS, name)) throw new UsageError(`there is no command ${name}`)
-    await withOwner(getOwnerDatabase(readConfig()), (client) => WORKS[name]!.run(client, names, note))
+    if (!Object.hasOwn(OPERATIONS, name)) throw new UsageError(`there is no command ${name}`)
+    await withOwner(getOwnerDatabase(readConfig()), (client) => OPERATIONS[name]!.run(client, names, note))
   },
 )
 

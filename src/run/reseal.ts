@@ -31,8 +31,8 @@ import { type MasterKey, makeMasterKey, masterKeyId } from '../signing/master-ke
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import type { RowMac } from '../signing/row-mac.ts'
 
-type Keys = { readonly from: MasterKey; readonly to: MasterKey }
-type Pass = { readonly resealed: number; readonly refused: number }
+type KeyPair = { readonly from: MasterKey; readonly to: MasterKey }
+type PassCounts = { readonly resealed: number; readonly refused: number }
 
 type Resealed = {
   readonly serverKeys: number
@@ -63,7 +63,7 @@ export async function resealSecrets(
   { previous, current }: { readonly previous: Uint8Array; readonly current: Uint8Array },
 ): Promise<Resealed> {
   const keys = { from: makeMasterKey(previous), to: makeMasterKey(current) }
-  await alone(client, async () => {
+  await inExclusiveTransaction(client, async () => {
     await resealServerKeys(client, keys, { isTrial: true })
     await addMacKeys(client, keys.to.databaseKeys())
   })
@@ -72,7 +72,7 @@ export async function resealSecrets(
   const peerKeys = await renewPeerKeyMacs(client, keys)
   const archiveKeys = await resealArchiveKeys(client, keys)
   const cursors = await renewCursorMacs(client, keys)
-  return alone(client, async () => {
+  return inExclusiveTransaction(client, async () => {
     const serverKeys = await resealServerKeys(client, keys, { isTrial: false })
     const done = {
       serverKeys,
@@ -96,7 +96,7 @@ export async function resealSecrets(
 }
 
 /** Runs `work` in a transaction, while no migration and no other reseal runs. */
-function alone<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
+function inExclusiveTransaction<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
   return withTransaction(client, async () => {
     await lockMigrations(client)
     await checkSchema(client)
@@ -106,7 +106,7 @@ function alone<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
 
 async function resealServerKeys(
   client: pg.ClientBase,
-  { from, to }: Keys,
+  { from, to }: KeyPair,
   { isTrial }: { readonly isTrial: boolean },
 ): Promise<number> {
   let resealed = 0
@@ -120,7 +120,7 @@ async function resealServerKeys(
   return resealed
 }
 
-function resealWebhookSecrets(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+function resealWebhookSecrets(client: pg.ClientBase, { from, to }: KeyPair): Promise<PassCounts> {
   return eachPage<SealedWebhookSecret>(client, {
     list: (after) => listSealedWebhookSecrets(client, after, RESEALED_PER_QUERY),
     renew: (row) => {
@@ -133,7 +133,7 @@ function resealWebhookSecrets(client: pg.ClientBase, { from, to }: Keys): Promis
   })
 }
 
-function resealArchiveKeys(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+function resealArchiveKeys(client: pg.ClientBase, { from, to }: KeyPair): Promise<PassCounts> {
   return eachPage<ArchiveKeyRow & ArchiveKeyPosition>(client, {
     list: (after) => listArchiveKeys(client, null, after, RESEALED_PER_QUERY),
     renew: ({ ledgerId, fromSeq, sealed }) => {
@@ -146,7 +146,7 @@ function resealArchiveKeys(client: pg.ClientBase, { from, to }: Keys): Promise<P
   })
 }
 
-function renewKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+function renewKeyMacs(client: pg.ClientBase, { from, to }: KeyPair): Promise<PassCounts> {
   const renew = renewing(makeKeyMac(from), makeKeyMac(to))
   return eachPage<GrantedSecret>(client, {
     list: (after) => listGrantedSecrets(client, after, RESEALED_PER_QUERY),
@@ -165,7 +165,7 @@ function renewKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> 
   })
 }
 
-function renewPeerKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+function renewPeerKeyMacs(client: pg.ClientBase, { from, to }: KeyPair): Promise<PassCounts> {
   const renew = renewing(makePeerMacs(from).key, makePeerMacs(to).key)
   return eachPage<PeerKeyMac>(client, {
     list: (after) => listPeerKeyMacs(client, after, RESEALED_PER_QUERY),
@@ -174,7 +174,7 @@ function renewPeerKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pa
   })
 }
 
-function renewCursorMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+function renewCursorMacs(client: pg.ClientBase, { from, to }: KeyPair): Promise<PassCounts> {
   const renew = renewing(makeCursorMac(from), makeCursorMac(to))
   return eachPage<CursorRow>(client, {
     list: (after) => listAuditCursors(client, after?.ledgerId ?? null, RESEALED_PER_QUERY),
@@ -198,10 +198,10 @@ async function eachPage<Row>(
     renew(row: Row): Buffer | 'current' | 'refused'
     replace(replaced: readonly Replaced<Row>[]): Promise<number>
   },
-): Promise<Pass> {
+): Promise<PassCounts> {
   let [resealed, refused] = [0, 0]
   for (let after: Row | null = null; ; ) {
-    const rows: Row[] = await alone(client, async () => {
+    const rows: Row[] = await inExclusiveTransaction(client, async () => {
       const listed = await table.list(after)
       const renewed = listed.map((row) => ({ row, replacement: table.renew(row) }))
       refused += renewed.filter(({ replacement }) => replacement === 'refused').length

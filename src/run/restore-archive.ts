@@ -35,7 +35,7 @@ const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or an addre
 export const main = runsToEnd(
   {
     name: 'restore-archive',
-    takes: '--archive PLACE --ledger ID --archive-key FILE [OPTIONS]',
+    argumentsUsage: '--archive PLACE --ledger ID --archive-key FILE [OPTIONS]',
     help: HELP,
     options: {
       archive: { type: 'string' },
@@ -58,7 +58,7 @@ export const main = runsToEnd(
       reader: await openArchiveReader(place, ledger, config.s3),
       keys: await readArchiveKeys(keyFile),
       kids: (values.key ?? []).map(parseKid),
-      kept: (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat(),
+      outsideCheckpoints: (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat(),
       acceptsLoss: values['accept-loss'],
       readOnly: values['read-only'],
       onProgress: tellProgress(),
@@ -91,10 +91,10 @@ function requireSource({ archive, ledger, 'archive-key': keyFile }: Source) {
 }
 
 function tellProgress(): (entries: number, total: number) => void {
-  let toldMs = performance.now()
+  let reportedMs = performance.now()
   return (entries, total) => {
-    if (performance.now() - toldMs < RESTORE_PROGRESS_MS) return
-    toldMs = performance.now()
+    if (performance.now() - reportedMs < RESTORE_PROGRESS_MS) return
+    reportedMs = performance.now()
     console.error(`${entries} of ${total} entries`)
   }
 }

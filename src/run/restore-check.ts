@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { checkRestored, type RestoredLedger } from '../followers/audit/check-restored.ts'
-import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
+import { StoredCheckpoints } from '../followers/checkpoints/stored-checkpoints.ts'
 import { formatReport } from '../verify/report.ts'
 import { openContentForCommand } from './archived-content.ts'
 import { readConfig, required } from './config.ts'
@@ -15,7 +15,7 @@ import { runsToEnd } from './run-to-end.ts'
 export const main = runsToEnd(
   {
     name: 'restore-check',
-    takes: '--checkpoints DIR',
+    argumentsUsage: '--checkpoints DIR',
     help: "  --checkpoints DIR  the worker's kept checkpoints (TALLYSTICK_DATA/checkpoints), from before the restore",
     options: { checkpoints: { type: 'string' } },
   },
@@ -32,10 +32,10 @@ async function check(dir: string): Promise<string | null> {
   const archive = await openContentForCommand(config)
   const owner = getOwnerDatabase(config, 'the restored database', archive)
   const unreadable: string[] = []
-  const kept = new KeptCheckpoints(dir)
-  await kept.load({ error: (_, message) => unreadable.push(message) })
+  const storedCheckpoints = new StoredCheckpoints(dir)
+  await storedCheckpoints.load({ error: (_, message) => unreadable.push(message) })
   const ledgers: RestoredLedger[] = []
-  for await (const found of checkRestored({ owner, kept, masterKey })) {
+  for await (const found of checkRestored({ owner, storedCheckpoints, masterKey })) {
     ledgers.push(found)
     console.log(`${found.ledger} ${describe(found)}`)
     for (const notice of found.report?.notices ?? []) console.error(`${found.ledger}: ${notice}`)
@@ -48,9 +48,9 @@ async function check(dir: string): Promise<string | null> {
   return fault
 }
 
-function describe({ keptSize, report }: RestoredLedger): string {
-  if (report === null) return `GONE kept=${keptSize}`
-  return `${formatReport(report)} kept=${keptSize ?? 'none'}`
+function describe({ storedSize, report }: RestoredLedger): string {
+  if (report === null) return `GONE kept=${storedSize}`
+  return `${formatReport(report)} kept=${storedSize ?? 'none'}`
 }
 
 /** Scripts read this format: keep it stable. */
@@ -58,8 +58,8 @@ function summarize(ledgers: readonly RestoredLedger[]): string {
   const there = ledgers.filter(({ report }) => report !== null)
   const bad = there.filter(({ report }) => !report!.ok).length
   const entries = there.reduce((sum, { report }) => sum + report!.entries, 0)
-  const unkept = there.filter(({ keptSize }) => keptSize === null).length
-  return `ledgers=${there.length} entries=${entries} bad=${bad} gone=${ledgers.length - there.length} unkept=${unkept}`
+  const unstored = there.filter(({ storedSize }) => storedSize === null).length
+  return `ledgers=${there.length} entries=${entries} bad=${bad} gone=${ledgers.length - there.length} unkept=${unstored}`
 }
 
 function findFault(ledgers: readonly RestoredLedger[], unreadable: number, dir: string): string | null {
@@ -70,7 +70,7 @@ function findFault(ledgers: readonly RestoredLedger[], unreadable: number, dir: 
     return 'ledgers that had checkpoints are not in this database'
   const bad = ledgers.find(({ report }) => !report!.ok)
   if (bad) return `${bad.ledger} does not verify, or is not what was published of it`
-  if (ledgers.every(({ keptSize }) => keptSize === null))
+  if (ledgers.every(({ storedSize }) => storedSize === null))
     return `${dir} holds no checkpoint of any of these ledgers: an older backup would pass`
   return null
 }

@@ -14,7 +14,7 @@ const HELP = `  --compromised-at TIME  also say that the keys that sign now were
 export const main = runsToEnd(
   {
     name: 'rotate-key',
-    takes: '[--compromised-at TIME] [--force]',
+    argumentsUsage: '[--compromised-at TIME] [--force]',
     help: HELP,
     options: { 'compromised-at': { type: 'string' }, force: { type: 'boolean', default: false } },
   },

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isHangupIgnored } from '../hangup.ts'
-import { say } from '../observe/standard-output.ts'
+import { writeLine } from '../observe/standard-output.ts'
 import { connectDirectly } from './connect-directly.ts'
 import { isHelp, refuseArguments } from './run-to-end.ts'
 
@@ -43,7 +43,7 @@ export async function runProcess(
     refuseArguments(args)
     service = await start()
   } catch (error) {
-    say(`tallystick ${name}: ${(error as Error).message}`)
+    writeLine(`tallystick ${name}: ${(error as Error).message}`)
     process.exit(1)
   }
   const signals = new EventEmitter()
@@ -56,7 +56,7 @@ export async function runProcess(
   const [signal] = await once(signals, 'signal')
   if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), anotherStop(signals)])
   const givenUp = setTimeout(() => {
-    say(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
+    writeLine(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
     process.exit(1)
   }, CLOSE_MS_MAX)
   await service.close()

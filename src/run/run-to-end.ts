@@ -26,12 +26,12 @@ type ValuesOf<Options extends OptionTable> = ReturnType<
 type Description<Options extends OptionTable> = {
   readonly name: string
   /** Arguments, for the usage; absent: none. */
-  readonly takes?: string
+  readonly argumentsUsage?: string
   /** Lines below the usage: options, or the source of its settings. */
   readonly help: string
   readonly options?: Options
   /** True if it takes arguments that are no options. */
-  readonly words?: boolean
+  readonly positionals?: boolean
 }
 
 /** Wrong arguments: the usage is printed. */
@@ -47,8 +47,8 @@ export function runsToEnd<const Options extends OptionTable = Record<never, neve
   description: Description<Options>,
   work: (values: ValuesOf<Options>, words: readonly string[]) => Promise<number | void>,
 ): Main {
-  const { name, takes, help, options, words = false } = description
-  const usage = `usage: ${takes === undefined ? name : `${name} ${takes}`}\n\n${help}`
+  const { name, argumentsUsage, help, options, positionals = false } = description
+  const usage = `usage: ${argumentsUsage === undefined ? name : `${name} ${argumentsUsage}`}\n\n${help}`
   return async (args) => {
     if (isHelp(args)) {
       console.log(usage)
@@ -56,7 +56,7 @@ export function runsToEnd<const Options extends OptionTable = Record<never, neve
     }
     try {
       // Unknown arguments MUST be refused: they may be misspelled.
-      const parsed = parseArgs({ args: [...args], options: options ?? {}, allowPositionals: words })
+      const parsed = parseArgs({ args: [...args], options: options ?? {}, allowPositionals: positionals })
       const code = await work(parsed.values as ValuesOf<Options>, parsed.positionals)
       if (code) process.exitCode = code
     } catch (error) {

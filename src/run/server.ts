@@ -5,7 +5,7 @@ import { buildApp } from '../http/app.ts'
 import { openLog } from '../observe/log.ts'
 import { watchLog } from '../observe/metrics/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
-import { StandardOutput, say } from '../observe/standard-output.ts'
+import { StandardOutput, writeLine } from '../observe/standard-output.ts'
 import { type Config, readConfig } from './config.ts'
 import { openDeps } from './deps.ts'
 import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS, CLOSE_UNUSED_AFTER_MS, LISTEN_BACKLOG } from './limits.ts'
@@ -68,7 +68,7 @@ export async function startServer(
 
 async function warnWithoutConsole(): Promise<void> {
   const missing = await buildConsole(PROJECT_DIR)
-  if (missing !== null) say(`tallystick server: there is no console: ${missing}`)
+  if (missing !== null) writeLine(`tallystick server: there is no console: ${missing}`)
 }
 
 export function main(args: readonly string[]): Promise<void> {

@@ -16,7 +16,7 @@ import { runsToEnd } from './run-to-end.ts'
 const LEDGER = 'helm-test'
 const KEY = 'smoke'
 
-const LOOK = {
+const ADVICE = {
   server:
     'do servers run (their log says why not), and does TALLYSTICK_URL, or else TALLYSTICK_PUBLIC_URL, lead to them from here?',
   operator: 'is TALLYSTICK_OPERATOR_KEY the one that the servers have?',
@@ -27,7 +27,7 @@ const LOOK = {
   key: `revoke the keys of the name ${KEY}: nobody has their secrets any more`,
 } as const
 
-type Say = (line: string) => void
+type Print = (line: string) => void
 type Target = { readonly url: string; readonly operatorKey: string; readonly checkpointMs?: number }
 
 /**
@@ -39,7 +39,7 @@ type Target = { readonly url: string; readonly operatorKey: string; readonly che
  */
 export async function smoke(
   { url, operatorKey, checkpointMs = SMOKE_CHECKPOINT_MS_MAX }: Target,
-  say: Say,
+  say: Print,
 ): Promise<string> {
   const step = makeStep(say)
   const operator = new TallystickOperator({ baseUrl: url, operatorKey })
@@ -48,20 +48,20 @@ export async function smoke(
     await operator.health.ready(call)
     return operator.health.live(call)
   }
-  await step('the server is ready', LOOK.server, ready, ({ version }) => `${version} at ${url}`)
+  await step('the server is ready', ADVICE.server, ready, ({ version }) => `${version} at ${url}`)
   const { id } = await step(
     `the ledger ${LEDGER} is there`,
-    LOOK.operator,
+    ADVICE.operator,
     () => ensureLedger(operator, call),
     idOf,
   )
   const issueKey = () => operator.ledgers.issueKey(id, { name: KEY }, call)
-  const key = await step('a key is made', LOOK.operator, issueKey, idOf)
+  const key = await step('a key is made', ADVICE.operator, issueKey, idOf)
   const client = new Tallystick({ baseUrl: url, apiKey: key.key })
   try {
     return await notarizeAndVerify(client, { url, checkpointMs, call, step })
   } finally {
-    await step('the key is revoked', LOOK.key, () =>
+    await step('the key is revoked', ADVICE.key, () =>
       client.keys.revoke(key.id, {}, { signal: AbortSignal.timeout(SMOKE_REVOKE_MS_MAX) }),
     )
   }
@@ -71,13 +71,13 @@ async function notarizeAndVerify(
   client: Tallystick,
   { url, checkpointMs, call, step }: { url: string; checkpointMs: number; call: CallOptions; step: Step },
 ): Promise<string> {
-  const { entry } = await step('a record is notarized', LOOK.record, () =>
+  const { entry } = await step('a record is notarized', ADVICE.record, () =>
     client.records.notarize({ payload: { smoke: new Date().toISOString() } }, call),
   )
-  const checkpoint = await step(`a checkpoint covers entry ${entry.seq}`, LOOK.checkpoint, () =>
+  const checkpoint = await step(`a checkpoint covers entry ${entry.seq}`, ADVICE.checkpoint, () =>
     waitForCheckpoint(client, { seq: entry.seq, checkpointMs, call }),
   )
-  return step('the ledger verifies', LOOK.ledger, async () => {
+  return step('the ledger verifies', ADVICE.ledger, async () => {
     const source = spooledExport(url, async () => bytesOf(await client.exports.stream(call)))
     const report = await verifyLedger(source, { checkpoints: [checkpoint] })
     if (!report.ok) throw new Error(formatReport(report))
@@ -124,8 +124,8 @@ type Step = <T>(
 ) => Promise<T>
 
 /** Runs a step and prints its result in one line; a failure takes two. */
-function makeStep(say: Say): Step {
-  return async (name, look, run, describe) => {
+function makeStep(say: Print): Step {
+  return async (name, advice, run, describe) => {
     const beganAtMs = performance.now()
     const took = () => `${Math.round(performance.now() - beganAtMs)} ms`
     try {
@@ -133,7 +133,7 @@ function makeStep(say: Say): Step {
       say(`ok    ${name}, ${took()}${describe ? `: ${describe(result)}` : ''}`)
       return result
     } catch (error) {
-      say(`FAIL  ${name}, ${took()}: ${(error as Error).message}\n      → ${look}`)
+      say(`FAIL  ${name}, ${took()}: ${(error as Error).message}\n      → ${advice}`)
       throw new StepFailed(name, { cause: error })
     }
   }

@@ -17,11 +17,10 @@ import { watchClock, watchPool } from '../db/metrics.ts'
 import { checkDatabase, untilMigrated } from '../db/schema/check-database.ts'
 import { getNoteKeySecret } from '../db/schema/server-keys.ts'
 import { watchArchiveReads } from '../followers/archive/metrics.ts'
-import { AwaitedLedgers } from '../followers/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../followers/audit/entry-verifier.ts'
 import { makeAuditObserver, makeEntryObserver, watchAudits } from '../followers/audit/metrics.ts'
-import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
-import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
+import { UrgentLedgers } from '../followers/audit/urgent-ledgers.ts'
+import { PausedLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
 import {
   watchCheckpoints,
   watchErasures,
@@ -29,9 +28,10 @@ import {
   watchRotation,
 } from '../followers/checkpoints/metrics.ts'
 import { RestoredLedgers } from '../followers/checkpoints/restored-ledgers.ts'
+import { StoredCheckpoints } from '../followers/checkpoints/stored-checkpoints.ts'
 import { runFollower } from '../followers/loop.ts'
 import { makeFollowerObserver } from '../followers/metrics.ts'
-import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../followers/refused.ts'
+import { ERASURES_REFUSED, EXPIRIES_REFUSED, RefusedItems } from '../followers/refused.ts'
 import { watchRetention } from '../followers/retention/metrics.ts'
 import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
 import {
@@ -45,7 +45,7 @@ import { Waker } from '../followers/waker.ts'
 import { makeWitnessObserver, watchWitnesses } from '../followers/witnesses/metrics.ts'
 import { namedWitness } from '../followers/witnesses/named-witness.ts'
 import { peerWitnesses } from '../followers/witnesses/peer-witnesses.ts'
-import { type LaneTarget, WitnessLane } from '../followers/witnesses/witness-lane.ts'
+import { WitnessSender, type WitnessTarget } from '../followers/witnesses/witness-sender.ts'
 import { openThreads, type Threads } from '../http/bodies/threads.ts'
 import { watchTypes } from '../ledgers/types/metrics.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
@@ -59,15 +59,15 @@ import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
 import type { Tracing } from '../observe/tracing/tracing.ts'
 import { VERSION } from '../observe/version.ts'
 import { Connector } from '../outside/connector/connector.ts'
-import { PeerDrains } from '../outside/federation/drain.ts'
-import { makeDrainObserver, watchDrains, watchPeers } from '../outside/federation/metrics.ts'
+import { makeSendingObserver, watchPeerSenders, watchPeers } from '../outside/federation/metrics.ts'
+import { PeerSenders } from '../outside/federation/peer-sender.ts'
 import { makePostTracer } from '../outside/federation/spans.ts'
-import { type LanesDeps, WebhookLanes } from '../outside/webhooks/lanes.ts'
+import { EndpointSenders, type EndpointSendersDeps } from '../outside/webhooks/endpoint-senders.ts'
 import {
   makeDeliveryObserver,
   makeStopObserver,
-  watchLanes,
   watchOutbound,
+  watchSenders,
   watchWebhooks,
 } from '../outside/webhooks/metrics.ts'
 import { makeAttemptTracer } from '../outside/webhooks/spans.ts'
@@ -94,7 +94,7 @@ import { getMasterKey } from './master-key.ts'
 import { runProcess, type Service } from './run-process.ts'
 
 /** What all other parts are opened with. `closers`: in the order in which they were opened. */
-type Base = {
+type WorkerBase = {
   readonly config: Config
   /** null: no archive is configured. */
   readonly stores: ArchiveStores | null
@@ -124,7 +124,7 @@ export async function startWorker(
     "the database, as the worker's login",
   )
   const masterKey = getMasterKey(config, 'it opens the note key')
-  const stores = config.archive && (await openArchiveStores(config.archive.place))
+  const stores = config.archive && (await openArchiveStores(config.archive.location))
   const read = stores && { stores, observe: watchArchiveReads(metrics), msMax: ARCHIVE_UNHURRIED_MS_MAX }
   const openContent = () => read && openArchivedContent(masterKey, read)
   const database = new Database(
@@ -139,7 +139,7 @@ export async function startWorker(
   const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>
     makeTraceObserver(metrics, 'worker', log),
   )
-  const closers: Base['closers'] = [
+  const closers: WorkerBase['closers'] = [
     () => pool.end(),
     async () => stores?.close(),
     async () => tracing?.close(),
@@ -172,7 +172,7 @@ export async function startWorker(
   }
 }
 
-async function startWork(base: Base): Promise<Service> {
+async function startWork(base: WorkerBase): Promise<Service> {
   const { log, metrics, tracing, closers } = base
   const stop = new AbortController()
   const deps = await openWorkDeps(base, stop.signal)
@@ -205,33 +205,33 @@ async function startWork(base: Base): Promise<Service> {
   }
 }
 
-async function openWorkDeps(given: Base, stopping: AbortSignal) {
-  const { config, database, masterKey, log, pool, clock, metrics, tracing, closers } = given
+async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
+  const { config, database, masterKey, log, pool, clock, metrics, tracing, closers } = base
   const { seed } = await getNoteKeySecret(pool, masterKey)
   database.renew()
-  const kept = new KeptCheckpoints(join(config.dataDir, 'checkpoints'))
-  await kept.tryToWrite().catch((error: Error) => {
+  const storedCheckpoints = new StoredCheckpoints(join(config.dataDir, 'checkpoints'))
+  await storedCheckpoints.tryToWrite().catch((error: Error) => {
     throw new Error(
       `TALLYSTICK_DATA: ${error.message}. Checkpoints are stored in this folder: give this user write access, or set another persistent folder`,
       { cause: error },
     )
   })
-  await kept.load(log)
-  const restored = new RestoredLedgers({ pool, kept, log })
+  await storedCheckpoints.load(log)
+  const restored = new RestoredLedgers({ pool, storedCheckpoints, log })
   watchRestoredLedgers(metrics, restored)
   // Runs before anything is published, and before a server that waits for the worker listens.
   await restored.checkAll()
-  const faulty = new FaultyLedgers()
+  const faulty = new PausedLedgers()
   const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
-  const refusedErasures = new Refused(() => performance.now(), ERASURES_REFUSED)
-  const waitingErasures = new Refused(() => performance.now(), ERASURES_REFUSED)
+  const refusedErasures = new RefusedItems(() => performance.now(), ERASURES_REFUSED)
+  const waitingErasures = new RefusedItems(() => performance.now(), ERASURES_REFUSED)
   const observeErasure = watchErasures(metrics, pool, refusedErasures)
-  const unverified = new FaultyLedgers()
-  watchAudits(metrics, pool, unverified)
-  const refusedExpiries = new Refused(() => performance.now(), EXPIRIES_REFUSED)
+  const pausedLedgers = new PausedLedgers()
+  watchAudits(metrics, pool, pausedLedgers)
+  const refusedExpiries = new RefusedItems(() => performance.now(), EXPIRIES_REFUSED)
   watchExpiry(metrics, pool, refusedExpiries)
   watchVerification(metrics, pool)
-  const unmoved = new FaultyLedgers()
+  const unmoved = new PausedLedgers()
   watchRotation(metrics, pool, unmoved)
   const threads = openThreads(config.threads, log)
   closers.push(() => threads.close())
@@ -249,18 +249,18 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
   watchJobs(metrics, pool)
   const envelopeKeys = new EnvelopeKeys(loadKeysFrom(pool))
   const cursorMac = makeCursorMac(masterKey)
-  const [completionsWaker, awaitedWaker] = [new Waker(), new Waker()]
-  const awaited = new AwaitedLedgers(() => awaitedWaker.wake())
-  const awaitFloor = (ledgerId: Uuid) => awaited.add(ledgerId)
-  const lanes = openLanes(given, { envelopeKeys, cursorMac, awaitFloor })
-  const drains = openDrains(given, signers, threads)
+  const [completionsWaker, urgentWaker] = [new Waker(), new Waker()]
+  const urgentLedgers = new UrgentLedgers(() => urgentWaker.wake())
+  const requestVerification = (ledgerId: Uuid) => urgentLedgers.add(ledgerId)
+  const webhookSenders = openWebhookSenders(base, { envelopeKeys, cursorMac, requestVerification })
+  const peerSenders = openPeerSenders(base, signers, threads)
   const noteSigner = makeEd25519Signer(nativeProviders.sha256, seed)
-  const witnesses = openWitnesses(given, { stopping, signers, threads, noteSigner })
-  const archive = openArchive(given, stopping)
+  const witnesses = openWitnesses(base, { stopping, signers, threads, noteSigner })
+  const archive = openArchive(base, stopping)
   const observeVerification = makeVerificationObserver(metrics)
-  const [verifier, awaitedVerifier] = [new EntryVerifier(), new EntryVerifier()]
+  const [verifier, urgentVerifier] = [new EntryVerifier(), new EntryVerifier()]
   closers.push(() => verifier.close())
-  closers.push(() => awaitedVerifier.close())
+  closers.push(() => urgentVerifier.close())
   return {
     pool,
     log,
@@ -272,26 +272,26 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
     database,
     noteSigner,
     loadSigners: () => loadSigners(pool, masterKey),
-    kept,
+    storedCheckpoints,
     restored,
     faulty,
     unmoved,
-    unverified,
+    pausedLedgers,
     refusedErasures,
     waitingErasures,
     refusedExpiries,
     signers,
     envelopeKeys,
-    lanes,
-    drains,
+    webhookSenders,
+    peerSenders,
     types,
     observeCheckpoint(ledgerId: Uuid) {
       countCheckpoint()
-      for (const lane of witnesses) lane.add(ledgerId)
+      for (const sender of witnesses) sender.add(ledgerId)
     },
     witnesses,
     archive,
-    release: openRelease(given, stopping),
+    release: openRelease(base, stopping),
     observeErasure,
     observeRetention: watchRetention(metrics, pool),
     observeAudit: makeAuditObserver(metrics),
@@ -300,63 +300,63 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
     observeExpiry: makeExpiryObserver(metrics),
     boss: queues.boss,
     verifier,
-    awaitedVerifier,
+    urgentVerifier,
     cursorMac,
-    awaited,
-    awaitFloor,
-    awaitedWaker,
+    urgentLedgers,
+    requestVerification,
+    urgentWaker,
     completionsWaker,
-    floorRose() {
+    verifiedSizeRose() {
       completionsWaker.wake()
-      void lanes.look()
+      void webhookSenders.poll()
     },
   }
 }
 
 /** Webhooks have their own connections and requests, so that slow endpoints affect nothing else. */
-function openLanes(
-  { config, database, masterKey, log, clock, metrics, tracing, closers }: Base,
-  floors: Pick<LanesDeps, 'envelopeKeys' | 'cursorMac' | 'awaitFloor'>,
-): WebhookLanes {
+function openWebhookSenders(
+  { config, database, masterKey, log, clock, metrics, tracing, closers }: WorkerBase,
+  verification: Pick<EndpointSendersDeps, 'envelopeKeys' | 'cursorMac' | 'requestVerification'>,
+): EndpointSenders {
   const pool = openWebhookPool(database, log)
   watchPool(metrics, 'webhooks', pool)
   closers.push(() => pool.end())
   const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
-  const lanes = new WebhookLanes({
+  const senders = new EndpointSenders({
     pool,
     log,
     now: clock.now,
     entropy: makeEntropy(),
     connector,
     masterKey,
-    ...floors,
+    ...verification,
     entriesUrl: `${config.publicUrl}/v1/entries`,
     userAgent: `Tallystick/${VERSION}`,
     observeDelivery: makeDeliveryObserver(metrics),
     observeStop: makeStopObserver(metrics),
     traceAttempt: tracing && makeAttemptTracer(tracing),
   })
-  watchLanes(metrics, lanes)
+  watchSenders(metrics, senders)
   watchOutbound(metrics, 'webhooks', connector)
   watchWebhooks(metrics, pool)
-  closers.push(() => lanes.stop())
-  return lanes
+  closers.push(() => senders.stop())
+  return senders
 }
 
 /** Peers have their own connections too. */
-function openDrains(
-  { config, database, masterKey, log, clock, metrics, tracing, closers }: Base,
+function openPeerSenders(
+  { config, database, masterKey, log, clock, metrics, tracing, closers }: WorkerBase,
   signers: Signers,
   threads: Threads,
-): PeerDrains {
+): PeerSenders {
   const pool = openPeerPool(database, log)
   watchPool(metrics, 'peers', pool)
   closers.push(() => pool.end())
   const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
   const peerMacs = makePeerMacs(masterKey)
-  const drains = new PeerDrains({
+  const senders = new PeerSenders({
     pool,
     log,
     now: clock.now,
@@ -368,42 +368,43 @@ function openDrains(
     signers,
     publicUrl: config.publicUrl,
     userAgent: `Tallystick/${VERSION}`,
-    observeDrain: makeDrainObserver(metrics),
+    observeSending: makeSendingObserver(metrics),
     tracePost: tracing && makePostTracer(tracing),
   })
-  watchDrains(metrics, drains)
+  watchPeerSenders(metrics, senders)
   watchOutbound(metrics, 'peers', connector)
   watchPeers(metrics, pool, { peerMacs })
-  closers.push(() => drains.stop())
-  return drains
+  closers.push(() => senders.stop())
+  return senders
 }
 
 /** Each witness has its own sender; all peers share one. */
 function openWitnesses(
-  { config, masterKey, log, pool, clock, metrics, closers }: Base,
+  { config, masterKey, log, pool, clock, metrics, closers }: WorkerBase,
   more: {
     readonly stopping: AbortSignal
     readonly signers: Signers
     readonly threads: Threads
     readonly noteSigner: Signer
   },
-): readonly WitnessLane[] {
+): readonly WitnessSender[] {
   const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
   const observe = makeWitnessObserver(metrics, config)
   const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: clock.now, observe, ...more }
   // A monotonic clock for the sender's pauses. Requests to peers still use the database's time.
-  const openLane = (target: LaneTarget) => new WitnessLane({ ...deps, now: () => performance.now() }, target)
-  const lanes = config.witnesses.map((witness) => openLane(namedWitness(deps, witness)))
+  const openSender = (target: WitnessTarget) =>
+    new WitnessSender({ ...deps, now: () => performance.now() }, target)
+  const senders = config.witnesses.map((witness) => openSender(namedWitness(deps, witness)))
   // Peers are not watched: this operator can't repair a peer that does not answer.
-  watchWitnesses(metrics, lanes)
-  if (!config.peerWitnesses) return lanes
+  watchWitnesses(metrics, senders)
+  if (!config.peerWitnesses) return senders
   const answers = makeByteBudget(PEER_ANSWERS_BYTES_MAX)
   const peers = peerWitnesses({ ...deps, answers, peerWitnessKeys: makePeerWitnessKeys(masterKey) })
-  return [...lanes, openLane(peers)]
+  return [...senders, openSender(peers)]
 }
 
-async function closeAll(closers: Base['closers']): Promise<void> {
+async function closeAll(closers: WorkerBase['closers']): Promise<void> {
   for (const close of closers.reverse()) await close()
 }
 

@@ -7,9 +7,9 @@ import {
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_KEYS_MAX,
   APPEND_BATCH_RECORDS_MAX,
+  APPEND_CONNECTIONS,
+  APPEND_CONNECTIONS_PER_LEDGER,
   APPEND_GATHER_MS_MAX,
-  APPEND_LANES,
-  APPEND_LANES_OF_ONE_LEDGER,
   APPEND_OVERLAP_RECORDS_MIN,
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
@@ -66,7 +66,7 @@ test('a second batch of a ledger goes when half of what is under way is in it, a
   assert.equal(queue.take(0, 1), null, 'one more is coming')
   assert.equal(queue.take(0, 0)?.items.length, 40)
   addMany(400)
-  assert.equal(queue.take(0, 0), null, `${APPEND_LANES_OF_ONE_LEDGER} are in flight`)
+  assert.equal(queue.take(0, 0), null, `${APPEND_CONNECTIONS_PER_LEDGER} are in flight`)
 })
 
 test('a few entries do not overlap: they join the next batch', () => {
@@ -97,7 +97,7 @@ test('a ledger with nothing in flight goes at once, in a batch without entries o
   const quiet = add(2)
   assert.deepEqual(names(queue.take(0, 0)), [quiet.name])
   assert.equal(queue.take(0, 0)?.items.length, 101, 'those of the busy one overlap')
-  assert.equal(queue.inFlight.batches, APPEND_LANES)
+  assert.equal(queue.inFlight.batches, APPEND_CONNECTIONS)
   add(3)
   assert.equal(queue.take(0, 0), null, 'no lane is free')
 })
@@ -251,7 +251,7 @@ test('whatever happens, each entry goes once, in the order of its ledger, within
         if (!batch) return false
         inFlight.push(batch)
         assert.ok(batch.items.length > 0)
-        assert.ok(inFlight.length <= APPEND_LANES)
+        assert.ok(inFlight.length <= APPEND_CONNECTIONS)
         const keys = batch.items.reduce((sum, item) => sum + item.keys, 0)
         // A batch of a single ledger's administrative entries is limited by their count.
         const isOwn = batch.items[0]!.ownBatchMax !== null
@@ -261,7 +261,7 @@ test('whatever happens, each entry goes once, in the order of its ledger, within
             batch.items.length === 1,
         )
         for (const ledger of batch.ledgers)
-          assert.ok(inFlight.filter((one) => one.ledgers.has(ledger)).length <= APPEND_LANES_OF_ONE_LEDGER)
+          assert.ok(inFlight.filter((one) => one.ledgers.has(ledger)).length <= APPEND_CONNECTIONS_PER_LEDGER)
         if (batch.items.some(({ ownBatchMax }) => ownBatchMax !== null)) {
           assert.equal(batch.ledgers.size, 1)
           assert.ok(batch.items.every(({ ownBatchMax }, i) => ownBatchMax !== null && i < ownBatchMax))

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { Appender } from '../../src/append/appender.ts'
 import {
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
-  APPEND_LANES,
+  APPEND_CONNECTIONS,
   APPEND_WAIT_MS_MAX,
 } from '../../src/append/limits.ts'
 import type { EntryRow } from '../../src/db/chain/append-entries.ts'
@@ -47,7 +47,7 @@ async function open(t: TestContext) {
 async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Client; appender: Appender }) {
   await about.locker.query('begin')
   const firsts: ReturnType<Appender['append']>[] = []
-  for (let lane = 0; lane < APPEND_LANES; lane++) {
+  for (let lane = 0; lane < APPEND_CONNECTIONS; lane++) {
     const ledger = await createTestLedger(about.api)
     const id = ledger.id
     await about.locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [id])
@@ -89,10 +89,10 @@ test('what arrives while a batch commits makes one batch, the next', async (t) =
     )
     return rows[0].count
   }
-  while ((await countWriters()) < APPEND_LANES) await sleep(1) // Waits for the connections.
+  while ((await countWriters()) < APPEND_CONNECTIONS) await sleep(1) // Waits for the connections.
   await sleep(30)
   assert.equal(appender.queued.entries, 30, 'each lane has one batch in flight, and no other')
-  assert.equal(await countWriters(), APPEND_LANES)
+  assert.equal(await countWriters(), APPEND_CONNECTIONS)
   assert.equal((await held.release()).status, 'appended')
   await Promise.all(pending)
   assert.deepEqual(await transactionsOf(owner, ledger), Array(30).fill(0))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Author, type Said, sealEntry } from '../../src/append/entry.ts'
+import { type Author, type EntryClaims, sealEntry } from '../../src/append/entry.ts'
 import { toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import { verifySignedStatement } from '../../src/proof/entry/verify-entry.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
@@ -28,7 +28,7 @@ function saidOf(kind: EntryKind) {
     ),
   ) as Members
   const { ledger, actor, key, recordedAt: _, ...others } = predicate
-  const [first, ...besides] = SAMPLES[kind].subjects.map((name) => ({ name, sha256: HASH }))
+  const [first, ...extraSubjects] = SAMPLES[kind].subjects.map((name) => ({ name, sha256: HASH }))
   const author = {
     ...{ ledgerId: entropy.uuidv7(1), ledger, issuer: DEFINITION.issuer, agent: actor },
     ...(key && { agentId: entropy.uuidv7(1), key, keyId: entropy.uuidv7(1), authenticatedAtMs: atMs }),
@@ -37,10 +37,10 @@ function saidOf(kind: EntryKind) {
   const said = {
     kind,
     subject: { id: null, name: first!.name, digest },
-    besides,
+    extraSubjects,
     predicate: others,
   } as unknown
-  return { author, said: said as Said }
+  return { author, said: said as EntryClaims }
 }
 
 /** Digest of the definition, for kinds whose predicate contains it (docs/formats/statements.md). */
@@ -69,7 +69,7 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
 
     const refused = (change: object, by: object = {}, at = atMs) =>
       assert.throws(
-        () => sealEntry(unused, { ...author, ...by } as Author, { ...said, ...change } as Said, at),
+        () => sealEntry(unused, { ...author, ...by } as Author, { ...said, ...change } as EntryClaims, at),
         (error: Error) => error.constructor === Error && /^no verifier would accept this/.test(error.message),
         JSON.stringify(change),
       )
@@ -80,7 +80,7 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
     refused({ predicate: { ...said.predicate, unknown: 1 } })
     refused({ subject: { ...said.subject, digest: 'ab' } })
     refused({ subject: { ...said.subject, name: `${said.subject.name} ` } })
-    refused({ besides: [...(said.besides ?? []), { name: 'other', sha256: HASH }] })
+    refused({ extraSubjects: [...(said.extraSubjects ?? []), { name: 'other', sha256: HASH }] })
     refused({}, { agent: 'agt_none' })
     refused({}, { ledger: 'led_none' })
     // The year 10000 has five digits, and times before 1970 have no count of seconds.
@@ -91,14 +91,14 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
 
 test('a definition whose digest is not signed, a kid that is not its key’s, and an envelope that is too large are not signed', () => {
   const { author, said } = saidOf('agent-registered')
-  const refused = (by: Author, change: Said, message: RegExp) =>
+  const refused = (by: Author, change: EntryClaims, message: RegExp) =>
     assert.throws(() => sealEntry(signer, by, change, atMs), message)
   refused(author, { ...said, subject: { ...said.subject, digest: HASH } }, /definition_mismatch/)
   const rotated = saidOf('server-key-rotated')
   const predicate = { newKey: ENVELOPE_KEY }
-  refused(rotated.author, { ...rotated.said, predicate } as Said, /kid_mismatch/)
+  refused(rotated.author, { ...rotated.said, predicate } as EntryClaims, /kid_mismatch/)
   const created = saidOf('record-created')
   const tolerances = Object.fromEntries(Array.from({ length: 4_000 }, (_, i) => [`field${i}`, i]))
   const large = { ...created.said.predicate, tolerances }
-  refused(created.author, { ...created.said, predicate: large } as Said, /envelope_too_large/)
+  refused(created.author, { ...created.said, predicate: large } as EntryClaims, /envelope_too_large/)
 })

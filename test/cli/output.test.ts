@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { main } from '../../cli/main.ts'
 import { withOutput, writeFileWhole } from '../../cli/output-file.ts'
-import { findOutputPlace } from '../../cli/output-place.ts'
+import { findOutputTarget } from '../../cli/output-target.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { capture } from '../helpers/capture.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
@@ -212,7 +212,7 @@ test('-o follows no link, and opens no pipe, that another user may have put ther
     chownSync(at(`${name}/pipe`), OTHER, OTHER)
   }
   const placeOf = (name: string, isPrivate = false) =>
-    findOutputPlace(at(name), { isPrivate }).then(
+    findOutputTarget(at(name), { isPrivate }).then(
       ({ kind }) => kind,
       (error: Error) => error.message,
     )

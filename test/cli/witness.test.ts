@@ -126,7 +126,7 @@ test('of many requests at once for one log, one of each step is taken, and never
     answers.map(({ status }) => status),
     [200, 409, 409, 409],
   )
-  assert.deepEqual(state.findSeen(log.origin)?.root, log.root(7))
+  assert.deepEqual(state.findCosignedTree(log.origin)?.root, log.root(7))
   const flood = await Promise.all(Array.from({ length: 40 }, () => witness.addCheckpoint(log.request(7, 7))))
   const statuses = new Set(flood.map(({ status }) => status))
   assert.deepEqual([...statuses].sort(), [200, 503])
@@ -232,8 +232,8 @@ test('what was on disk before the answer was lost counts after a restart', async
   const folder = folderOf(t)
   const { add, close, state } = await open(t, folder)
   await add(0, 5)
-  const keep = state.keep.bind(state)
-  state.keep = async (...args) => {
+  const keep = state.storeCosigned.bind(state)
+  state.storeCosigned = async (...args) => {
     await keep(...args)
     throw new Error('killed')
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeOf } from '../../console/places.ts'
+import { linkOf } from '../../console/links.ts'
 import { linkTo, parseRoute } from '../../console/router.ts'
 
 test('an address names a page, what it is of, and its filters, whatever these hold', () => {
@@ -40,9 +40,9 @@ test('a text that a reader has in hand leads to where it is shown', () => {
     ['"41"', '#/search?text=41'],
     ['“buyer”', '#/search?text=buyer'],
   ]
-  for (const [text, link] of expected) assert.equal(placeOf(text, session), link)
+  for (const [text, link] of expected) assert.equal(linkOf(text, session), link)
   assert.equal(
-    placeOf('jane', session, { type: 'order/1', text: 'before' }),
+    linkOf('jane', session, { type: 'order/1', text: 'before' }),
     '#/search?type=order%2F1&text=jane',
   )
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DayDeed, deedsOfDay } from '../../console/day.ts'
+import { activitiesOfDay, type DayActivity } from '../../console/day.ts'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 
 let seq = 0
@@ -21,8 +21,8 @@ const outcome = (id: string, parent: string | null, status: string, kind = 'tool
   record(id, 'agent-outcome/1', parent, { status, kind })
 const decision = (id: string, parent: string | null, word: string) =>
   record(id, 'approval/1', parent, { decision: word })
-const drawn = (deeds: readonly DayDeed[]) =>
-  deeds.map(({ record: { id }, ending, isRun, outcomes, decisions }) =>
+const drawn = (activities: readonly DayActivity[]) =>
+  activities.map(({ record: { id }, ending, isRun, outcomes, decisions }) =>
     [
       isRun ? `run ${id}` : id,
       ending,
@@ -31,7 +31,7 @@ const drawn = (deeds: readonly DayDeed[]) =>
     ].join(' '),
   )
 
-test('a deed counts once, with its outcome and its decisions, however many records it has', () => {
+test('a activity counts once, with its outcome and its decisions, however many records it has', () => {
   const records = [
     action('run', null, 'agent'),
     action('refund', 'run'),
@@ -54,11 +54,11 @@ test('a deed counts once, with its outcome and its decisions, however many recor
     'refund denied o1 d1',
     'run run error end',
   ]
-  assert.deepEqual(drawn(deedsOfDay(records)), expected)
-  assert.deepEqual(drawn(deedsOfDay(records.toReversed())), expected)
+  assert.deepEqual(drawn(activitiesOfDay(records)), expected)
+  assert.deepEqual(drawn(activitiesOfDay(records.toReversed())), expected)
 })
 
-test('an action of another day with its outcome on this day is one deed; a decision alone is not an action', () => {
+test('an action of another day with its outcome on this day is one activity; a decision alone is not an action', () => {
   const records = [
     decision('d1', 'yesterday', 'deny'),
     outcome('o1', 'yesterday', 'denied'),
@@ -67,7 +67,12 @@ test('an action of another day with its outcome on this day is one deed; a decis
     outcome('o2', 'long', 'unknown'),
     outcome('o3', 'long', 'ok'),
   ]
-  assert.deepEqual(drawn(deedsOfDay(records)), ['o2 ok o2 o3', 'd3 denied d3', 'd2  d2', 'd1 denied o1 d1'])
+  assert.deepEqual(drawn(activitiesOfDay(records)), [
+    'o2 ok o2 o3',
+    'd3 denied d3',
+    'd2  d2',
+    'd1 denied o1 d1',
+  ])
 })
 
 test('the end of an action is unclear if its outcome was erased, or its span has no status', () => {
@@ -81,7 +86,7 @@ test('the end of an action is unclear if its outcome was erased, or its span has
       attributes: { 'gen_ai.operation.name': 'invoke_agent' },
     }),
   ]
-  assert.deepEqual(drawn(deedsOfDay(records)), [
+  assert.deepEqual(drawn(activitiesOfDay(records)), [
     'run agent error',
     'span unclear',
     'call unclear',
@@ -93,5 +98,5 @@ test('ten thousand records, each below the one before, are counted at once', () 
   const records = Array.from({ length: 10_000 }, (_, i) =>
     decision(`d${i}`, i === 0 ? 'a' : `d${i - 1}`, 'allow'),
   )
-  assert.equal(deedsOfDay(records).length, 1)
+  assert.equal(activitiesOfDay(records).length, 1)
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refused } from '../../src/followers/refused.ts'
+import { RefusedItems } from '../../src/followers/refused.ts'
 
 function refusals(itemsMax = 10) {
   const clock = { nowMs: 0 }
-  return { clock, refused: new Refused(() => clock.nowMs, { pauseMs: 1_000, itemsMax }) }
+  return { clock, refused: new RefusedItems(() => clock.nowMs, { pauseMs: 1_000, itemsMax }) }
 }
 
 test('what is refused is said once, and looked at again after the pause', () => {

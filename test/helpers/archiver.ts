@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { listArchiveKeys } from '../../src/db/chain/archives.ts'
 import { openReadPool } from '../../src/db/connect/pools.ts'
 import { type ArchiveDeps, archiveLedgers } from '../../src/followers/archive/archive-ledgers.ts'
-import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import { openArchivedContent } from '../../src/run/archived-content.ts'
@@ -43,7 +43,7 @@ export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores)
     stores: given ?? { of: (name) => directoryStore(join(archive, name)), close() {} },
     policy: { entries: 1, seconds: 0 },
     stopping: new AbortController().signal,
-    unarchived: new FaultyLedgers(Date.now),
+    unarchived: new PausedLedgers(Date.now),
     log: {
       info: (details) => void logged.push({ level: 'info', ...details }),
       error: (details) => void logged.push({ level: 'error', ...details }),

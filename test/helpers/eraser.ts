@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { ArchiveContent } from '../../src/db/connect/archive.ts'
 import { openReadPool } from '../../src/db/connect/pools.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
-import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
+import { ERASURES_REFUSED, RefusedItems } from '../../src/followers/refused.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
@@ -28,8 +28,8 @@ export function takenAway(logged: readonly Logged[], ledger?: string): number {
 export type Eraser = {
   run(): Promise<void>
   readonly pool: pg.Pool
-  readonly refused: Refused
-  readonly waiting: Refused
+  readonly refused: RefusedItems
+  readonly waiting: RefusedItems
   readonly logged: Logged[]
 }
 
@@ -42,8 +42,8 @@ export function openEraser(
 ): Eraser {
   const open = () => openReadPool(testDatabase(app.database.workerUrl, archive), { warn() {} })
   const pool = lentPool(t, app, archive === null ? 'read' : null, open)
-  const refused = new Refused(now, ERASURES_REFUSED)
-  const waiting = new Refused(now, ERASURES_REFUSED)
+  const refused = new RefusedItems(now, ERASURES_REFUSED)
+  const waiting = new RefusedItems(now, ERASURES_REFUSED)
   const logged: Eraser['logged'] = []
   const round = makeErasureRound({
     pool,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getEmbeddedBinaries, prepareBinaries } from '../../src/run/postgres/binaries.ts'
 import { getPasswords, initCluster } from '../../src/run/postgres/cluster.ts'
-import { isReachable, letThrough } from '../../src/run/postgres/layout.ts'
+import { isReachable, requireReachable } from '../../src/run/postgres/layout.ts'
 import { type RunAs, resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 
@@ -99,7 +99,7 @@ export function preparedCluster(): string {
 function initOnce(dataDir: string): string {
   const user = resolveRunAs('/nonexistent', () => {})
   mkdirSync(dataDir, { recursive: true })
-  letThrough(dataDir, user)
+  requireReachable(dataDir, user)
   const binDir = prepareBinaries(getEmbeddedBinaries(), user, dataDir, () => {})
   initCluster({ dataDir, binDir, runAs: user, passwords: getPasswords(dataDir), sync: false })
   return dataDir

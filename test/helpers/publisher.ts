@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { getNoteKeySecret } from '../../src/db/schema/server-keys.ts'
-import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
-import { KeptCheckpoints } from '../../src/followers/checkpoints/kept.ts'
+import { PausedLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import type { PublishDeps } from '../../src/followers/checkpoints/publish.ts'
+import { StoredCheckpoints } from '../../src/followers/checkpoints/stored-checkpoints.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { TEST_MASTER_KEY } from './database.ts'
@@ -17,8 +17,8 @@ export async function makePublisher(pool: pg.Pool, dataDir: string): Promise<Pub
   return {
     pool,
     noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
-    kept: new KeptCheckpoints(join(dataDir, 'checkpoints')),
-    faulty: new FaultyLedgers(Date.now),
+    storedCheckpoints: new StoredCheckpoints(join(dataDir, 'checkpoints')),
+    faulty: new PausedLedgers(Date.now),
     log: { error: (details) => void logged.push(details) },
     logged,
   }

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { openReadPool } from '../../src/db/connect/pools.ts'
 import { releaseContent } from '../../src/followers/archive/release-content.ts'
-import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { openArchivedContent } from '../../src/run/archived-content.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { directoryStore } from '../../src/verify/archive/directory-store.ts'
@@ -17,8 +17,8 @@ const stores = { of: (ledger: string) => directoryStore(join(archive, ledger)), 
 const openContent = () => openArchivedContent(makeMasterKey(TEST_MASTER_KEY), { stores })
 const pool = openReadPool(testDatabase(url, openContent()), { warn() {} })
 const deps = {
-  ...{ pool, keepDays: 0, openContent },
-  unreleased: new FaultyLedgers(Date.now),
+  ...{ pool, retentionDays: 0, openContent },
+  unreleased: new PausedLedgers(Date.now),
   stopping: new AbortController().signal,
   log: { info() {}, error: (details: object) => void console.error(details) },
 }

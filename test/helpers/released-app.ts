@@ -5,7 +5,7 @@ import type { ArchiveContent } from '../../src/db/connect/archive.ts'
 import { openReadPool } from '../../src/db/connect/pools.ts'
 import { listPendingErasures } from '../../src/db/records/pending-erasures.ts'
 import { type ReleaseDeps, releaseContent } from '../../src/followers/archive/release-content.ts'
-import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { eraseAll } from '../../src/followers/erasure/carry-out.ts'
 import { openArchivedContent } from '../../src/run/archived-content.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -39,9 +39,9 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
   const logged: Logged[] = []
   const deps: ReleaseDeps = {
     pool,
-    keepDays: 0,
+    retentionDays: 0,
     openContent,
-    unreleased: new FaultyLedgers(Date.now),
+    unreleased: new PausedLedgers(Date.now),
     stopping: new AbortController().signal,
     log: {
       info: (details) => void logged.push({ level: 'info', ...details }),

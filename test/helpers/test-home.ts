@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Said, sealEntry } from '../../src/append/entry.ts'
+import { type EntryClaims, sealEntry } from '../../src/append/entry.ts'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { BUILT_IN_TYPES } from '../../src/ledgers/types/built-in.ts'
@@ -297,7 +297,7 @@ function standingRow(
 async function appendSystem(
   app: TestApp,
   { ledger: { id: ledger, issuer } }: NewLedger,
-  about: Said,
+  about: EntryClaims,
 ): Promise<void> {
   const signer = await app.deps.signers.load()
   const envelopeKid = Buffer.from(signer.kid).toString('hex')

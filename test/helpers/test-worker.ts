@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { loadKeysFrom } from '../../src/db/chain/signed-entries.ts'
 import { makeExpiryRound } from '../../src/followers/expiry/expire-records.ts'
-import { Refused } from '../../src/followers/refused.ts'
+import { RefusedItems } from '../../src/followers/refused.ts'
 import { verifyCompletions } from '../../src/followers/verification/verify-completions.ts'
 import { TypeRegistry } from '../../src/ledgers/types/type-registry.ts'
 import { parseId } from '../../src/proof/ids.ts'
@@ -26,7 +26,7 @@ export function makeTestWorker(pool: pg.Pool, app: TestApp) {
     pool,
     envelopeKeys: new EnvelopeKeys(loadKeysFrom(pool)),
     cursorMac: app.deps.cursorMac,
-    awaitFloor() {},
+    requestVerification() {},
     signers: app.deps.signers,
     types: new TypeRegistry({ readPool: pool, threads: app.deps.threads }),
     entropy: app.deps.entropy,
@@ -34,7 +34,7 @@ export function makeTestWorker(pool: pg.Pool, app: TestApp) {
     machineNow: Date.now,
     observeVerification: () => {},
     observeExpiry: () => {},
-    refusedExpiries: new Refused(Date.now, { pauseMs: 0, itemsMax: 100 }),
+    refusedExpiries: new RefusedItems(Date.now, { pauseMs: 0, itemsMax: 100 }),
     log: { error: (_: object, message: string) => void refused.push(message) },
   }
   const expireRound = makeExpiryRound(deps)

@@ -201,7 +201,7 @@ export class WindowSim {
 }
 
 function positionOf(seq: number) {
-  return { seq, told: 0, checkpoint: 0 }
+  return { seq, eventsDelivered: 0, checkpoint: 0 }
 }
 
 function taskOf(event: Event, after: SimTask['after']): SimTask {

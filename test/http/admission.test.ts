@@ -22,8 +22,8 @@ const FEW = {
   burstMax: 2,
   burstPerSecond: 1,
   unproven: { underWayMax: 2, burstMax: 0, burstPerSecond: 0 },
-  perTurnMax: 2,
-  turnBytesMax: 100,
+  perSliceMax: 2,
+  sliceBytesMax: 100,
 }
 
 test('as many are taken as may be under way, then a burst, then none until one has left', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { watchCheckpoints } from '../../src/followers/checkpoints/metrics.ts'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import { type FollowerObserver, runFollower } from '../../src/followers/loop.ts'
@@ -80,7 +80,7 @@ test('GET /metrics, on a port of its own', async (t) => {
 test('a worker’s metrics tell how far checkpoints are behind, and of rounds that fail', async (t) => {
   const app = await buildTestApp(t)
   const metrics = new Metrics()
-  const faulty = new FaultyLedgers(Date.now)
+  const faulty = new PausedLedgers(Date.now)
   watchCheckpoints(metrics, app.deps.readPool, faulty)
   const read = async () => parseMetrics(await metrics.registry.metrics())
   const lag = async () => (await read()).get('tallystick_checkpoint_lag_seconds')!

@@ -63,9 +63,9 @@ describe('reads from a replica', () => {
 
   /** Sends a request. Returns the answer and the counter that it raised. */
   async function read(of: TestApp, url: string, options: SendOptions = {}) {
-    const before = { ...of.deps.reads.figures }
+    const before = { ...of.deps.reads.counts }
     const response = await of.send('GET', url, options)
-    const { replica, primary, fallback } = of.deps.reads.figures
+    const { replica, primary, fallback } = of.deps.reads.counts
     const from = {
       replica: replica - before.replica,
       primary: primary - before.primary,
@@ -296,7 +296,7 @@ describe('reads from a replica', () => {
       ['on which a statement fails', (_: number, db: Db) => db.query('select 1 / 0').catch(() => {})],
     ] as const)
       test(`one ${what} sends all of them to the primary`, async () => {
-        const { replica, fallback } = app.deps.reads.figures
+        const { replica, fallback } = app.deps.reads.counts
         const pids: number[] = []
         const spoiled = Promise.withResolvers<void>()
         const found = await atOnce([{}, {}, {}], async (db, i) => {
@@ -309,8 +309,8 @@ describe('reads from a replica', () => {
         })
         assert.deepEqual([pids.length, new Set(pids).size], [3, 1])
         assert.deepEqual(found, Array(3).fill(app.deps.readPool))
-        const { figures } = app.deps.reads
-        assert.deepEqual([figures.replica - replica, figures.fallback - fallback], [0, 3])
+        const { counts } = app.deps.reads
+        assert.deepEqual([counts.replica - replica, counts.fallback - fallback], [0, 3])
         await untilRead(app)
         const [next] = await atOnce([{}], async (db) => void pids.push(await pidOf(db)))
         assert.notEqual(next, app.deps.readPool)
@@ -481,14 +481,14 @@ describe('reads from a replica', () => {
 
   test('a read that the archive does not answer is not done again on the primary', async () => {
     await servers.replica.caughtUp()
-    const before = { ...app.deps.reads.figures }
+    const before = { ...app.deps.reads.counts }
     let reads = 0
     const answer = app.deps.reads.of(...asked(), async () => {
       reads++
       throw archiveUnavailable('it is away')
     })
     await assert.rejects(answer, { code: 'archive_unavailable' })
-    const { replica, fallback } = app.deps.reads.figures
+    const { replica, fallback } = app.deps.reads.counts
     assert.deepEqual([reads, replica - before.replica, fallback - before.fallback], [1, 1, 0])
   })
 
@@ -693,7 +693,7 @@ describe('reads from a replica', () => {
     await untilRead(app)
     const text = await app.deps.metrics.registry.metrics()
     const value = (metric: string) => Number(new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1])
-    const { replica, fallback } = app.deps.reads.figures
+    const { replica, fallback } = app.deps.reads.counts
     assert.equal(value('tallystick_reads_total\\{source="replica"\\}'), replica)
     assert.equal(value('tallystick_reads_total\\{source="fallback"\\}'), fallback)
     assert.ok(value('tallystick_replica_fallbacks_total\\{reason="behind"\\}') > 0)

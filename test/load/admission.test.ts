@@ -11,8 +11,8 @@ const FEW = {
   burstMax: 2,
   burstPerSecond: 1,
   unproven: { underWayMax: 2, burstMax: 3, burstPerSecond: 0 },
-  perTurnMax: 2,
-  turnBytesMax: 100,
+  perSliceMax: 2,
+  sliceBytesMax: 100,
 }
 
 type Step = {

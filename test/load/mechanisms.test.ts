@@ -15,7 +15,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'src/records/otlp/known-groups.ts': 'a cache, as above',
   'src/outside/federation/inbox.ts':
     'the order of the requests of one peer: each waits for the one before it',
-  'src/outside/connector/kept-connections.ts': 'connections that are kept, by origin: nobody waits',
+  'src/outside/connector/idle-connections.ts': 'idle connections, by origin: nobody waits',
   'src/outside/webhooks/window.ts': 'the order of the deliveries of one record',
   'src/followers/refused.ts': 'times by name',
   'src/http/reads/reads.ts': 'sizes of ledgers that were seen',
@@ -31,7 +31,7 @@ const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 /** A field that counts or queues by a text: its values are numbers, or objects with count, size, waiting and so on. */
 const BY_OWNER =
   /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|Share>|Account>|HeldOfLedger|Map<string, Bucket>)/m
-const MECHANISM = /new (Shares|Counts|FairQueue|Slots|Places)\b/g
+const MECHANISM = /new (Shares|Counts|FairQueue|Slots|RequestSlots)\b/g
 
 test('shares and queues by owner are made of those of src/load', (t) => {
   const mechanisms = sources.flatMap((file) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { activateBody, completionBody, reasonBody, verdictBody } from '../../src/http/schemas/gated.ts'
 import { notarizeBody } from '../../src/http/schemas/records.ts'
-import { lenient, noteOf } from '../../src/mcp/arguments.ts'
+import { lenientSchema, noteOf } from '../../src/mcp/arguments.ts'
 import { notarize } from '../../src/mcp/record-tools.ts'
 import { activate, cancel, complete, requestRevision, verdict } from '../../src/mcp/work-tools.ts'
 
@@ -17,7 +17,7 @@ const INPUT = z.object({
 })
 
 async function read(args: unknown) {
-  const result = await lenient(INPUT)['~standard'].validate(args)
+  const result = await lenientSchema(INPUT)['~standard'].validate(args)
   return result.issues === undefined
     ? result.value
     : result.issues.map(({ path, message }) => `${path?.join('.')}: ${message}`).join('; ')
@@ -116,7 +116,7 @@ test('each member of the REST API is an argument of the tool, or is refused', as
     const members = Object.keys(body.shape)
     const missing = members.filter((name) => !Object.hasOwn(tool.input.shape, name))
     assert.deepEqual([...(tool.unsupported ?? [])].toSorted(), missing.toSorted(), tool.name)
-    const { validate } = lenient(tool.input, tool.unsupported)['~standard']
+    const { validate } = lenientSchema(tool.input, tool.unsupported)['~standard']
     for (const name of missing) {
       const { issues = [] } = await validate({ [name]: 'x' })
       const [found] = issues.filter(({ path }) => path?.[0] === name)

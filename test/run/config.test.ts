@@ -172,8 +172,8 @@ test('a lock that has ended when content leaves for the archive is refused', () 
       () => parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: days }),
       /LOCK_DAYS \(\d+\) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS \(90\): .* Lock for as long as/,
     )
-  assert.equal(parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: '91' }).archive?.keepDays, 90)
-  assert.equal(parseConfig(keep).archive?.keepDays, 90)
+  assert.equal(parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: '91' }).archive?.retentionDays, 90)
+  assert.equal(parseConfig(keep).archive?.retentionDays, 90)
 })
 
 test('what a part needs and lacks is named, with its purpose', () => {

@@ -68,7 +68,7 @@ test('an altered archive is restored where it verifies, and refused by the same 
           ...{ ledger: archiver.ledger, reader: readerOf(files), keys: parseArchiveKeys(keyFile) },
           ...{
             masterKey: makeMasterKey(TEST_MASTER_KEY),
-            kept: [],
+            outsideCheckpoints: [],
             kids: [],
             acceptsLoss: false,
             readOnly: true,

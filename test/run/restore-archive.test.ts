@@ -11,7 +11,7 @@ import { withClient } from '../../src/db/connect/client.ts'
 import { ensureServerKeys } from '../../src/db/schema/server-keys.ts'
 import { archiveLedgers } from '../../src/followers/archive/archive-ledgers.ts'
 import { releaseContent } from '../../src/followers/archive/release-content.ts'
-import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
 import { openArchivedContent } from '../../src/run/archived-content.ts'
 import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
@@ -261,8 +261,8 @@ test('a ledger comes back from its archive: every answer is the same, and every 
     )
     const { pool, log, stopping, masterKey } = next.deps
     const openContent = () => openArchivedContent(masterKey, { stores })
-    const unreleased = new FaultyLedgers(Date.now)
-    while (await releaseContent({ pool, log, stopping, keepDays: 0, openContent, unreleased })) {}
+    const unreleased = new PausedLedgers(Date.now)
+    while (await releaseContent({ pool, log, stopping, retentionDays: 0, openContent, unreleased })) {}
     assert.deepEqual(
       [unreleased.count, await restored.sql('select from tallystick.batch_chunks where content is not null')],
       [0, []],

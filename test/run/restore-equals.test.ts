@@ -93,7 +93,7 @@ test('a ledger with every kind of entry and every member of records is its sourc
         reader: directoryStore(archiver.directory),
         keys: await archiver.keys(),
         masterKey: makeMasterKeys(TEST_MASTER_KEY, null),
-        ...{ kept: [], kids: [], acceptsLoss: false, readOnly: true },
+        ...{ outsideCheckpoints: [], kids: [], acceptsLoss: false, readOnly: true },
       }),
     ),
   )

@@ -20,7 +20,7 @@ const vectors = JSON.parse(readFileSync(VECTORS, 'utf8')) as { cases: Vector[]; 
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const digestOf = (value: unknown) =>
-  contentOf('result', value, { keep: false, sha256 })['resultDigest'] as ContentDigest
+  contentOf('result', value, { include: false, sha256 })['resultDigest'] as ContentDigest
 const isOurs = ({ languages }: { languages: string[] }) => languages.includes('typescript')
 
 test('digests equal those of the vectors, which Python checks too', () => {
@@ -61,9 +61,9 @@ test('a value without a form has no digest, but a reason', () => {
   }
   for (const { name, why } of vectors.none.filter(isOurs)) {
     for (const value of [values[name], { in: [values[name]] }])
-      for (const keep of [false, true])
+      for (const include of [false, true])
         assert.deepEqual(
-          contentOf('result', value, { keep, sha256 }),
+          contentOf('result', value, { include, sha256 }),
           { resultDigest: { of: 'none', why } },
           name,
         )
@@ -141,7 +141,7 @@ test('each part of a value is read once', () => {
       return Reflect.get(target, name, receiver)
     },
   })
-  assert.deepEqual(contentOf('result', value, { keep: true, sha256 }), { result: { a: { c: 2 }, b: [1] } })
+  assert.deepEqual(contentOf('result', value, { include: true, sha256 }), { result: { a: { c: 2 }, b: [1] } })
   assert.deepEqual(
     read.filter((name) => typeof name === 'string'),
     ['a', 'b'],
@@ -150,15 +150,15 @@ test('each part of a value is read once', () => {
 
 test('with content on, the record has the value with its types', () => {
   const row = { id: 2n, at: new Date(0), tags: new Set(['a']), note: undefined }
-  const kept = contentOf('result', row, { keep: true, sha256 })['result']
+  const kept = contentOf('result', row, { include: true, sha256 })['result']
   assert.deepEqual(untag(kept), { id: 2n, at: new Date(0), tags: new Set(['a']) })
-  assert.deepEqual(Object.keys(contentOf('result', ['a\0'], { keep: true, sha256 })), ['resultDigest'])
+  assert.deepEqual(Object.keys(contentOf('result', ['a\0'], { include: true, sha256 })), ['resultDigest'])
 })
 
 test('of an error the record has the class and the digest of the text', () => {
   const text = Buffer.from('password=hunter2')
   const errorDigest = { sha256: sha256(text), of: 'bytes', length: 16 }
-  const thrown = (error: unknown, keep = false) => errorOf(error, { keep, sha256 })
+  const thrown = (error: unknown, include = false) => errorOf(error, { include, sha256 })
   assert.deepEqual(thrown(new RangeError(`${text}`)), { errorType: 'RangeError', errorDigest })
   assert.deepEqual(thrown(`${text}`), { errorDigest })
   assert.deepEqual(thrown(new RangeError(`${text}`), true), { errorType: 'RangeError', error: `${text}` })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
-import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
+import { ERASURES_REFUSED, RefusedItems } from '../../src/followers/refused.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -393,8 +393,8 @@ async function eraseWhatIsDue(app: TestApp): Promise<void> {
   const log = { info() {}, error() {} }
   try {
     const [refusedErasures, waitingErasures] = [
-      new Refused(Date.now, ERASURES_REFUSED),
-      new Refused(Date.now, ERASURES_REFUSED),
+      new RefusedItems(Date.now, ERASURES_REFUSED),
+      new RefusedItems(Date.now, ERASURES_REFUSED),
     ]
     const masterKey = makeMasterKey(TEST_MASTER_KEY)
     await makeErasureRound({ pool, log, refusedErasures, waitingErasures, masterKey })()

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { KeptCheckpoints } from '../../src/followers/checkpoints/kept.ts'
+import { StoredCheckpoints } from '../../src/followers/checkpoints/stored-checkpoints.ts'
 import { startWorker } from '../../src/run/worker.ts'
 import { testConfig } from '../helpers/app.ts'
 import { lendApp } from '../helpers/lent-app.ts'
@@ -51,7 +51,7 @@ test('does not start with a data folder that is not writable, and names the vari
 
 test('removes its test file from the data folder', async (t) => {
   const dir = join(temporaryFiles(t).directory, 'checkpoints')
-  await new KeptCheckpoints(dir).tryToWrite()
+  await new StoredCheckpoints(dir).tryToWrite()
   assert.deepEqual(await readdir(dir), [])
 })
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { Histogram } from 'prom-client'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 import { readCounter, readingsOf, Tally } from '../../observe/metrics/readings.ts'
 import { countDeadLetters, countJobs } from './job-queues.ts'
 import { QUEUES, type QueueName } from './queues.ts'
@@ -40,7 +40,7 @@ export function makeJobObserver(metrics: Metrics): JobObserver {
 }
 
 export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
-  askGauges(metrics, () => countJobs(pool), [
+  queryGauges(metrics, () => countJobs(pool), [
     {
       name: 'tallystick_jobs',
       help: 'Jobs that wait for their first attempt, that wait for another one, and that are at work',
@@ -59,7 +59,7 @@ export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
         depths.map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
     },
   ])
-  askGauges(metrics, () => countDeadLetters(pool), [
+  queryGauges(metrics, () => countDeadLetters(pool), [
     {
       name: 'tallystick_dead_letters',
       help: 'Jobs that were given up and that no operator has put back, by the queue that they are of',

@@ -268,7 +268,7 @@ type ContactColumns = BudgetColumns & {
 /**
  * Returns the peerings in the order of `wanted`; null: the ledger has no such peering with the other ledger.
  *
- * A peering without an entry has no keys. The keys are unverified: findBelievedContact in
+ * A peering without an entry has no keys. The keys are unverified: findAuthenticContact in
  * src/outside/federation/peer-keys.ts decides which are trusted.
  */
 export async function findContacts(db: Db, wanted: readonly ContactKey[]): Promise<(PeerContact | null)[]> {

@@ -1,7 +1,7 @@
 import { type DueArchive, listDueArchives } from '../../db/chain/archives.ts'
 import { formatId } from '../../proof/ids.ts'
 import { ArchiveStoreError } from '../../verify/archive/store.ts'
-import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import type { PausedLedgers } from '../checkpoints/faulty-ledgers.ts'
 import { ARCHIVE_LEDGERS_PER_ROUND, ARCHIVE_ROUND_MS } from '../limits.ts'
 import { type SealDeps, sealPrefix } from './seal-prefix.ts'
 
@@ -10,7 +10,7 @@ export type ArchiveDeps = SealDeps & {
   readonly policy: { readonly entries: number; readonly seconds: number }
   readonly stopping: AbortSignal
   /** Ledgers whose next prefix could not be archived. */
-  readonly unarchived: FaultyLedgers
+  readonly unarchived: PausedLedgers
   readonly observeSeal?: (outcome: 'sealed' | 'failed') => void
   readonly log: {
     info(details: object, message: string): void

@@ -2,11 +2,11 @@ import type pg from 'pg'
 import { Counter, Histogram } from 'prom-client'
 import { readReleaseFigures } from '../../db/chain/archive-releases.ts'
 import { readArchiveFigures } from '../../db/chain/archives.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 import { readGauge } from '../../observe/metrics/readings.ts'
 import { ARCHIVE_READ_OUTCOMES, type ArchivedContentDeps } from '../../verify/archive/archived-content.ts'
-import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import type { PausedLedgers } from '../checkpoints/faulty-ledgers.ts'
 import type { ArchiveDeps } from './archive-ledgers.ts'
 import type { ReleaseDeps } from './release-content.ts'
 
@@ -14,9 +14,9 @@ import type { ReleaseDeps } from './release-content.ts'
 export function watchArchive(
   metrics: Metrics,
   pool: pg.Pool,
-  unarchived: FaultyLedgers,
+  unarchived: PausedLedgers,
 ): Required<Pick<ArchiveDeps, 'observeSeal' | 'observeObject'>> {
-  askGauges(metrics, () => readArchiveFigures(pool), [
+  queryGauges(metrics, () => readArchiveFigures(pool), [
     {
       name: 'tallystick_archive_lag_seconds',
       help: 'Age of the oldest entry under a checkpoint that is not archived, of all ledgers',
@@ -87,9 +87,9 @@ const READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 export function watchRelease(
   metrics: Metrics,
   pool: pg.Pool,
-  unreleased: FaultyLedgers,
+  unreleased: PausedLedgers,
 ): Required<Pick<ReleaseDeps, 'observeRelease'>> {
-  askGauges(metrics, () => readReleaseFigures(pool), [
+  queryGauges(metrics, () => readReleaseFigures(pool), [
     {
       name: 'tallystick_archive_released_entries',
       help: 'Entries of pieces whose content has left Postgres for the archive, of all ledgers',

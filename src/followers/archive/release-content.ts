@@ -17,14 +17,14 @@ import type { ArchiveContent } from '../../db/connect/archive.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import type { PausedLedgers } from '../checkpoints/faulty-ledgers.ts'
 import {
   RELEASE_CHUNKS_PER_CALL,
-  RELEASE_ENTRIES_OF_PAGE,
+  RELEASE_ENTRIES_PER_PAGE,
   RELEASE_ENVELOPES_AT_A_TIME,
   RELEASE_PASSES,
   RELEASE_PIECE_MS_MIN,
-  RELEASE_PIECES_OF_LEDGER,
+  RELEASE_PIECES_PER_LEDGER,
   RELEASE_PIECES_PER_ROUND,
   RELEASE_ROUND_MS,
 } from '../limits.ts'
@@ -33,11 +33,11 @@ import type { ArchiveDeps } from './archive-ledgers.ts'
 export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
   readonly pool: pg.Pool
   /** Age in days at which an entry's content leaves Postgres. */
-  readonly keepDays: number
+  readonly retentionDays: number
   /** Opens a reader with an empty cache: each piece is read back once more before its content leaves. */
   readonly openContent: () => ArchiveContent
   /** Ledgers with a piece that is missing in the archive or differs from Postgres. */
-  readonly unreleased: FaultyLedgers
+  readonly unreleased: PausedLedgers
   /** Called after content has left, with the number of compared bytes. */
   readonly observeRelease?: (released: Released, bytes: number) => void
 }
@@ -57,8 +57,8 @@ type PieceTime = {
  */
 export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
   const due = await listDueReleases(deps.pool, {
-    days: deps.keepDays,
-    piecesOfLedger: RELEASE_PIECES_OF_LEDGER,
+    days: deps.retentionDays,
+    piecesOfLedger: RELEASE_PIECES_PER_LEDGER,
     limit: RELEASE_PIECES_PER_ROUND,
   })
   const endsAtMs = performance.now() + RELEASE_ROUND_MS
@@ -141,7 +141,7 @@ async function releaseEnvelopes(
     const isLast = rows.length < RELEASE_ENVELOPES_AT_A_TIME
     let envelopes = 0
     for (const [i, places] of RELEASE_PASSES.entries()) {
-      const entries = rows.filter((_, n) => places.includes(n % RELEASE_ENTRIES_OF_PAGE))
+      const entries = rows.filter((_, n) => places.includes(n % RELEASE_ENTRIES_PER_PAGE))
       const isLastCall = isLast && i === RELEASE_PASSES.length - 1
       if (entries.length === 0 && !isLastCall) continue
       envelopes += (await takeContentOut(pool, piece, { entries, isLast: isLastCall })).envelopes

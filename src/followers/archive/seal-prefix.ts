@@ -73,8 +73,8 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
     const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null
     const note = (await findCheckpoint(pool, ledgerId, size))!
-    const kept = await findSeal(deps, store, due, { size, note, claim })
-    const { sealDigest, pieces } = kept ?? (await writeSeal(deps, store, due, { size, note, claim }))
+    const stored = await findSeal(deps, store, due, { size, note, claim })
+    const { sealDigest, pieces } = stored ?? (await writeSeal(deps, store, due, { size, note, claim }))
     await replaceCheckpoint(store, { size, note, claim })
     const position = { size, sealDigest, pieces }
     if (!(await advanceArchive(pool, ledgerId, from, position))) throw lost()
@@ -103,13 +103,13 @@ class Claim {
   }
 
   /** Renews the claim. Throws ArchiveStoreError if another worker has it. */
-  async keep(): Promise<void> {
+  async renew(): Promise<void> {
     if (!(await this.take())) throw lost()
   }
 
   /** Renews the claim from time to time. Call it for each object. */
-  async keepLong(): Promise<void> {
-    if (performance.now() - this.#takenMs >= ARCHIVE_CLAIM_RENEWED_EVERY_MS) await this.keep()
+  async renewIfOld(): Promise<void> {
+    if (performance.now() - this.#takenMs >= ARCHIVE_CLAIM_RENEWED_EVERY_MS) await this.renew()
   }
 }
 
@@ -160,7 +160,7 @@ async function findSeal(
     if (object === null || object.length !== length || sha256Hex(object) !== sha256)
       throw new ArchiveConflict(name, object === null ? 'is missing' : 'is not what its seal names')
     deps.observeObject?.(object.length)
-    await claim.keepLong()
+    await claim.renewIfOld()
   })
   return { sealDigest: Buffer.from(sha256Hex(bytes), 'hex'), pieces: piecesOf(seal) }
 }
@@ -181,10 +181,10 @@ async function writeSeal(
     const [named, ...written] = await writePiece(deps, store, piece)
     pieces.push(named)
     objects.push(...written)
-    await claim.keep()
+    await claim.renew()
   }
   const tiles = await eachAtOnce([...tilesBetween(from, size)], ARCHIVE_WRITES_AT_ONCE, async (address) => {
-    await claim.keepLong()
+    await claim.renewIfOld()
     return writeObject(
       store,
       tileName(address),
@@ -207,7 +207,7 @@ async function writeSeal(
   }
   const bytes = Buffer.from(JSON.stringify(seal))
   parseSeal(bytes, size)
-  await claim.keep()
+  await claim.renew()
   const { sha256 } = await writeObject(store, sealName(size), bytes, deps.observeObject)
   return { sealDigest: Buffer.from(sha256, 'hex'), pieces: piecesOf(seal) }
 }
@@ -238,7 +238,7 @@ async function writePiece(
 async function replaceCheckpoint(store: ArchiveStore, { size, note, claim }: Target): Promise<void> {
   const before = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
   if (before !== null && parseCheckpoint(before.toString('utf8')).checkpoint.size > size) throw lost()
-  await claim.keep()
+  await claim.renew()
   await store.replace(CHECKPOINT_OBJECT, Buffer.from(note))
   const kept = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
   if (kept?.toString('utf8') !== note)

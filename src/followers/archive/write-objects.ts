@@ -25,12 +25,12 @@ export async function writeObject(
   observe?: ObserveObject,
 ): Promise<ArchiveObject> {
   const outcome = await store.put(name, bytes)
-  const kept = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
-  if (kept === null || !equalBytes(kept, bytes)) {
-    if (outcome === 'exists' && kept !== null)
+  const stored = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
+  if (stored === null || !equalBytes(stored, bytes)) {
+    if (outcome === 'exists' && stored !== null)
       throw new ArchiveConflict(name, 'is another one than this ledger has')
     throw new ArchiveStoreError(
-      `${name} was written, and ${kept === null ? 'is not there' : 'reads otherwise'}`,
+      `${name} was written, and ${stored === null ? 'is not there' : 'reads otherwise'}`,
     )
   }
   observe?.(bytes.length)

@@ -8,15 +8,15 @@ import { ownCopies, ownCopy } from '../../proof/bytes.ts'
  * keys.
  */
 
-type Question = { readonly chunk: ChunkInArchive } | { readonly envelopes: EnvelopesInArchive }
+type ContentQuery = { readonly chunk: ChunkInArchive } | { readonly envelopes: EnvelopesInArchive }
 
-export type AskedContent = Question & { readonly asked: number }
+export type ContentRequest = ContentQuery & { readonly id: number }
 
 /**
  * Response: `found`: the chunk's content, or each envelope; `fault`: the archive has lost or changed it; `failure`:
  * the read failed.
  */
-export type AnsweredContent = { readonly answered: number } & (
+export type ContentResponse = { readonly id: number } & (
   | { readonly found: readonly Uint8Array[] }
   | { readonly fault: string }
   | { readonly failure: string }
@@ -25,53 +25,55 @@ export type AnsweredContent = { readonly answered: number } & (
 /** Answers a thread's request. `archive`: null if this process has no archive. */
 export async function answerContent(
   archive: ArchiveContent | null,
-  asked: AskedContent,
-): Promise<AnsweredContent> {
-  const answered = asked.asked
+  request: ContentRequest,
+): Promise<ContentResponse> {
+  const answered = request.id
   try {
     if (archive === null) throw new Error(NO_ARCHIVE_DETAIL)
     // Copied, because a message transfers the whole buffer that a view belongs to.
     const found =
-      'chunk' in asked
-        ? [ownCopy(await archive.read(asked.chunk))]
-        : ownCopies(await archive.readEnvelopes(asked.envelopes))
-    return { answered, found }
+      'chunk' in request
+        ? [ownCopy(await archive.read(request.chunk))]
+        : ownCopies(await archive.readEnvelopes(request.envelopes))
+    return { id: answered, found }
   } catch (error) {
     const { message } = error as Error
-    return error instanceof ArchiveFault ? { answered, fault: message } : { answered, failure: message }
+    return error instanceof ArchiveFault
+      ? { id: answered, fault: message }
+      : { id: answered, failure: message }
   }
 }
 
-/** The thread's side. `say`: sends a message to the process. */
-export class AskingContent implements ArchiveContent {
-  readonly #say: (message: AskedContent) => void
+/** The thread's side. `send`: sends a message to the process. */
+export class RemoteContent implements ArchiveContent {
+  readonly #send: (message: ContentRequest) => void
   readonly #port: MessagePort
   #next = 0
 
-  constructor(port: MessagePort, say: (message: AskedContent) => void) {
+  constructor(port: MessagePort, send: (message: ContentRequest) => void) {
     this.#port = port
-    this.#say = say
+    this.#send = send
   }
 
   async read(chunk: ChunkInArchive): Promise<Uint8Array> {
-    const [content] = await this.#ask({ chunk })
+    const [content] = await this.#request({ chunk })
     return content!
   }
 
   async readEnvelopes(envelopes: EnvelopesInArchive): Promise<Uint8Array[]> {
-    return [...(await this.#ask({ envelopes }))]
+    return [...(await this.#request({ envelopes }))]
   }
 
-  async #ask(question: Question): Promise<readonly Uint8Array[]> {
-    const asked = this.#next++
-    const answer = await new Promise<AnsweredContent>((resolve) => {
-      const hear = (message: AnsweredContent) => {
-        if (message.answered !== asked) return
-        this.#port.off('message', hear)
+  async #request(question: ContentQuery): Promise<readonly Uint8Array[]> {
+    const id = this.#next++
+    const answer = await new Promise<ContentResponse>((resolve) => {
+      const onMessage = (message: ContentResponse) => {
+        if (message.id !== id) return
+        this.#port.off('message', onMessage)
         resolve(message)
       }
-      this.#port.on('message', hear)
-      this.#say({ ...question, asked })
+      this.#port.on('message', onMessage)
+      this.#send({ ...question, id })
     })
     if ('fault' in answer) throw new ArchiveFault(answer.fault)
     if ('failure' in answer) throw archiveUnavailable(answer.failure)

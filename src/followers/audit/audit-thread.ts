@@ -5,7 +5,7 @@ import { database } from '../../verify/database.ts'
 import { threadCpuMs } from '../../verify/thread-cpu.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
 import { AUDIT_NICENESS_MIN, AUDIT_PROGRESS_EVERY_MS, AUDIT_TIME_SHARE_MAX } from '../limits.ts'
-import { AskingContent } from './archive-messages.ts'
+import { RemoteContent } from './archive-messages.ts'
 import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 
 /*
@@ -31,9 +31,9 @@ function rest(): void {
   endedAt = performance.now()
 }
 
-let saidAt = 0
+let reportedAt = 0
 const report = await verifyLedger(
-  database(new Database(url, options, null, new AskingContent(parentPort!, say)), ledger),
+  database(new Database(url, options, null, new RemoteContent(parentPort!, say)), ledger),
   {
     checkpoints,
     // The newest checkpoint that was ever signed is stored outside and is among these, so nothing behind it was
@@ -43,8 +43,8 @@ const report = await verifyLedger(
     onProgress({ entries, total }) {
       rest()
       const now = performance.now()
-      if (now - saidAt < AUDIT_PROGRESS_EVERY_MS) return
-      saidAt = now
+      if (now - reportedAt < AUDIT_PROGRESS_EVERY_MS) return
+      reportedAt = now
       say({ progress: { entries, total } })
     },
   },

@@ -8,12 +8,12 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { database } from '../../verify/database.ts'
 import type { VerifyReport } from '../../verify/report.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
-import type { KeptCheckpoints } from '../checkpoints/kept.ts'
+import type { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts'
 
 export type RestoredLedger = {
   readonly ledger: string
   /** Size of the stored checkpoint; null: none was stored. */
-  readonly keptSize: number | null
+  readonly storedSize: number | null
   /** null: the ledger is missing in the database. */
   readonly report: VerifyReport | null
 }
@@ -21,7 +21,7 @@ export type RestoredLedger = {
 type Options = {
   /** The owner's login. Every table is read and nothing is written. */
   readonly owner: DatabaseOrUrl
-  readonly kept: KeptCheckpoints
+  readonly storedCheckpoints: StoredCheckpoints
   /** null: the database's keys are not checked. */
   readonly masterKey: MasterKey | null
 }
@@ -32,7 +32,11 @@ type Options = {
  *
  * Yields the ledgers one by one, missing ones last. Throws if the database as a whole is unusable.
  */
-export async function* checkRestored({ owner, kept, masterKey }: Options): AsyncGenerator<RestoredLedger> {
+export async function* checkRestored({
+  owner,
+  storedCheckpoints,
+  masterKey,
+}: Options): AsyncGenerator<RestoredLedger> {
   const ledgers = await withClient(owner, async (client) => {
     await checkSchema(client)
     if (masterKey) {
@@ -41,16 +45,18 @@ export async function* checkRestored({ owner, kept, masterKey }: Options): Async
     }
     return (await listLedgerIds(client)).map((ledgerId) => formatId('led', ledgerId))
   })
-  const keptSizes = new Map(kept.all.map(({ ledger, checkpoint }) => [ledger, checkpoint.size]))
+  const storedSizes = new Map(
+    storedCheckpoints.all.map(({ ledger, checkpoint }) => [ledger, checkpoint.size]),
+  )
   for (const ledger of ledgers) {
-    const note = await kept.findNote(ledger)
+    const note = await storedCheckpoints.findNote(ledger)
     const report = await verifyLedger(database(owner, ledger), {
       checkpoints: note === null ? [] : [note],
       // If the ledger was lost while no worker ran, no checkpoint was signed after the stored one.
       lateTail: note === null ? 'refused' : 'noticed',
     })
-    yield { ledger, keptSize: keptSizes.get(ledger) ?? null, report }
-    keptSizes.delete(ledger)
+    yield { ledger, storedSize: storedSizes.get(ledger) ?? null, report }
+    storedSizes.delete(ledger)
   }
-  for (const [ledger, keptSize] of keptSizes) yield { ledger, keptSize, report: null }
+  for (const [ledger, keptSize] of storedSizes) yield { ledger, storedSize: keptSize, report: null }
 }

@@ -25,18 +25,18 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { LedgerReader } from '../../verify/ledger-reader.ts'
 import { unpackSteps } from '../../verify/packed-steps.ts'
-import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import type { PausedLedgers } from '../checkpoints/faulty-ledgers.ts'
 import {
+  ENTRY_FOLLOWER_ENTRIES_PER_RANGE,
   ENTRY_FOLLOWER_ENTRIES_PER_READ,
-  ENTRY_FOLLOWER_ENTRIES_PER_SPAN,
   ENTRY_FOLLOWER_LEDGERS_PER_ROUND,
   ENTRY_FOLLOWER_ROUND_MS,
 } from '../limits.ts'
-import type { AwaitedLedgers } from './awaited-ledgers.ts'
 import { extendCursor } from './chain-state.ts'
 import { refuseCursor } from './check-cursors.ts'
 import type { EntryVerifier } from './entry-verifier.ts'
 import { type FaultDeps, raiseFault } from './faults.ts'
+import type { UrgentLedgers } from './urgent-ledgers.ts'
 
 export type FollowEntriesDeps = FaultDeps & {
   readonly cursorMac: CursorMac
@@ -47,10 +47,10 @@ export type FollowEntriesDeps = FaultDeps & {
    */
   readonly envelopeKeys: Pick<EnvelopeKeys, 'known'>
   /** Ledgers that could not be read or verified, for a reason other than a fault. */
-  readonly unverified: FaultyLedgers
+  readonly pausedLedgers: PausedLedgers
   readonly observeEntries?: (entries: number) => void
   /** Called when a ledger's verified size has risen: what waited for it can go on. */
-  readonly floorRose?: () => void
+  readonly verifiedSizeRose?: () => void
 }
 
 /**
@@ -66,20 +66,20 @@ export async function followEntries(deps: FollowEntriesDeps): Promise<boolean> {
   return more || ledgers.length === ENTRY_FOLLOWER_LEDGERS_PER_ROUND
 }
 
-export type FollowAwaitedDeps = FollowEntriesDeps & {
-  readonly awaited: AwaitedLedgers
-  readonly awaitedVerifier: EntryVerifier
+export type FollowUrgentDeps = FollowEntriesDeps & {
+  readonly urgentLedgers: UrgentLedgers
+  readonly urgentVerifier: EntryVerifier
 }
 
 /**
  * Does the same for ledgers with a waiting settlement. It has its own verifier, so that it does not wait for a round
  * of the others.
  */
-export async function followAwaited(deps: FollowAwaitedDeps): Promise<boolean> {
-  const awaited = deps.awaited.take()
+export async function followUrgent(deps: FollowUrgentDeps): Promise<boolean> {
+  const awaited = deps.urgentLedgers.take()
   if (awaited.length === 0) return false
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
-  await followLedgers({ ...deps, verifier: deps.awaitedVerifier }, ledgers)
+  await followLedgers({ ...deps, verifier: deps.urgentVerifier }, ledgers)
   // Callers that still wait add their ledger again.
   return false
 }
@@ -89,15 +89,15 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
   let more = false
   for (const ledgerId of ledgers) {
     const ledger = formatId('led', ledgerId)
-    if (deps.unverified.isPaused(ledger)) continue
+    if (deps.pausedLedgers.isPaused(ledger)) continue
     if (performance.now() > endsAt) return true
     try {
       more = (await followLedger(deps, ledgerId, endsAt)) || more
-      deps.unverified.resume(ledger)
+      deps.pausedLedgers.resume(ledger)
     } catch (error) {
       // Another worker has verified it meanwhile.
       if (classifyFailure(error as Error).kind === 'deadlock') continue
-      deps.unverified.pause(ledger)
+      deps.pausedLedgers.pause(ledger)
       deps.log.error({ err: error, ledger }, 'the entries of the ledger could not be verified')
     }
   }
@@ -109,10 +109,10 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
  * The fault is then that entry's, and all before it are verified.
  */
 async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: number): Promise<boolean> {
-  let entries = ENTRY_FOLLOWER_ENTRIES_PER_SPAN
+  let entries = ENTRY_FOLLOWER_ENTRIES_PER_RANGE
   for (;;) {
-    const span = await verifySpan(deps, ledgerId, entries, endsAt)
-    if (span.entries > 0) deps.floorRose?.()
+    const span = await verifyRange(deps, ledgerId, entries, endsAt)
+    if (span.entries > 0) deps.verifiedSizeRose?.()
     deps.observeEntries?.(span.entries)
     if (span.failure === null) {
       if (!span.more || performance.now() > endsAt) return span.more
@@ -127,7 +127,7 @@ async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: num
   }
 }
 
-type Span = {
+type RangeResult = {
   /** Position after the last verified entry; null: none was ever verified. */
   readonly cursor: CursorPosition | null
   readonly failure: ProofError | null
@@ -136,17 +136,17 @@ type Span = {
 }
 
 /** Verifies at most `entriesMax` entries from the cursor on. May end early at `endsAt`. */
-async function verifySpan(
+async function verifyRange(
   deps: FollowEntriesDeps,
   ledgerId: Uuid,
   entriesMax: number,
   endsAt: number,
-): Promise<Span> {
+): Promise<RangeResult> {
   return withPooledTransaction(deps.pool, async (client) => {
     await useSnapshot(client, { mayLock: true })
     if (!(await tryLockAuditCursor(client, ledgerId)))
       return { cursor: null, failure: null, more: false, entries: 0 }
-    const span = await readSpan(deps, client, ledgerId, { entriesMax, endsAt })
+    const span = await readRange(deps, client, ledgerId, { entriesMax, endsAt })
     if (span.cursor && span.entries > 0) {
       const mac = deps.cursorMac.of({ ledgerId, ...span.cursor })
       await moveAuditCursor(client, ledgerId, { ...span.cursor, mac })
@@ -155,13 +155,13 @@ async function verifySpan(
   })
 }
 
-async function readSpan(
+async function readRange(
   deps: FollowEntriesDeps,
   client: pg.PoolClient,
   ledgerId: Uuid,
   { entriesMax, endsAt }: { readonly entriesMax: number; readonly endsAt: number },
-): Promise<Span> {
-  let cursor = await findBelievedCursor(deps, client, ledgerId)
+): Promise<RangeResult> {
+  let cursor = await findAuthenticCursor(deps, client, ledgerId)
   const head = await getAuditedLedger(client, ledgerId)
   const from = cursor?.nextSeq ?? 0
   const end = Math.min(Number(head.size), from + entriesMax)
@@ -214,7 +214,7 @@ async function agentKeysBefore(
 }
 
 /** Kinds of entries after which the worker may have to append for the record. */
-const GOES_ON: ReadonlySet<string> = new Set<EntryKind>([
+const KINDS_OF_CONTINUATION: ReadonlySet<string> = new Set<EntryKind>([
   'record-created',
   'record-activated',
   'completion-submitted',
@@ -239,7 +239,7 @@ async function* verifiedSteps(
     const range = { from: at, end: Math.min(end, at + ENTRY_FOLLOWER_ENTRIES_PER_READ) }
     let open: AuditedEntry[] = []
     const onEntry = (entry: AuditedEntry) => {
-      if (GOES_ON.has(entry.kind)) open.push(entry)
+      if (KINDS_OF_CONTINUATION.has(entry.kind)) open.push(entry)
     }
     const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range, onEntry }
     const reader = new LedgerReader({ client }, ledgerId, head, options)
@@ -267,7 +267,7 @@ function verifyEnd(head: AuditedLedger, cursor: CursorPosition | null, end: numb
 }
 
 /** Reads the cursor and checks its MAC. null: the ledger is verified from its first entry. */
-async function findBelievedCursor(
+async function findAuthenticCursor(
   { cursorMac, log }: FollowEntriesDeps,
   client: pg.ClientBase,
   ledgerId: Uuid,

@@ -3,15 +3,15 @@ import { Counter, Histogram } from 'prom-client'
 import { readFollowerLag } from '../../db/audit/audit-cursors.ts'
 import { readAuditFigures } from '../../db/audit/audit-work.ts'
 import { countOpenFaults } from '../../db/ledgers/ledger-faults.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 import { type Reading, readCounter, readGauge, Tally } from '../../observe/metrics/readings.ts'
-import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import type { PausedLedgers } from '../checkpoints/faulty-ledgers.ts'
 import { AUDIT_RESULTS, type AuditResult } from './run-audit.ts'
 
 /** Adds gauges of background verification. helm/tallystick/files/alerts.yaml defines which raise an alert. */
-export function watchAudits(metrics: Metrics, pool: pg.Pool, unverified: FaultyLedgers): void {
-  askGauges(metrics, () => countOpenFaults(pool), [
+export function watchAudits(metrics: Metrics, pool: pg.Pool, paused: PausedLedgers): void {
+  queryGauges(metrics, () => countOpenFaults(pool), [
     {
       name: 'tallystick_ledger_faults',
       help: 'Ledgers that were found not to verify, and get no checkpoints until an operator has looked',
@@ -24,14 +24,14 @@ export function watchAudits(metrics: Metrics, pool: pg.Pool, unverified: FaultyL
       name: 'tallystick_entry_verification_failing_ledgers',
       help: 'Ledgers whose entries could not be verified for another reason than a fault: see the log',
     },
-    () => unverified.count,
+    () => paused.count,
   )
   watchFollower(metrics, pool)
   watchResults(metrics, pool)
 }
 
 function watchFollower(metrics: Metrics, pool: pg.Pool): void {
-  askGauges(metrics, () => readFollowerLag(pool), [
+  queryGauges(metrics, () => readFollowerLag(pool), [
     {
       name: 'tallystick_entry_verification_lag_entries',
       help: 'Entries that are appended and not verified yet, of all ledgers without a fault',
@@ -46,7 +46,7 @@ function watchFollower(metrics: Metrics, pool: pg.Pool): void {
 }
 
 function watchResults(metrics: Metrics, pool: pg.Pool): void {
-  askGauges(metrics, () => readAuditFigures(pool), [
+  queryGauges(metrics, () => readAuditFigures(pool), [
     {
       name: 'tallystick_audit_last_timestamp_seconds',
       help: 'When an audit last found a ledger good, or bad, in seconds since the epoch; absent: never',

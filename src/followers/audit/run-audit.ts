@@ -12,7 +12,7 @@ import { isClosedAsRestored } from '../../db/ledgers/ledgers.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { VerifyReport } from '../../verify/report.ts'
 import { findBindingNote } from '../checkpoints/contradictions.ts'
-import type { KeptCheckpoints } from '../checkpoints/kept.ts'
+import type { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts'
 import { toAuditError } from './audit-error.ts'
 import { cutReason, type FaultDeps, raiseFault } from './faults.ts'
 import { type AuditTask, verifyInThread } from './verify-in-thread.ts'
@@ -20,7 +20,7 @@ import { type AuditTask, verifyInThread } from './verify-in-thread.ts'
 export type AuditDeps = FaultDeps & {
   /** The worker's login, for the audit's own connection. */
   readonly database: DatabaseOrUrl
-  readonly kept: Pick<KeptCheckpoints, 'findNote'>
+  readonly storedCheckpoints: Pick<StoredCheckpoints, 'findNote'>
   readonly stopping: AbortSignal
   /** Called after each audit of this process, with its duration. */
   readonly observeAudit?: (result: AuditResult, ms: number) => void
@@ -59,7 +59,7 @@ export async function runAudit(
 
 async function verifyAndStore(deps: AuditDeps, audit: AuditKey, signal: AbortSignal): Promise<AuditResult> {
   const ledger = formatId('led', audit.ledgerId)
-  const note = await findBindingNote(deps.pool, deps.kept, audit.ledgerId)
+  const note = await findBindingNote(deps.pool, deps.storedCheckpoints, audit.ledgerId)
   const report = await verifyInThread(
     { ...plainly(deps.database), ledger, checkpoints: note === null ? [] : [note] },
     (progress) => void setAuditProgress(deps.pool, audit, progress).catch(() => {}),

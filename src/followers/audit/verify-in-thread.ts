@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { ArchiveContent } from '../../db/connect/archive.ts'
 import type { DatabaseOptions } from '../../db/connect/connection.ts'
 import type { VerifyReport } from '../../verify/report.ts'
-import { type AskedContent, answerContent } from './archive-messages.ts'
+import { answerContent, type ContentRequest } from './archive-messages.ts'
 
 export type AuditTask = {
   /** Database URL of a login that can read every table. */
@@ -18,7 +18,7 @@ type AuditProgress = { readonly entries: number; readonly total: number }
 export type AuditMessage =
   | { readonly progress: AuditProgress }
   | { readonly report: VerifyReport }
-  | AskedContent
+  | ContentRequest
 
 /**
  * Runs an audit in a thread. Returns the report; null if `signal` aborted it. Throws if the ledger could not be read,
@@ -40,7 +40,7 @@ export function verifyInThread(
     signal.addEventListener('abort', stop, { once: true })
     thread.on('message', (message: AuditMessage) => {
       if ('report' in message) resolve(message.report)
-      else if ('asked' in message)
+      else if ('id' in message)
         void answerContent(archive, message).then((answer) => thread.postMessage(answer))
       else onProgress(message.progress)
     })

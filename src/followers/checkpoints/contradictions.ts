@@ -7,10 +7,10 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import type { Kept, KeptCheckpoints } from './kept.ts'
+import type { StoredCheckpoint, StoredCheckpoints } from './stored-checkpoints.ts'
 
 /** A ledger that does not extend its stored checkpoint. Most often it is an older backup of itself. */
-export type Contradiction = Kept & {
+export type Contradiction = StoredCheckpoint & {
   /** null: the ledger is missing. */
   readonly found: ContradictionRow['current']
   /** True if its chain has a `ledger-restored` entry, signed by us, that names exactly this checkpoint. */
@@ -37,15 +37,18 @@ function describe(size: number, found: Contradiction['found']): string {
     : `its first ${size} entries are not the ones it had`
 }
 
-/** Returns those of `kept` that their ledgers contradict. */
-export async function listContradictions(db: Db, kept: readonly Kept[]): Promise<Contradiction[]> {
+/** Returns those of `checkpoints` that their ledgers contradict. */
+export async function listContradictions(
+  db: Db,
+  checkpoints: readonly StoredCheckpoint[],
+): Promise<Contradiction[]> {
   const rows = await listContradictionRows(
     db,
-    kept.map(({ ledgerId, checkpoint: { size, chain } }) => ({ ledgerId, size, chain })),
+    checkpoints.map(({ ledgerId, checkpoint: { size, chain } }) => ({ ledgerId, size, chain })),
   )
   const findKey = rows.some(({ restored }) => restored !== null) ? await readFindKey(db) : () => null
   return rows.map(({ index, current, restored }) => {
-    const about = kept[index]!
+    const about = checkpoints[index]!
     const isAcknowledged = restored !== null && acknowledges(restored, about, findKey)
     return {
       ...about,
@@ -63,11 +66,11 @@ export async function listContradictions(db: Db, kept: readonly Kept[]): Promise
  */
 export async function findBindingNote(
   db: Db,
-  kept: Pick<KeptCheckpoints, 'findNote'>,
+  storedCheckpoints: Pick<StoredCheckpoints, 'findNote'>,
   ledgerId: Uuid,
 ): Promise<string | null> {
   const ledger = formatId('led', ledgerId)
-  const note = await kept.findNote(ledger)
+  const note = await storedCheckpoints.findNote(ledger)
   if (note === null) return null
   const { checkpoint } = parseCheckpoint(note)
   const [contradiction] = await listContradictions(db, [{ ledger, ledgerId, checkpoint }])
@@ -82,7 +85,7 @@ type SignedHead = { size: number; chain: string }
  */
 function acknowledges(
   { seq, entry, chainBefore }: NonNullable<ContradictionRow['restored']>,
-  { ledger, checkpoint }: Kept,
+  { ledger, checkpoint }: StoredCheckpoint,
   findKey: FindKey,
 ): boolean {
   try {

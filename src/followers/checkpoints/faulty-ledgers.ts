@@ -5,7 +5,7 @@ const PAUSE_MS_MAX = 60_000
  * Ledgers with a recent failure. Each pauses longer from failure to failure; the others do not wait. The clock MUST
  * be monotonic.
  */
-export class FaultyLedgers {
+export class PausedLedgers {
   readonly #now: () => number
   readonly #ledgers = new Map<string, { pauseMs: number; untilMs: number }>()
 

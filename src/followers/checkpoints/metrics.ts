@@ -3,16 +3,16 @@ import { Counter } from 'prom-client'
 import { readCheckpointLagSeconds } from '../../db/chain/checkpoints.ts'
 import { countPendingErasures } from '../../db/records/pending-erasures.ts'
 import { countLedgersToRotate } from '../../db/schema/rotation.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 import { readGauge } from '../../observe/metrics/readings.ts'
-import type { Refused } from '../refused.ts'
-import type { FaultyLedgers } from './faulty-ledgers.ts'
+import type { RefusedItems } from '../refused.ts'
+import type { PausedLedgers } from './faulty-ledgers.ts'
 import type { RestoredLedgers } from './restored-ledgers.ts'
 
 /** Adds gauges of checkpoints. Returns an observer of published ones. */
-export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: FaultyLedgers): () => void {
-  askGauges(metrics, () => readCheckpointLagSeconds(pool), [
+export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: PausedLedgers): () => void {
+  queryGauges(metrics, () => readCheckpointLagSeconds(pool), [
     {
       name: 'tallystick_checkpoint_lag_seconds',
       help: 'Age of the oldest entry that no checkpoint covers, of all ledgers',
@@ -39,9 +39,9 @@ export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: Faulty
 export function watchErasures(
   metrics: Metrics,
   pool: pg.Pool,
-  refused: Refused,
+  refused: RefusedItems,
 ): (documents: number) => void {
-  askGauges(metrics, () => countPendingErasures(pool), [
+  queryGauges(metrics, () => countPendingErasures(pool), [
     {
       name: 'tallystick_erasures_pending',
       help: 'Documents that are erased and still stored, of all ledgers',
@@ -79,8 +79,8 @@ export function watchRestoredLedgers(metrics: Metrics, restored: RestoredLedgers
   )
 }
 
-export function watchRotation(metrics: Metrics, pool: pg.Pool, unmoved: FaultyLedgers): void {
-  askGauges(metrics, () => countLedgersToRotate(pool), [
+export function watchRotation(metrics: Metrics, pool: pg.Pool, unmoved: PausedLedgers): void {
+  queryGauges(metrics, () => countLedgersToRotate(pool), [
     {
       name: 'tallystick_key_rotation_pending_ledgers',
       help: 'Ledgers whose entries an older envelope key signs than the newest',

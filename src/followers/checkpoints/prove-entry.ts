@@ -25,13 +25,13 @@ const { sha256 } = nativeProviders
 
 type ProveDeps = { readonly readPool: Db; readonly checkpoints: SignedCheckpoints }
 
-type Wanted = {
+type ProofOptions = {
   /** Size of a published checkpoint; null: the newest. */
   readonly size: number | null
   /** The newest checkpoint with this many witness cosignatures; null: cosignatures do not matter. */
   readonly cosignatures: number | null
 }
-type WantedOfRecord = Wanted & {
+type RecordProofOptions = ProofOptions & {
   readonly recordId: Uuid
   /** Which entry of the record; null: the first. */
   readonly seq: number | null
@@ -49,7 +49,7 @@ export async function proveEntry(
   deps: ProveDeps,
   ledgerId: Uuid,
   seq: number,
-  wanted: Wanted,
+  wanted: ProofOptions,
 ): Promise<EntryProof | null> {
   const row = await findEntry(deps.readPool, ledgerId, seq)
   return row && proveRow(deps, ledgerId, row, wanted)
@@ -59,7 +59,7 @@ export async function proveEntry(
 export async function proveRecord(
   deps: ProveDeps,
   ledgerId: Uuid,
-  wanted: WantedOfRecord,
+  wanted: RecordProofOptions,
 ): Promise<EntryProof | null> {
   const row = await findEntryOfRecord(deps.readPool, ledgerId, wanted.recordId, wanted.seq)
   if (!row || !isVisible(row, wanted.ownAgent)) return null
@@ -73,7 +73,7 @@ async function proveRow(
   { readPool, checkpoints }: ProveDeps,
   ledgerId: Uuid,
   row: EntryRowRead,
-  wanted: Wanted,
+  wanted: ProofOptions,
 ) {
   const index = row.seq
   // A registered statement is signed by its issuer, whose key is not ours.
@@ -111,7 +111,7 @@ async function getCheckpoint(
   checkpoints: SignedCheckpoints,
   ledgerId: Uuid,
   seq: number,
-  { size, cosignatures }: Wanted,
+  { size, cosignatures }: ProofOptions,
 ): Promise<string> {
   if (size !== null && size <= seq) {
     throw new ApiError('invalid_request', `a checkpoint of ${size} entries does not cover the entry ${seq}`, {

@@ -21,15 +21,15 @@ import { nativeProviders } from '../../signing/native.ts'
 import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
 import { CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND } from '../limits.ts'
 import { ContradictionError, listContradictions } from './contradictions.ts'
-import type { FaultyLedgers } from './faulty-ledgers.ts'
+import type { PausedLedgers } from './faulty-ledgers.ts'
 import { growTree, packFrontier, unpackFrontier } from './grow-tree.ts'
-import type { KeptCheckpoints } from './kept.ts'
+import type { StoredCheckpoints } from './stored-checkpoints.ts'
 
 export type PublishDeps = {
   readonly pool: pg.Pool
   readonly noteSigner: Signer
-  readonly kept: KeptCheckpoints
-  readonly faulty: FaultyLedgers
+  readonly storedCheckpoints: StoredCheckpoints
+  readonly faulty: PausedLedgers
   readonly observeCheckpoint?: (ledgerId: Uuid) => void
   readonly log: { error(details: object, message: string): void }
 }
@@ -74,7 +74,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
     const tree = await readTree(client, ledgerId)
     if (tree.headSize <= tree.size) return false
     const ledger = formatId('led', ledgerId)
-    const goesOnAsAnother = await checkKept(deps.kept, client, ledgerId, ledger)
+    const goesOnAsAnother = await checkStored(deps.storedCheckpoints, client, ledgerId, ledger)
 
     const size = Math.min(tree.headSize, tree.size + TREE_ENTRIES_PER_STEP)
     const frontier = unpackFrontier(tree.size, tree.hashes)
@@ -97,8 +97,8 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
     const note = addTreeHead(signed, tree.issuer, deps.noteSigner, nativeProviders.sha256)
     verifyNote(note, tree, deps.noteSigner)
     await insertCheckpoint(client, ledgerId, { size, root, chain, note })
-    if (goesOnAsAnother) await deps.kept.setAside(ledger)
-    await deps.kept.keep(ledger, note)
+    if (goesOnAsAnother) await deps.storedCheckpoints.setAside(ledger)
+    await deps.storedCheckpoints.store(ledger, note)
     published = true
     return false
   })
@@ -143,13 +143,13 @@ async function checkStoredTree(
  * Throws ContradictionError if the ledger does not extend its stored checkpoint. Returns true if it need not, because
  * the operator has acknowledged exactly that.
  */
-async function checkKept(
-  kept: KeptCheckpoints,
+async function checkStored(
+  storedCheckpoints: StoredCheckpoints,
   db: pg.ClientBase,
   ledgerId: Uuid,
   ledger: string,
 ): Promise<boolean> {
-  const checkpoint = await kept.find(ledger)
+  const checkpoint = await storedCheckpoints.find(ledger)
   if (!checkpoint) return false
   const [contradiction] = await listContradictions(db, [{ ledger, ledgerId, checkpoint }])
   if (contradiction && !contradiction.isAcknowledged) throw new ContradictionError(contradiction)

@@ -3,11 +3,11 @@ import { closeRestoredLedgers } from '../../db/chain/closures.ts'
 import { formatId } from '../../proof/ids.ts'
 import { RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND, RESTORED_PER_QUERY } from '../limits.ts'
 import { type Contradiction, ContradictionError, listContradictions } from './contradictions.ts'
-import type { Kept, KeptCheckpoints } from './kept.ts'
+import type { StoredCheckpoint, StoredCheckpoints } from './stored-checkpoints.ts'
 
 type Deps = {
   readonly pool: pg.Pool
-  readonly kept: KeptCheckpoints
+  readonly storedCheckpoints: StoredCheckpoints
   readonly log: { error(details: object, message: string): void }
 }
 
@@ -41,7 +41,7 @@ export class RestoredLedgers {
    */
   async step(): Promise<boolean> {
     const found = await this.#check(
-      this.#deps.kept.take(RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND),
+      this.#deps.storedCheckpoints.nextToCheck(RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND),
     )
     if (found > 0) await this.checkAll()
     return false
@@ -49,19 +49,19 @@ export class RestoredLedgers {
 
   /** Checks all ledgers. Call it before anything is published, and before a server of the same process listens. */
   async checkAll(): Promise<void> {
-    const all = this.#deps.kept.all
+    const all = this.#deps.storedCheckpoints.all
     for (let at = 0; at < all.length; at += RESTORED_PER_QUERY) {
       await this.#check(all.slice(at, at + RESTORED_PER_QUERY))
     }
   }
 
   /** Checks some ledgers and returns the number of new findings. */
-  async #check(kept: readonly Kept[]): Promise<number> {
-    const standing = await this.#listStanding(kept)
-    const closed = await this.#close(standing)
-    const found = standing.filter(({ ledger }) => closed.has(ledger) || !this.#findings.has(ledger))
-    for (const { ledger } of kept) this.#findings.delete(ledger)
-    for (const contradiction of standing) {
+  async #check(checkpoints: readonly StoredCheckpoint[]): Promise<number> {
+    const contradictions = await this.#listUnacknowledged(checkpoints)
+    const closed = await this.#close(contradictions)
+    const found = contradictions.filter(({ ledger }) => closed.has(ledger) || !this.#findings.has(ledger))
+    for (const { ledger } of checkpoints) this.#findings.delete(ledger)
+    for (const contradiction of contradictions) {
       this.#findings.set(contradiction.ledger, contradiction.found ? 'closed' : 'gone')
     }
     this.#report(found)
@@ -73,17 +73,17 @@ export class RestoredLedgers {
    * which was acknowledged or which the ledger extends. So the file decides, not the cache; if it is unreadable, the
    * cached one does.
    */
-  async #listStanding(kept: readonly Kept[]): Promise<Contradiction[]> {
+  async #listUnacknowledged(checkpoints: readonly StoredCheckpoint[]): Promise<Contradiction[]> {
     const { pool } = this.#deps
-    const remembered = (await listContradictions(pool, kept)).filter(isStanding)
+    const remembered = (await listContradictions(pool, checkpoints)).filter(isUnacknowledged)
     if (remembered.length === 0) return []
     const inFiles = await Promise.all(
       remembered.map(async ({ ledger, ledgerId, checkpoint }) => {
-        const inFile = await this.#deps.kept.find(ledger).catch(() => null)
+        const inFile = await this.#deps.storedCheckpoints.find(ledger).catch(() => null)
         return { ledger, ledgerId, checkpoint: inFile ?? checkpoint }
       }),
     )
-    return (await listContradictions(pool, inFiles)).filter(isStanding)
+    return (await listContradictions(pool, inFiles)).filter(isUnacknowledged)
   }
 
   async #close(contradictions: readonly Contradiction[]): Promise<ReadonlySet<string>> {
@@ -113,6 +113,6 @@ export class RestoredLedgers {
   }
 }
 
-function isStanding({ isAcknowledged }: Contradiction): boolean {
+function isUnacknowledged({ isAcknowledged }: Contradiction): boolean {
   return !isAcknowledged
 }

@@ -29,16 +29,16 @@ import {
   ERASURES_PER_ROUND,
   LABELS_PER_QUERY,
 } from '../limits.ts'
-import type { Refused } from '../refused.ts'
+import type { RefusedItems } from '../refused.ts'
 import { verifyErasure } from './verify-erasure.ts'
 
 export type ErasureDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
   /** Erasures that could not be carried out: their entry does not order them, or something prevents it. */
-  readonly refusedErasures: Refused
+  readonly refusedErasures: RefusedItems
   /** Erasures of archived documents that the archive did not return. */
-  readonly waitingErasures: Refused
+  readonly waitingErasures: RefusedItems
   readonly observeErasure?: (documents: number) => void
   readonly log: {
     info(details: object, message: string): void

@@ -12,7 +12,7 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { Signers } from '../../signing/signers.ts'
 import { agreedTime, type Clocks } from '../clocks.ts'
 import { EXPIRIES_PER_ROUND } from '../limits.ts'
-import type { Refused } from '../refused.ts'
+import type { RefusedItems } from '../refused.ts'
 import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
 import { signAsSystem } from '../verification/sign-verification.ts'
 import { verifyCase } from '../verification/verify-case.ts'
@@ -23,7 +23,7 @@ export type ExpireDeps = Clocks & {
   readonly cursorMac: CursorMac
   readonly signers: Signers
   /** Records that can't be expired in their current state. */
-  readonly refusedExpiries: Refused
+  readonly refusedExpiries: RefusedItems
   readonly observeExpiry: () => void
   readonly log: { error(details: object, message: string): void }
 }

@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import { Counter } from 'prom-client'
 import { countSweeps } from '../../db/records/retention-work.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 
 /** Adds gauges of retention sweeps. Returns an observer of erased documents. */
 export function watchRetention(metrics: Metrics, pool: pg.Pool): (documents: number) => void {
-  askGauges(metrics, () => countSweeps(pool), [
+  queryGauges(metrics, () => countSweeps(pool), [
     {
       name: 'tallystick_retention_ledgers_due',
       help: 'Ledgers that are to be looked through, or are, for documents whose time is over',

@@ -37,7 +37,7 @@ export type RetentionDeps = Clocks & {
 
 type Rules = RetentionState['rules']
 /** Record whose retention has ended. `digest`: of its payload. */
-type Due = { readonly record: RetentionRecord; readonly digest: Uint8Array; readonly rule: number }
+type DueRecord = { readonly record: RetentionRecord; readonly digest: Uint8Array; readonly rule: number }
 type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }
 
 /**
@@ -72,28 +72,28 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   if (!Number.isFinite(shortest)) return null
   const nowMs = agreedTime(deps)
   const before = new Date(nowMs - shortest * MS_PER_DAY)
-  const due: Due[] = []
+  const due: DueRecord[] = []
   const nextSeq = await readRetentionPage(pool, ledgerId, { from, before }, (record, digest) => {
     if (!record.isGated && !record.hasPayload) return
-    const kept = retentionOf(rules, record)
-    if (kept === null || !isOver(record.since, kept.days, nowMs) || isHeld(holds, record)) return
-    due.push({ record, digest: digest(), rule: kept.ruleSeq })
+    const rule = retentionOf(rules, record)
+    if (rule === null || !isOver(record.since, rule.days, nowMs) || isHeld(holds, record)) return
+    due.push({ record, digest: digest(), rule: rule.ruleSeq })
   })
   if (due.length === 0) return nextSeq
   const by = await openAuthor(deps, sweep, rules, due)
-  const portions = new Portions(deps, by)
-  let looked = 0
+  const batches = new ErasureBatches(deps, by)
+  let documentsRead = 0
   try {
     for (const { record, digest, rule } of due) {
-      if (looked >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) return record.madeSeq
+      if (documentsRead >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) return record.madeSeq
       for (const document of await documentsOf(pool, sweep, record, digest)) {
-        looked++
-        await portions.add({ recordId: record.recordId, document, rule })
+        documentsRead++
+        await batches.add({ recordId: record.recordId, document, rule })
       }
     }
     return nextSeq
   } finally {
-    const details = { ledger: by.author.ledger, documents: await portions.close(), from }
+    const details = { ledger: by.author.ledger, documents: await batches.close(), from }
     deps.log.info(details, 'documents were erased by rules of retention')
   }
 }
@@ -114,7 +114,7 @@ async function documentsOf(
 }
 
 /** Makes the server the author of erasures. Throws ProofError unless the rules are the signed ones. */
-async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly Due[]) {
+async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly DueRecord[]) {
   const { pool } = deps
   const { ledgerId } = sweep
   const [findKey, [first]] = await Promise.all([readFindKey(pool), readFirstEntries(pool, [ledgerId])])
@@ -125,21 +125,21 @@ async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: 
   return { author, signer: await deps.signers.signerOf(author) }
 }
 
-type Server = Awaited<ReturnType<typeof openAuthor>>
+type ErasureAuthor = Awaited<ReturnType<typeof openAuthor>>
 
 /**
  * Commits erasures of a page in batches: while one is committed, the next is signed. Each entry has the time of its
  * signing, because the database refuses entries that are much older than its clock.
  */
-class Portions {
+class ErasureBatches {
   readonly #deps: RetentionDeps
-  readonly #by: Server
+  readonly #by: ErasureAuthor
   #slice = new Slice()
   #entries: EntryRow[] = []
   #committing: Promise<void> = Promise.resolve()
   #erased = 0
 
-  constructor(deps: RetentionDeps, by: Server) {
+  constructor(deps: RetentionDeps, by: ErasureAuthor) {
     this.#deps = deps
     this.#by = by
   }
@@ -147,9 +147,9 @@ class Portions {
   /** Signs an erasure. Throws the error of an earlier batch. */
   async add({ recordId, document, rule }: DueDocument): Promise<void> {
     if (this.#slice.isOver) await this.#slice.next()
-    const said = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
+    const claims = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
     const { author, signer } = this.#by
-    this.#entries.push(sealEntry(signer, author, said, this.#deps.now()).entry)
+    this.#entries.push(sealEntry(signer, author, claims, this.#deps.now()).entry)
     if (this.#entries.length >= RETENTION_ENTRIES_PER_CALL) await this.#commit()
   }
 
@@ -206,7 +206,7 @@ async function verifyRules(
   pool: pg.Pool,
   { ledgerId }: Sweep,
   rules: Rules,
-  due: readonly Due[],
+  due: readonly DueRecord[],
   findKey: FindKey,
 ): Promise<void> {
   const used = [...new Set(due.map(({ rule }) => rule))]

@@ -14,14 +14,14 @@ import { type LedgerDefinition, readDefinition } from '../../ledgers/ledger-defi
 import { toBase64, toHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
-import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import type { PausedLedgers } from '../checkpoints/faulty-ledgers.ts'
 import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 
 export type RotateDeps = {
   readonly pool: pg.Pool
   readonly loadSigners: () => Promise<Signer[]>
   /** Ledgers whose last move failed. */
-  readonly unmoved: FaultyLedgers
+  readonly unmoved: PausedLedgers
   readonly now: () => number
   readonly log: {
     info(details: object, message: string): void

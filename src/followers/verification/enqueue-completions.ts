@@ -24,7 +24,7 @@ export type EnqueueCompletionsDeps = {
   readonly boss: PgBoss
   readonly cursorMac: CursorMac
   /** Has the follower verify a ledger at once. */
-  readonly awaitFloor: (ledgerId: Uuid) => void
+  readonly requestVerification: (ledgerId: Uuid) => void
   /** Wakes this process' verification jobs. Other processes poll once a second. */
   readonly wakeVerification: () => void
   readonly log: { warn(details: object, message: string): void }
@@ -52,10 +52,10 @@ export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<
  * first.
  */
 export async function findReadyLedgers(
-  deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'awaitFloor'>,
+  deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'requestVerification'>,
 ): Promise<WaitingLedger[]> {
   const ledgers = await listWaitingLedgers(deps.pool, deps.cursorMac)
-  for (const ledger of ledgers) if (!isReady(ledger)) deps.awaitFloor(ledger.ledgerId)
+  for (const ledger of ledgers) if (!isReady(ledger)) deps.requestVerification(ledger.ledgerId)
   return ledgers.filter(isReady)
 }
 
@@ -67,8 +67,8 @@ async function takeWaiting(
   const room = COMPLETIONS_QUEUED_MAX - (await countReadyJobs(client, COMPLETIONS_QUEUED_MAX))
   if (room === 0) return 0
   const waiting = await lockWaitingCompletions(client, ledgers, room)
-  const held = waiting.filter(({ isBlocked }) => isBlocked)
-  if (held.length > 0) await putAsideCompletions(client, held)
+  const blocked = waiting.filter(({ isBlocked }) => isBlocked)
+  if (blocked.length > 0) await putAsideCompletions(client, blocked)
   await insertJobs(
     boss,
     client,

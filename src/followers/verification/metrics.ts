@@ -2,10 +2,10 @@ import type pg from 'pg'
 import { Counter, Histogram } from 'prom-client'
 import { countOverdue } from '../../db/records/expiry-work.ts'
 import { readWaitingFigures } from '../../db/records/verification-work.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 import { readCounter, readGauge, Tally } from '../../observe/metrics/readings.ts'
-import type { Refused } from '../refused.ts'
+import type { RefusedItems } from '../refused.ts'
 import type { VerificationObserver } from './verify-completions.ts'
 
 export function makeVerificationObserver(metrics: Metrics): VerificationObserver {
@@ -31,7 +31,7 @@ export function makeVerificationObserver(metrics: Metrics): VerificationObserver
 }
 
 export function watchVerification(metrics: Metrics, pool: pg.Pool): void {
-  askGauges(metrics, () => readWaitingFigures(pool), [
+  queryGauges(metrics, () => readWaitingFigures(pool), [
     {
       name: 'tallystick_completions_waiting',
       help: 'Completions that are not verified yet, of all open ledgers',
@@ -54,8 +54,8 @@ export function makeExpiryObserver({ registry }: Metrics): () => void {
   return () => expired.inc()
 }
 
-export function watchExpiry(metrics: Metrics, pool: pg.Pool, refused: Refused): void {
-  askGauges(metrics, () => countOverdue(pool), [
+export function watchExpiry(metrics: Metrics, pool: pg.Pool, refused: RefusedItems): void {
+  queryGauges(metrics, () => countOverdue(pool), [
     {
       name: 'tallystick_records_overdue',
       help: 'Records whose deadline has passed and that are not expired yet, of all open ledgers',

@@ -23,7 +23,7 @@ export type VerifyCompletionsDeps = {
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
   /** Has the follower verify a ledger at once. */
-  readonly awaitFloor: (ledgerId: Uuid) => void
+  readonly requestVerification: (ledgerId: Uuid) => void
   readonly signers: Signers
   readonly types: TypeRegistry
   readonly entropy: Entropy
@@ -51,10 +51,10 @@ export type VerificationResult =
 const DONE: VerificationResult = { status: 'done' }
 
 /** `moved`: another worker came first, or the ledger has a new key. */
-type Attempt = VerificationResult | { readonly status: 'moved'; readonly error: Error }
+type AttemptResult = VerificationResult | { readonly status: 'moved'; readonly error: Error }
 
 /** Steps to append for one completion. `outcome`: result of its verification; null: only the verdict was missing. */
-type Signed = GatedRecordKey & {
+type SignedSteps = GatedRecordKey & {
   readonly entries: readonly EntryRow[]
   readonly outcome: 'pass' | 'fail' | null
   readonly submittedAtMs: number
@@ -82,11 +82,11 @@ export async function verifyCompletions(
   })
 }
 
-async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedRecordKey[]): Promise<Attempt[]> {
+async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedRecordKey[]): Promise<AttemptResult[]> {
   const { cursorMac, envelopeKeys } = deps
   const cases = await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, names)
-  const held = cases.filter((found) => found !== null && waitsForWorker(found) && stands(found))
-  if (held.length > 0) await putAsideCompletions(deps.pool, held as GatedCase[])
+  const blocked = cases.filter((found) => found !== null && waitsForWorker(found) && isClosedOrFaulty(found))
+  if (blocked.length > 0) await putAsideCompletions(deps.pool, blocked as GatedCase[])
   const prepared = await dropFaulty(deps, await prepareAll(deps, cases))
   const signed = prepared.filter((one) => 'entries' in one)
   const committed = (
@@ -99,15 +99,15 @@ async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedRecordK
 }
 
 /** Returns true for a closed or faulty ledger: nothing is appended to it. */
-function stands({ closed, isFaulty }: GatedCase): boolean {
+function isClosedOrFaulty({ closed, isFaulty }: GatedCase): boolean {
   return closed !== null || isFaulty
 }
 
 /** Drops steps of ledgers in which a fault was found meanwhile. Preparing a batch takes as long as its types take. */
 async function dropFaulty(
   deps: VerifyCompletionsDeps,
-  prepared: readonly (Signed | VerificationResult)[],
-): Promise<(Signed | VerificationResult)[]> {
+  prepared: readonly (SignedSteps | VerificationResult)[],
+): Promise<(SignedSteps | VerificationResult)[]> {
   const ledgers = prepared.flatMap((one) => ('entries' in one ? [one.ledgerId] : []))
   const faulty = ledgers.length === 0 ? new Set() : await listFaulty(deps.pool, ledgers)
   return prepared.map((one) => ('entries' in one && faulty.has(one.ledgerId) ? DONE : one))
@@ -117,8 +117,8 @@ async function dropFaulty(
 async function prepareAll(
   deps: VerifyCompletionsDeps,
   cases: readonly (GatedCase | null)[],
-): Promise<(Signed | VerificationResult)[]> {
-  const prepared: Promise<Signed | VerificationResult>[] = []
+): Promise<(SignedSteps | VerificationResult)[]> {
+  const prepared: Promise<SignedSteps | VerificationResult>[] = []
   for (const found of cases) {
     prepared.push(prepare(deps, found).catch((error: Error) => toResult(deps, error)))
     await nextTurn()
@@ -133,10 +133,10 @@ async function prepareAll(
 async function prepare(
   deps: VerifyCompletionsDeps,
   found: GatedCase | null,
-): Promise<Signed | VerificationResult> {
-  if (!found || !waitsForWorker(found) || stands(found)) return DONE
+): Promise<SignedSteps | VerificationResult> {
+  if (!found || !waitsForWorker(found) || isClosedOrFaulty(found)) return DONE
   if (!found.isVerified) {
-    deps.awaitFloor(found.ledgerId)
+    deps.requestVerification(found.ledgerId)
     return DONE
   }
   const completion = await verifyCompletion(deps.envelopeKeys, found)
@@ -164,12 +164,12 @@ function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult
 /** `outcomes`: one for each entry. If only the first of two was appended, the verdict is missing. */
 function settle(
   deps: VerifyCompletionsDeps,
-  { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: Signed,
+  { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: SignedSteps,
   outcomes: readonly AppendOutcome[],
-): Attempt {
+): AttemptResult {
   // A verdict is a settlement. It is delivered once the follower has verified it.
   const isVerdict = entries.at(-1)!.kind === 'verdict-rendered'
-  if (isVerdict && outcomes.at(-1)!.status === 'appended') deps.awaitFloor(ledgerId)
+  if (isVerdict && outcomes.at(-1)!.status === 'appended') deps.requestVerification(ledgerId)
   if (outcomes[0]!.status === 'appended' && outcome !== null)
     deps.observeVerification(outcome, deps.now() - submittedAtMs, { ledgerId, recordId, traceparent })
   const missing = outcomes.find(({ status }) => status !== 'appended')

@@ -1,9 +1,9 @@
 import { Counter } from 'prom-client'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { readGauge } from '../../observe/metrics/readings.ts'
-import { PEERS_LANE } from './peer-witnesses.ts'
+import { PEERS_TARGET } from './peer-witnesses.ts'
 import type { WitnessSetting } from './settings.ts'
-import type { WitnessLane, WitnessOutcome } from './witness-lane.ts'
+import type { WitnessOutcome, WitnessSender } from './witness-sender.ts'
 
 const OUTCOMES = [
   'cosigned',
@@ -27,12 +27,12 @@ export function makeWitnessObserver(
     labelNames: ['witness', 'outcome'],
     registers: [registry],
   })
-  const names = [...witnesses.map(({ key }) => key.name), ...(peerWitnesses ? [PEERS_LANE] : [])]
+  const names = [...witnesses.map(({ key }) => key.name), ...(peerWitnesses ? [PEERS_TARGET] : [])]
   for (const witness of names) for (const outcome of OUTCOMES) counter.inc({ witness, outcome }, 0)
   return (witness, outcome) => counter.inc({ witness, outcome })
 }
 
-export function watchWitnesses(metrics: Metrics, lanes: readonly WitnessLane[]): void {
+export function watchWitnesses(metrics: Metrics, lanes: readonly WitnessSender[]): void {
   readGauge(
     metrics,
     {

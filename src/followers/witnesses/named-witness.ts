@@ -9,7 +9,7 @@ import { nativeProviders } from '../../signing/native.ts'
 import { WITNESS_ANSWER_BYTES_MAX, WITNESS_POSTS_MAX } from '../limits.ts'
 import { type CosignerAnswer, type SendDeps, sendCheckpoint, WitnessError } from './send-checkpoint.ts'
 import type { WitnessSetting } from './settings.ts'
-import type { LaneTarget } from './witness-lane.ts'
+import type { WitnessTarget } from './witness-sender.ts'
 
 type PostDeps = {
   readonly connector: Connector
@@ -18,18 +18,18 @@ type PostDeps = {
 }
 
 /** Makes the target for a witness of TALLYSTICK_WITNESSES. It gets the checkpoints of every ledger. */
-export function namedWitness(deps: SendDeps & PostDeps, witness: WitnessSetting): LaneTarget {
+export function namedWitness(deps: SendDeps & PostDeps, witness: WitnessSetting): WitnessTarget {
   const { key } = witness
   const kid = keyThumbprint(nativeProviders.sha256, key.key)
   const of = (ledgerId: Uuid) => ({ ledgerId, peerId: null })
   return {
     name: key.name,
-    restsAsOne: true,
+    pausesAsOne: true,
     postsMax: WITNESS_POSTS_MAX,
     expand: async (ledgers) => ledgers.map(of),
     sweep: async (ageMs, limit) => (await listUncosigned(deps.pool, kid, ageMs, limit)).map(of),
     send({ ledgerId }) {
-      const cosigner = { key, peerId: null, ask: (body: string) => post(deps, witness, body) }
+      const cosigner = { key, peerId: null, send: (body: string) => post(deps, witness, body) }
       return sendCheckpoint(deps, cosigner, ledgerId)
     },
   }

@@ -18,7 +18,7 @@ import {
   WITNESS_PAUSE_MS_MAX,
 } from '../limits.ts'
 import { type CosignerAnswer, type SendDeps, sendCheckpoint, WitnessError } from './send-checkpoint.ts'
-import type { LaneTarget } from './witness-lane.ts'
+import type { WitnessTarget } from './witness-sender.ts'
 
 type PeerWitnessDeps = SendDeps &
   PostDeps & {
@@ -27,14 +27,14 @@ type PeerWitnessDeps = SendDeps &
     readonly stopping: AbortSignal
   }
 
-export const PEERS_LANE = 'peers'
+export const PEERS_TARGET = 'peers'
 
 /** Makes the target for peers as witnesses. Each gets the checkpoints of the ledgers that it is a peer of. */
-export function peerWitnesses(deps: PeerWitnessDeps): LaneTarget {
+export function peerWitnesses(deps: PeerWitnessDeps): WitnessTarget {
   const { pool } = deps
   return {
-    name: PEERS_LANE,
-    restsAsOne: false,
+    name: PEERS_TARGET,
+    pausesAsOne: false,
     postsMax: PEER_WITNESS_POSTS_MAX,
     expand: (ledgerIds) =>
       listUncosignedPeers(pool, {
@@ -50,7 +50,7 @@ export function peerWitnesses(deps: PeerWitnessDeps): LaneTarget {
       if (peer === null) return false
       const key =
         peer.remoteKey === null ? null : parseNoteKey(peer.remoteKey, 'cosignature', nativeProviders.sha256)
-      return sendCheckpoint(deps, { key, peerId, ask: (body) => ask(deps, peer, body) }, ledgerId)
+      return sendCheckpoint(deps, { key, peerId, send: (body) => ask(deps, peer, body) }, ledgerId)
     },
   }
 }

@@ -27,7 +27,7 @@ export type Cosigner = {
   /** null: a witness that the operator configured. */
   readonly peerId: Uuid | null
   /** Sends a request of C2SP tlog-witness and returns the answer. Throws WitnessError. */
-  readonly ask: (body: string) => Promise<CosignerAnswer>
+  readonly send: (body: string) => Promise<CosignerAnswer>
 }
 
 /** `status`: as in C2SP tlog-witness. */
@@ -64,7 +64,7 @@ export class WitnessError extends Error {
  */
 export async function sendCheckpoint(
   { pool, log }: SendDeps,
-  { key, peerId, ask }: Cosigner,
+  { key, peerId, send }: Cosigner,
   ledgerId: Uuid,
 ): Promise<boolean> {
   const kid = key === null ? NO_KID : keyThumbprint(nativeProviders.sha256, key.key)
@@ -75,7 +75,7 @@ export async function sendCheckpoint(
   for (let asked = 0; asked <= WITNESS_CONFLICTS_MAX; asked++) {
     const path =
       oldSize === 0 || oldSize === size ? [] : await proveConsistency(pool, ledgerId, oldSize, size, note)
-    const answer = await ask(formatAddCheckpoint({ oldSize, path, note }))
+    const answer = await send(formatAddCheckpoint({ oldSize, path, note }))
     if (answer.status === 200) {
       if (key === null) throw new WitnessError('declined', 'it has not said yet which key it cosigns with')
       const line = lineOf(answer.text, note, key)

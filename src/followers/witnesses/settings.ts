@@ -26,7 +26,7 @@ export function parseWitnesses(text: string, allowances: Allowances): WitnessSet
   const witnesses = items.map((item) => parseWitness(item, allowances))
   if (witnesses.length > 0) {
     const vkeys = items.map((item) => item.split(BLANKS)[0]!)
-    said('the witnesses', () => parseWitnessPolicy(vkeys, 1, nativeProviders.sha256))
+    withContext('the witnesses', () => parseWitnessPolicy(vkeys, 1, nativeProviders.sha256))
   }
   return witnesses
 }
@@ -35,7 +35,7 @@ function parseWitness(item: string, allowances: Allowances): WitnessSetting {
   const [vkey = '', url = '', ...rest] = item.split(BLANKS)
   if (url === '' || rest.length > 0)
     throw new Error(`${item}: write each witness as its verifier key, a space and its URL`)
-  const key = said(vkey, () => parseNoteKey(vkey, 'cosignature', nativeProviders.sha256))
+  const key = withContext(vkey, () => parseNoteKey(vkey, 'cosignature', nativeProviders.sha256))
   if (isLonger(key.name, WITNESS_NAME_BYTES_MAX))
     throw new Error(`${key.name}: a name of more than ${WITNESS_NAME_BYTES_MAX} bytes`)
   const checked = checkOutboundUrl(url, allowances)
@@ -43,7 +43,7 @@ function parseWitness(item: string, allowances: Allowances): WitnessSetting {
   return { key, url: url.replace(/\/+$/, '') }
 }
 
-function said<T>(what: string, parse: () => T): T {
+function withContext<T>(what: string, parse: () => T): T {
   try {
     return parse()
   } catch (error) {

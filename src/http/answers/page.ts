@@ -76,15 +76,15 @@ export function toPage<Row, Item>(
   rows: readonly Row[],
   limit: number,
   render: (row: Row) => Item,
-  placeOf: (last: Item) => readonly unknown[],
+  positionOf: (last: Item) => readonly unknown[],
 ): { data: Item[]; nextCursor: string | null } {
   const data = rows.slice(0, limit).map(render)
-  return { data, nextCursor: rows.length > limit ? formatCursor(list, placeOf(data.at(-1)!)) : null }
+  return { data, nextCursor: rows.length > limit ? formatCursor(list, positionOf(data.at(-1)!)) : null }
 }
 
 /** Returns a cursor, opaque to clients: the list, and the position of the page's last item. */
-export function formatCursor(list: ListTag, place: readonly unknown[]): string {
-  return Buffer.from(JSON.stringify([list, ...place])).toString('base64url')
+export function formatCursor(list: ListTag, position: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify([list, ...position])).toString('base64url')
 }
 
 /**
@@ -97,10 +97,10 @@ export function parseCursor<T>(
   schema: z.ZodType<T>,
 ): T | null {
   if (cursor === undefined) return null
-  const [tag, ...place] = partsOf(cursor)
+  const [tag, ...position] = partsOf(cursor)
   if (tag !== list)
     throw refusedCursor('the cursor is of another list (ledger, route, filters or order), or is none')
-  const parsed = schema.safeParse(place)
+  const parsed = schema.safeParse(position)
   if (!parsed.success) throw refusedCursor('the cursor is not one that this list gave')
   return parsed.data
 }

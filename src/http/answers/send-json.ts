@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Slices } from '../../load/slice.ts'
 import { STREAM_STRING_CHARS } from '../../records/limits.ts'
-import { streamHeld } from './pieces.ts'
+import { streamText } from './text-stream.ts'
 
 /** Sends text that is JSON already. Records and types are rendered from canonical bytes, without parsing them. */
 export function sendJson(reply: FastifyReply, json: string | Readable): FastifyReply {
@@ -18,7 +18,7 @@ type JsonList = { readonly before: string; readonly items: readonly string[]; re
 export function sendPage(reply: FastifyReply, slices: Slices, list: JsonList): FastifyReply {
   const chars = list.items.reduce((sum, item) => sum + item.length, 0)
   if (chars < STREAM_STRING_CHARS) return sendJson(reply, [...textsOf(list)].join(''))
-  return sendJson(reply, streamHeld(textsOf(list), chars, slices))
+  return sendJson(reply, streamText(textsOf(list), chars, slices))
 }
 
 function* textsOf({ before, items, after }: JsonList): Generator<string> {

@@ -9,11 +9,11 @@ import { sendersOf } from '../connections/owner.ts'
 import { requestOf } from '../idempotency.ts'
 import { BATCH_LOOP_TOKENS_MAX, BATCH_THREAD_BYTES_MIN } from '../limits.ts'
 import { traceparentOf } from '../traceparent.ts'
-import { ReadBody } from '../zod-validation.ts'
+import { ValidatedBody } from '../zod-validation.ts'
 import { readBatch } from './read-batch.ts'
 import { requireRead } from './refused-body.ts'
 
-export class BatchBody extends ReadBody {
+export class BatchBody extends ValidatedBody {
   readonly built: BuiltBatch
 
   constructor(built: BuiltBatch) {

@@ -8,11 +8,11 @@ import type { Grouped } from '../../records/otlp/known-items.ts'
 import type { OtlpRead } from '../../records/otlp/notarize-otlp.ts'
 import { isProtobuf } from '../answers/otlp-answers.ts'
 import { sendersOf } from '../connections/owner.ts'
-import { ReadBody } from '../zod-validation.ts'
+import { ValidatedBody } from '../zod-validation.ts'
 import { requireRead } from './refused-body.ts'
 import type { Threads } from './threads.ts'
 
-export class OtlpBody extends ReadBody {
+export class OtlpBody extends ValidatedBody {
   readonly read: OtlpRead
   readonly #again: (known: Grouped) => Promise<OtlpRead>
 

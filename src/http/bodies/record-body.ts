@@ -7,12 +7,12 @@ import { SaltedText } from '../../records/documents.ts'
 import { sendersOf } from '../connections/owner.ts'
 import { requestOf } from '../idempotency.ts'
 import { RECORD_THREAD_BYTES_MIN } from '../limits.ts'
-import { ReadBody } from '../zod-validation.ts'
+import { ValidatedBody } from '../zod-validation.ts'
 import { parseBody } from './json-refusals.ts'
 import type { ReadRecord, readRecord } from './read-record.ts'
 import { requireRead } from './refused-body.ts'
 
-export class RecordBody extends ReadBody {
+export class RecordBody extends ValidatedBody {
   readonly members: ReadRecord['members'] & { readonly payload: SaltedText }
   readonly requestHash: Uint8Array | null
 

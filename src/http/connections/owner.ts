@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequestKind } from '../../load/admission.ts'
-import type { PieceOptions } from '../../load/threads/piece.ts'
+import type { WorkOptions } from '../../load/threads/thread-work.ts'
 import { UNPROVEN } from '../../load/unproven.ts'
 
 /**
@@ -16,7 +16,7 @@ export function ownerOf({ peer, raw }: FastifyRequest): string {
  * Returns the owners of a body that a thread reads. `owner`: each peer separately. `ofAll`: all peers of a ledger
  * together.
  */
-export function sendersOf(request: FastifyRequest): Pick<PieceOptions, 'owner' | 'ofAll'> {
+export function sendersOf(request: FastifyRequest): Pick<WorkOptions, 'owner' | 'ofAll'> {
   const { peer } = request
   if (peer === null) return { owner: ownerOf(request) }
   return { owner: `${peer.ledger} ${peer.peer}`, ofAll: ownerOf(request) }

@@ -3,7 +3,7 @@ import {
   REFUSALS_BURST_MS_MAX,
   REFUSALS_PER_SECOND,
   REFUSED_UNREAD_MS_MAX,
-  UNREAD_LOOK_EVERY_MS,
+  UNREAD_CHECK_EVERY_MS,
 } from '../limits.ts'
 
 const LIMITS = {
@@ -25,7 +25,7 @@ type Refused = { readonly socket: Socket; readonly complete: boolean }
  */
 export class UnreadConnections {
   readonly #now: () => number
-  readonly #isHeld: (socket: Socket) => boolean
+  readonly #isPausedElsewhere: (socket: Socket) => boolean
   readonly #limits: typeof LIMITS
   /** Refusals in this iteration of the event loop. */
   #refused: Refused[] = []
@@ -34,15 +34,15 @@ export class UnreadConnections {
   /** Time until which the refusals so far use up `perSecond`. */
   #paidAtMs = 0
 
-  /** `isHeld`: returns whether other code keeps the connection paused and will resume it. */
-  constructor(now: () => number, isHeld: (socket: Socket) => boolean, limits = LIMITS) {
+  /** `isPausedElsewhere`: returns whether other code keeps the connection paused and will resume it. */
+  constructor(now: () => number, isPausedElsewhere: (socket: Socket) => boolean, limits = LIMITS) {
     this.#now = now
-    this.#isHeld = isHeld
+    this.#isPausedElsewhere = isPausedElsewhere
     this.#limits = limits
   }
 
   add(request: Refused): void {
-    if (this.#refused.push(request) === 1) setImmediate(this.#endTurn)
+    if (this.#refused.push(request) === 1) setImmediate(this.#endSlice)
   }
 
   get count(): number {
@@ -53,13 +53,13 @@ export class UnreadConnections {
    * Runs when it is known whether each refused request has arrived whole. A client that is still sending may not read
    * before it has finished.
    */
-  readonly #endTurn = (): void => {
+  readonly #endSlice = (): void => {
     const refused = this.#refused
     this.#refused = []
     const nowMs = this.#now()
     const isIdle = this.#unread.length === 0
     for (const request of refused) this.#pay(request, nowMs)
-    if (isIdle && this.#unread.length > 0) this.#lookLater()
+    if (isIdle && this.#unread.length > 0) this.#resumeLater()
   }
 
   #pay({ socket, complete }: Refused, nowMs: number): void {
@@ -71,13 +71,13 @@ export class UnreadConnections {
     this.#unread.push({ socket, untilMs: this.#paidAtMs })
   }
 
-  #lookLater(): void {
+  #resumeLater(): void {
     setTimeout(() => {
       const nowMs = this.#now()
       const later = this.#unread.findIndex(({ untilMs }) => untilMs > nowMs)
       for (const { socket } of this.#unread.splice(0, later < 0 ? this.#unread.length : later))
-        if (!this.#isHeld(socket)) socket.resume()
-      if (this.#unread.length > 0) this.#lookLater()
-    }, UNREAD_LOOK_EVERY_MS).unref()
+        if (!this.#isPausedElsewhere(socket)) socket.resume()
+      if (this.#unread.length > 0) this.#resumeLater()
+    }, UNREAD_CHECK_EVERY_MS).unref()
   }
 }

@@ -42,7 +42,7 @@ export class WriteDeadlines {
   }
 
   /** Checks all connections. MUST be called about once a second. */
-  look(): void {
+  check(): void {
     const nowMs = this.#now()
     for (const socket of this.#open) {
       const pending = socket.writableLength

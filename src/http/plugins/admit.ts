@@ -4,11 +4,11 @@ import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { Admission } from '../../load/admission.ts'
 import type { ByteBudgets } from '../../load/budgets.ts'
-import { heldBy } from '../connections/held.ts'
 import { kindOf } from '../connections/owner.ts'
 import { PipelinedRequests } from '../connections/pipelined-requests.ts'
 import type { Proof, Prove } from '../connections/prove.ts'
 import { RefusedConnections } from '../connections/refused-connections.ts'
+import { reservationOf } from '../connections/reservation.ts'
 import { UnreadConnections } from '../connections/unread-connections.ts'
 import { REFUSED_RETRY_AFTER_SECONDS_MAX } from '../limits.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
@@ -105,11 +105,11 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
 
   app.decorateRequest('held', null)
   app.addHook('preHandler', (request, reply, done) => {
-    heldBy(request, reply).enter(admission)
+    reservationOf(request, reply).enter(admission)
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {
-    request.held?.leave()
+    request.reservation?.leave()
     // With pipelining only the last answer closes the connection. Otherwise the requests behind it would get no
     // answer.
     if (isDraining && !waiting.has(request.raw.socket)) reply.raw.shouldKeepAlive = false

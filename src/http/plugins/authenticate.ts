@@ -96,7 +96,7 @@ export function useAuthentication(
 }
 
 /** Returns whether the request's key would still be admitted now, with the same access to records. For long answers. */
-export async function isStillLetIn(
+export async function isStillAdmitted(
   request: FastifyRequest,
   deps: { callers: CallerCache; now: () => number },
 ): Promise<boolean> {

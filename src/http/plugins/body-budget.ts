@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { ByteBudgets } from '../../load/budgets.ts'
-import { heldBy } from '../connections/held.ts'
-import { BODY_PIECE_BYTES } from '../limits.ts'
+import { reservationOf } from '../connections/reservation.ts'
+import { BODY_CHUNK_OVERHEAD_BYTES } from '../limits.ts'
 
 /**
  * Counts bodies from when their sender is authenticated until they are answered. Before that no body is read: Node
@@ -13,17 +13,17 @@ export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { b
   app.addHook('preParsing', (request, reply, payload, done) => {
     let bytes = announcedBytes(request)
     if (bytes === 0) return done(null, payload)
-    const held = heldBy(request, reply)
-    if (held.isOver) return done(null, payload)
-    if (!held.hasRoom(bodies, bytes)) return done(tooMuch())
-    const share = held.take(bodies, bytes)
+    const reservation = reservationOf(request, reply)
+    if (reservation.isOver) return done(null, payload)
+    if (!reservation.hasRoom(bodies, bytes)) return done(tooMuch())
+    const share = reservation.take(bodies, bytes)
     if (request.raw.complete) return done(null, payload)
     // Each chunk is an object: 4 MiB in chunks of one byte would take a gigabyte.
     let around = 0
     payload.on('data', () => {
-      around += BODY_PIECE_BYTES
-      if (around <= bytes / 4 || held.isOver) return
-      if (!held.hasRoom(bodies, bytes)) return void request.raw.destroy()
+      around += BODY_CHUNK_OVERHEAD_BYTES
+      if (around <= bytes / 4 || reservation.isOver) return
+      if (!reservation.hasRoom(bodies, bytes)) return void request.raw.destroy()
       bytes *= 2
       share.resize(bytes)
     })

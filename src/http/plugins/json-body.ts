@@ -17,7 +17,7 @@ import { isGzip, readOtlpBody } from '../bodies/otlp-body.ts'
 import type { Threads } from '../bodies/threads.ts'
 import { sendersOf } from '../connections/owner.ts'
 import { JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../limits.ts'
-import { ReadBody } from '../zod-validation.ts'
+import { ValidatedBody } from '../zod-validation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,7 +38,7 @@ export const COSE_TYPE = 'application/cose'
 export const STATEMENT_TYPES: readonly string[] = [COSE_TYPE, 'application/scitt-statement+cose']
 
 /** Bytes of a COSE body, not parsed yet. */
-export class CoseBody extends ReadBody {
+export class CoseBody extends ValidatedBody {
   readonly bytes: Uint8Array
 
   constructor(bytes: Uint8Array) {

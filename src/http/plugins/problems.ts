@@ -30,7 +30,7 @@ export function useProblems(app: FastifyInstance): void {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const known = translate(error as FastifyError, request)
   reply.problem = known.code
-  if (!isToldToLeave(request)) {
+  if (!isProbeWhileDraining(request)) {
     request.server.countProblem(known.code)
     if (known.status >= 500 && known.status !== NOT_IMPLEMENTED) logFailure(request, known.code, error)
   }
@@ -73,7 +73,7 @@ function logFailure(
 }
 
 /** Returns whether this is a probe of a draining server. That is no failure, and each restart would raise an alarm. */
-function isToldToLeave({ server, routeOptions }: FastifyRequest): boolean {
+function isProbeWhileDraining({ server, routeOptions }: FastifyRequest): boolean {
   return server.isDraining && routeOptions.url === '/readyz'
 }
 

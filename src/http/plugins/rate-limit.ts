@@ -5,7 +5,7 @@ import { RATE_LIMIT_BYTES_PER_REQUEST } from '../../ledgers/limits.ts'
 import { type Limited, type RateLimitState, RateLimits } from '../../ledgers/rate-limits.ts'
 import type { PeerRequest } from '../../outside/federation/authenticate.ts'
 import {
-  PEER_BYTES_OF_A_REQUEST,
+  PEER_BYTES_PER_TOKEN,
   PEER_REQUESTS_BURST,
   PEER_REQUESTS_PER_SECOND,
 } from '../../outside/federation/limits.ts'
@@ -63,7 +63,7 @@ export function useRateLimits(app: FastifyInstance): void {
     const limited = limitedOf(this)
     if (limited === null) return
     this.chargedForBody = Math.floor(
-      bytes / (this.peer ? PEER_BYTES_OF_A_REQUEST : RATE_LIMIT_BYTES_PER_REQUEST),
+      bytes / (this.peer ? PEER_BYTES_PER_TOKEN : RATE_LIMIT_BYTES_PER_REQUEST),
     )
     limits.chargeMore(limited, this.chargedForBody)
   })

@@ -3,16 +3,20 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { ByteBudgets } from '../../load/budgets.ts'
-import { heldChars } from '../answers/pieces.ts'
-import { type Held, heldBy, type Share } from '../connections/held.ts'
+import { charsInMemory } from '../answers/text-stream.ts'
 import { kindOf } from '../connections/owner.ts'
+import { type Reservation, type ReservedBytes, reservationOf } from '../connections/reservation.ts'
 import type { WriteDeadlines } from '../connections/write-deadlines.ts'
-import { ANSWER_TEXT_CHARS_MAX, ANSWERS_LOOK_EVERY_MS } from '../limits.ts'
+import { ANSWER_TEXT_CHARS_MAX, ANSWERS_CHECK_EVERY_MS } from '../limits.ts'
 
 type UnreadDeps = { readonly budgets: ByteBudgets; readonly writeDeadlines: WriteDeadlines }
 
 /** A streamed answer. It counts with what was pending at the last check, plus all of its text if that is in memory. */
-type Stream = { readonly response: ServerResponse; readonly held: Held; readonly share: Share }
+type Stream = {
+  readonly response: ServerResponse
+  readonly reservation: Reservation
+  readonly share: ReservedBytes
+}
 
 /**
  * Counts answers from when they are made until the kernel has taken them, and closes connections whose clients do not
@@ -22,16 +26,16 @@ type Stream = { readonly response: ServerResponse; readonly held: Held; readonly
 export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines }: UnreadDeps): void {
   const streams = new Set<Stream>()
   app.addHook('onSend', (request, reply, payload, done) => {
-    const held = heldBy(request, reply)
+    const held = reservationOf(request, reply)
     if (held.isOver) return done(null, payload)
     if (isStream(payload)) {
-      const chars = heldChars(payload)
+      const chars = charsInMemory(payload)
       if (chars > 0 && !held.hasRoom(budgets.reads, chars)) {
         payload.destroy()
         return done(tooMuch())
       }
       held.take(budgets.reads, chars)
-      streams.add({ response: reply.raw, held, share: held.take(budgets.reads, 0) })
+      streams.add({ response: reply.raw, reservation: held, share: held.take(budgets.reads, 0) })
       return done(null, payload)
     }
     const bytes = bytesOf(payload)
@@ -47,11 +51,11 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
   })
   app.server.on('connection', (socket) => writeDeadlines.watch(socket))
   app.addHook('onListen', (done) => {
-    const look = () => {
-      writeDeadlines.look()
+    const check = () => {
+      writeDeadlines.check()
       for (const stream of streams) if (!count(stream)) streams.delete(stream)
     }
-    const timer = setInterval(look, ANSWERS_LOOK_EVERY_MS).unref()
+    const timer = setInterval(check, ANSWERS_CHECK_EVERY_MS).unref()
     app.server.once('close', () => clearInterval(timer))
     done()
   })
@@ -69,7 +73,7 @@ function isStream(payload: unknown): payload is Readable {
 }
 
 /** Updates the count of a stream. Returns whether the stream goes on. */
-function count({ response, held, share }: Stream): boolean {
+function count({ response, reservation: held, share }: Stream): boolean {
   if (!held.isOver) share.resize(response.writableLength)
   return !held.isOver
 }

@@ -2,7 +2,7 @@ import type { Metrics } from '../../observe/metrics/metrics.ts'
 import { type Reading, readCounter, readGauge, readingsOf } from '../../observe/metrics/readings.ts'
 
 type WatchedReads = {
-  readonly figures: { readonly replica: number; readonly primary: number; readonly fallback: number }
+  readonly counts: { readonly replica: number; readonly primary: number; readonly fallback: number }
   /** By reason. Every reason is present from the start. */
   readonly fallbacks: Readonly<Record<string, number>>
 }
@@ -18,7 +18,7 @@ export function watchReads(metrics: Metrics, reads: WatchedReads): void {
       name: 'tallystick_reads_total',
       help: 'Reads of ledgers by the server that answered; fallback: the primary, where the replica was wanted',
     },
-    () => readingsOf('source', reads.figures),
+    () => readingsOf('source', reads.counts),
   )
 }
 

@@ -5,9 +5,12 @@ import { pathId } from '../path-id.ts'
 import { SEQ_TEXT } from '../schemas/common.ts'
 
 type ProofDeps = Parameters<typeof proveEntry>[0]
-type OfRecord = { readonly params: { readonly id: string }; readonly query: Wanted }
-type OfEntry = { readonly params: { readonly seq: string }; readonly query: Omit<Wanted, 'seq'> }
-type Wanted = {
+type RecordProofRequest = { readonly params: { readonly id: string }; readonly query: ProofQuery }
+type EntryProofRequest = {
+  readonly params: { readonly seq: string }
+  readonly query: Omit<ProofQuery, 'seq'>
+}
+type ProofQuery = {
   readonly seq?: string | undefined
   readonly size?: string | undefined
   readonly cosignatures?: string | undefined
@@ -29,7 +32,7 @@ export const PROVED_RECORD = {
 export async function provedRecord(
   deps: ProofDeps,
   { caller, ownRecordsOnly }: FastifyRequest,
-  { params, query }: OfRecord,
+  { params, query }: RecordProofRequest,
 ): Promise<EntryProof> {
   const proof = await proveRecord(deps, caller.ledgerId, {
     recordId: pathId('rec', params.id),
@@ -45,7 +48,7 @@ export async function provedRecord(
 export async function provedEntry(
   deps: ProofDeps,
   { caller }: FastifyRequest,
-  { params, query }: OfEntry,
+  { params, query }: EntryProofRequest,
 ): Promise<EntryProof> {
   // Any other text is no seq of any ledger, and answered as unknown.
   const proof = SEQ_TEXT.test(params.seq)
@@ -54,7 +57,7 @@ export async function provedEntry(
   return found(proof, `the ledger has no entry ${params.seq}`)
 }
 
-function checkpointOf({ size, cosignatures }: Omit<Wanted, 'seq'>) {
+function checkpointOf({ size, cosignatures }: Omit<ProofQuery, 'seq'>) {
   if (size !== undefined && cosignatures !== undefined)
     throw new ApiError('invalid_request', 'ask for a size, or for cosignatures', {
       members: { path: '/cosignatures' },

@@ -52,7 +52,7 @@ export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean
 type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
 
 /** Number of reads by source since the start. `fallback`: the replica was wanted, but the primary answered. */
-export type ReadFigures = {
+export type ReadCounts = {
   readonly replica: number
   readonly primary: number
   readonly fallback: number
@@ -78,9 +78,9 @@ export class Reads {
   readonly #replica: Replica | null
   readonly #connections: ReplicaConnections | null
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
-  #figures = { replica: 0, primary: 0, fallback: 0 }
+  #counts = { replica: 0, primary: 0, fallback: 0 }
   /** Sizes of ledgers that the primary has reported. */
-  readonly #believed = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
+  readonly #knownSizes = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
   readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
     FallbackReason,
     number
@@ -96,8 +96,8 @@ export class Reads {
     this.#connections = replica && new ReplicaConnections(replica, this.#ends, primary.checkpoints)
   }
 
-  get figures(): ReadFigures {
-    return this.#figures
+  get counts(): ReadCounts {
+    return this.#counts
   }
 
   get fallbacks(): Readonly<Record<FallbackReason, number>> {
@@ -131,7 +131,7 @@ export class Reads {
       reply.header(LEDGER_SIZE_HEADER, read.size)
       const answer = await work(read.sources)
       read.leave()
-      this.#figures.replica++
+      this.#counts.replica++
       return answer
     } catch (error) {
       read?.leave(error as Error)
@@ -139,7 +139,7 @@ export class Reads {
       reply.removeHeader(LEDGER_SIZE_HEADER)
       // The primary would read the same archive, which has what Postgres lacks.
       if (isUnreadable(error)) {
-        this.#figures.replica++
+        this.#counts.replica++
         throw error
       }
       this.#countFallback(error as Error)
@@ -175,13 +175,13 @@ export class Reads {
         read = await connections.take('read', { ledgerId, sizeMin }, { shares: false })
         const rows = await read.sources.readPool.query(...args)
         read.leave()
-        this.#figures.replica++
+        this.#counts.replica++
         sizeMin = read.size
         return rows
       } catch (error) {
         read?.leave(error as Error)
         this.#countFallback(error as Error)
-        this.#figures.fallback++
+        this.#counts.fallback++
         const rows = await this.#primary.readPool.query(...args)
         const { size } = await this.#ends.find({ ledgerId, size: 0 })
         refuseSmaller(size, sizeMin)
@@ -196,18 +196,18 @@ export class Reads {
   }
 
   #ofPrimary<T>(figure: 'primary' | 'fallback', work: (from: ReadSources) => Promise<T>): Promise<T> {
-    this.#figures[figure]++
+    this.#counts[figure]++
     return work(this.#primary)
   }
 
   /** A ledger's size is cached for as long as a key. */
   async #refuseSmaller(ledgerId: Uuid, known: number): Promise<void> {
-    const believed = this.#believed.get(ledgerId)
+    const cached = this.#knownSizes.get(ledgerId)
     const nowMs = performance.now()
-    if (believed && believed.size >= known && nowMs - believed.atMs < KEY_CACHE_AGE_MS_MAX) return
+    if (cached && cached.size >= known && nowMs - cached.atMs < KEY_CACHE_AGE_MS_MAX) return
     const { size } = await this.#ends.find({ ledgerId, size: 0 })
-    if (this.#believed.size >= KNOWN_SIZES_MAX) this.#believed.clear()
-    this.#believed.set(ledgerId, { size, atMs: nowMs })
+    if (this.#knownSizes.size >= KNOWN_SIZES_MAX) this.#knownSizes.clear()
+    this.#knownSizes.set(ledgerId, { size, atMs: nowMs })
     refuseSmaller(size, known)
   }
 

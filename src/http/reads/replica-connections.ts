@@ -13,9 +13,9 @@ import { Searches } from '../../db/records/searches.ts'
 import type { SignedCheckpoints } from '../../followers/checkpoints/signed-checkpoints.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import {
+  REPLICA_CHECKS_AT_ONCE_MAX,
   REPLICA_IDLE_MS_MAX,
   REPLICA_LIST_SHARERS_MAX,
-  REPLICA_LOOKS_AT_ONCE_MAX,
   REPLICA_SHARERS_MAX,
 } from '../limits.ts'
 
@@ -30,7 +30,7 @@ export type ReadSources = {
 export type ReplicaPool = 'read' | 'search'
 
 /** A ledger, and the number of entries that a read must show at least. */
-type Wanted = { readonly ledgerId: Uuid; readonly sizeMin: number }
+type RequiredSize = { readonly ledgerId: Uuid; readonly sizeMin: number }
 
 /**
  * A connection to the replica for one request. The request MUST call `leave`. `size`: entries of its ledger that the
@@ -57,16 +57,16 @@ export class ReplicaConnections {
   readonly #replica: Replica
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
   readonly #checkpoints: SignedCheckpoints
-  readonly #shared: Readonly<Record<ReplicaPool, Coalescer<Wanted, ReplicaRead | Error>>>
+  readonly #shared: Readonly<Record<ReplicaPool, Coalescer<RequiredSize, ReplicaRead | Error>>>
 
   constructor(replica: Replica, ends: Coalescer<LedgerState, LedgerEnd>, checkpoints: SignedCheckpoints) {
     this.#replica = replica
     this.#ends = ends
     this.#checkpoints = checkpoints
     const share = (pool: ReplicaPool, keysMax: number) =>
-      new Coalescer<Wanted, ReplicaRead | Error>((wanted) => this.#open(pool, wanted), {
+      new Coalescer<RequiredSize, ReplicaRead | Error>((wanted) => this.#open(pool, wanted), {
         keysMax,
-        queriesMax: REPLICA_LOOKS_AT_ONCE_MAX,
+        queriesMax: REPLICA_CHECKS_AT_ONCE_MAX,
       })
     this.#shared = {
       read: share('read', REPLICA_SHARERS_MAX),
@@ -78,18 +78,18 @@ export class ReplicaConnections {
    * Returns a checked connection. Throws ReplicaError, and errors of the connection. `shares`: other requests use the
    * same connection and wait for each statement, so the read MUST have short statements only.
    */
-  async take(pool: ReplicaPool, wanted: Wanted, { shares }: { shares: boolean }): Promise<ReplicaRead> {
+  async take(pool: ReplicaPool, wanted: RequiredSize, { shares }: { shares: boolean }): Promise<ReplicaRead> {
     const read = shares ? await this.#shared[pool].find(wanted) : (await this.#open(pool, [wanted]))[0]!
     if (read instanceof Error) throw read
     return read
   }
 
   /** Opens one connection for all requests. An error of one request leaves the others unaffected. */
-  async #open(pool: ReplicaPool, wanted: readonly Wanted[]): Promise<(ReplicaRead | Error)[]> {
-    const held = await this.#hold(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
-    const { ledgers } = held
+  async #open(pool: ReplicaPool, wanted: readonly RequiredSize[]): Promise<(ReplicaRead | Error)[]> {
+    const reserved = await this.#reserve(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
+    const { ledgers } = reserved
     const sizes = new Map<Uuid, number>()
-    const lease = new Lease(held, wanted.length, () => this.#holdAnother(pool, sizes))
+    const lease = new Lease(reserved, wanted.length, () => this.#reserveAnother(pool, sizes))
     const leave = (error?: Error) => lease.leave(error)
     const { db } = lease
     const sources = {
@@ -120,24 +120,24 @@ export class ReplicaConnections {
    * Returns another connection for the same readers, perhaps to another standby. `sizes`: the newest sizes that the
    * readers saw, raised by this call.
    */
-  async #holdAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<ReservedConnection> {
-    const held = await this.#hold(pool, sizes.keys())
+  async #reserveAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<ReservedConnection> {
+    const reserved = await this.#reserve(pool, sizes.keys())
     try {
       await Promise.all(
-        [...held.ledgers].map(async ([ledgerId, shown]) => {
+        [...reserved.ledgers].map(async ([ledgerId, shown]) => {
           requireSize(shown, sizes.get(ledgerId)!)
           await this.#requireSameChain(ledgerId, shown)
         }),
       )
-      for (const [ledgerId, { size }] of held.ledgers) sizes.set(ledgerId, size)
-      return held
+      for (const [ledgerId, { size }] of reserved.ledgers) sizes.set(ledgerId, size)
+      return reserved
     } catch (error) {
-      held.release(error instanceof ReplicaError && !isDiverged(error) ? undefined : (error as Error))
+      reserved.release(error instanceof ReplicaError && !isDiverged(error) ? undefined : (error as Error))
       throw error
     }
   }
 
-  #hold(pool: ReplicaPool, ledgerIds: Iterable<Uuid>): Promise<ReservedConnection> {
+  #reserve(pool: ReplicaPool, ledgerIds: Iterable<Uuid>): Promise<ReservedConnection> {
     const { readPool, searchPool } = this.#replica
     return this.#replica.reserve(pool === 'read' ? readPool : searchPool, [...ledgerIds])
   }
@@ -162,26 +162,26 @@ export class ReplicaConnections {
  */
 class Lease {
   readonly db: Db
-  readonly #holdAnother: () => Promise<ReservedConnection>
-  #holding: Promise<ReservedConnection> | null
+  readonly #reserveAnother: () => Promise<ReservedConnection>
+  #reserved: Promise<ReservedConnection> | null
   #readers: number
   /** Statements that have not been answered yet. */
   #underWay = 0
   /** First error of the database. No statement runs after it. */
-  #broken: Error | undefined
+  #error: Error | undefined
 
-  constructor(held: ReservedConnection, readers: number, holdAnother: () => Promise<ReservedConnection>) {
-    this.#holding = Promise.resolve(held)
+  constructor(reserved: ReservedConnection, readers: number, reserveAnother: () => Promise<ReservedConnection>) {
+    this.#reserved = Promise.resolve(reserved)
     this.#readers = readers
-    this.#holdAnother = holdAnother
+    this.#reserveAnother = reserveAnother
     const query = this.#query as unknown as Db['query']
-    this.db = wrapArchiveReads({ query, archive: held.db.archive ?? null }, (read) => this.#whileIdle(read))
+    this.db = wrapArchiveReads({ query, archive: reserved.db.archive ?? null }, (read) => this.#whileIdle(read))
   }
 
   /** MUST be called once for each reader. */
   leave(error?: Error): void {
     // `#query` has recorded errors of statements. Other errors concern one reader only.
-    if (error && isDiverged(error)) this.#broken ??= error
+    if (error && isDiverged(error)) this.#error ??= error
     if (--this.#readers === 0) this.#giveBack()
   }
 
@@ -195,24 +195,24 @@ class Lease {
   }
 
   #giveBack(): void {
-    const error = this.#broken
-    this.#holding?.then(
-      (held) => held.release(error),
+    const error = this.#error
+    this.#reserved?.then(
+      (reserved) => reserved.release(error),
       () => {},
     )
-    this.#holding = null
+    this.#reserved = null
   }
 
   readonly #query = async (...args: Parameters<Db['query']>) => {
     this.#underWay++
     try {
       this.#requireOpen()
-      this.#holding ??= this.#holdAnother()
-      const held = await this.#holding
+      this.#reserved ??= this.#reserveAnother()
+      const reserved = await this.#reserved
       this.#requireOpen()
-      return await held.db.query(...args)
+      return await reserved.db.query(...args)
     } catch (error) {
-      this.#broken ??= error as Error
+      this.#error ??= error as Error
       throw error
     } finally {
       this.#underWay--
@@ -220,7 +220,7 @@ class Lease {
   }
 
   #requireOpen(): void {
-    if (this.#broken) throw this.#broken
+    if (this.#error) throw this.#error
     if (this.#readers === 0) throw new Error('the connection of this read was given back')
   }
 }

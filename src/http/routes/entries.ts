@@ -10,7 +10,7 @@ import { watchStreams } from '../../observe/metrics/reading.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/read/export.ts'
-import { inPieces } from '../answers/pieces.ts'
+import { joinedTexts } from '../answers/text-stream.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../limits.ts'
@@ -106,7 +106,7 @@ function sendLines(
 ): FastifyReply {
   const release = slots.take(request.caller.ledger)
   // At most one string ahead of a slow reader: the line of a large batch alone has megabytes.
-  const pieces = Readable.from(inPieces(lines(), slices), { objectMode: true, highWaterMark: 1 })
+  const pieces = Readable.from(joinedTexts(lines(), slices), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
   // Fastify does not report a closed connection for a pipelined response that is still queued.
   const abandon = () => pieces.destroy()

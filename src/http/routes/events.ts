@@ -10,7 +10,7 @@ import { eventsTag, pageLimit, parseCursor } from '../answers/page.ts'
 import { sendJson } from '../answers/send-json.ts'
 import type { Deps } from '../deps.ts'
 import { eventPage, eventStream, eventsCursor, eventsQuery } from '../schemas/events.ts'
-import { formatEventCursor, readFittedPage, requireTellable } from '../tails/event-pages.ts'
+import { formatEventCursor, readFittedPage, requireReadable } from '../tails/event-pages.ts'
 import { EventTails } from '../tails/event-tails.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -50,7 +50,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       const source = { ledgerId, filter, entriesUrl }
       const begin = async (db: Db) => {
         const [ends] = await readEnds(db, deps.cursorMac, [ledgerId])
-        return { ends: ends!, from: placeOf(request, query, isTail, ends!) }
+        return { ends: ends!, from: startOf(request, query, isTail, ends!) }
       }
       reply.header('vary', 'accept')
       if (isTail) {
@@ -65,7 +65,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
           charsMax: PAGE_BYTES_MAX,
           render: ({ json }) => json,
         })
-        requireTellable(page)
+        requireReadable(page)
         return page
       })
       return sendJson(
@@ -96,7 +96,7 @@ function tagOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: Ev
 /**
  * Returns where to begin. A reconnecting client repeats its first request, and sends its position in `Last-Event-ID`.
  */
-function placeOf(
+function startOf(
   request: FastifyRequest,
   query: EventsQuery,
   isTail: boolean,
@@ -106,17 +106,17 @@ function placeOf(
   if (cursor !== undefined && from !== undefined) throw invalid('/from', 'give a cursor, or from, not both')
   if (isTail && limit !== undefined) throw invalid('/limit', 'a page has a limit, a stream has none')
   const lastEventId = isTail ? request.headers['last-event-id'] : undefined
-  if (typeof lastEventId === 'string' && lastEventId !== '') return lastPlace(request, lastEventId, ends)
-  const place = parseCursor(eventsTag(request.caller.ledgerId), query, eventsCursor)
-  if (place !== null) return within(ends, place)
+  if (typeof lastEventId === 'string' && lastEventId !== '') return positionOf(request, lastEventId, ends)
+  const position = parseCursor(eventsTag(request.caller.ledgerId), query, eventsCursor)
+  if (position !== null) return within(ends, position)
   const isFromEnd = (from ?? (isTail ? 'end' : 'beginning')) === 'end'
   return isFromEnd
-    ? { seq: ends.size, told: 0, checkpoint: ends.checkpoint }
-    : { seq: 0, told: 0, checkpoint: 0 }
+    ? { seq: ends.size, eventsDelivered: 0, checkpoint: ends.checkpoint }
+    : { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 }
 
 /** Reads the position in `Last-Event-ID`. A bad header is answered with 400, which stops an EventSource for good. */
-function lastPlace({ caller }: FastifyRequest, lastEventId: string, ends: LedgerEnds): EventPosition {
+function positionOf({ caller }: FastifyRequest, lastEventId: string, ends: LedgerEnds): EventPosition {
   try {
     return within(ends, parseCursor(eventsTag(caller.ledgerId), { cursor: lastEventId }, eventsCursor)!)
   } catch (error) {
@@ -125,8 +125,12 @@ function lastPlace({ caller }: FastifyRequest, lastEventId: string, ends: Ledger
 }
 
 /** Refuses a cursor beyond the ledger's end. Events up to the cursor would be skipped later. */
-function within(ends: LedgerEnds, [seq, told, checkpoint]: readonly [number, number, number]): EventPosition {
-  if (seq + Math.sign(told) <= ends.size && checkpoint <= ends.checkpoint) return { seq, told, checkpoint }
+function within(
+  ends: LedgerEnds,
+  [seq, eventsDelivered, checkpoint]: readonly [number, number, number],
+): EventPosition {
+  if (seq + Math.sign(eventsDelivered) <= ends.size && checkpoint <= ends.checkpoint)
+    return { seq, eventsDelivered, checkpoint }
   throw invalid(
     '/cursor',
     'the cursor is beyond the ledger’s end: a backup that was restored is older than it',

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { introduce } from '../../outside/federation/handshake.ts'
 import {
   PEER_CHECKPOINT_BYTES_MAX,
-  PEER_ENTRIES_OF_A_REQUEST,
+  PEER_ENTRIES_PER_TOKEN,
   PEER_INTRODUCTION_BYTES_MAX,
   PEER_REQUEST_BYTES_MAX,
   PEER_ROTATIONS_BYTES_MAX,
@@ -57,7 +57,7 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: 'peer',
-        furtherCost: (body) => Math.floor((body as SentEntries).entries.length / PEER_ENTRIES_OF_A_REQUEST),
+        furtherCost: (body) => Math.floor((body as SentEntries).entries.length / PEER_ENTRIES_PER_TOKEN),
       },
       schema: { hide: true, body: entriesBody, response: { 200: entriesAnswer } },
       bodyLimit: PEER_REQUEST_BYTES_MAX,

@@ -3,7 +3,7 @@ import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Scope } from '../../ledgers/scopes.ts'
 import {
-  type AboutOffer,
+  type OfferRequest,
   type OfferResult,
   offerActivation,
   offerCompletion,
@@ -79,7 +79,7 @@ const SHARE_PROBLEMS = [
   'integrity_fault',
 ] as const satisfies readonly ErrorCode[]
 
-type OfStep = {
+type StepBody = {
   readonly onBehalfOf?: string | undefined
   readonly occurredAt?: string | undefined
   readonly envelope?: string | undefined
@@ -182,9 +182,9 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   async function answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    { onBehalfOf, occurredAt, peer, envelope }: OfStep,
+    { onBehalfOf, occurredAt, peer, envelope }: StepBody,
     take: (caller: Caller, about: StepInput) => Promise<StepResult>,
-    offer: (caller: Caller, about: AboutOffer) => Promise<OfferResult | null> = (caller, about) =>
+    offer: (caller: Caller, about: OfferRequest) => Promise<OfferResult | null> = (caller, about) =>
       refuseAtGuest(deps, caller, about),
   ): Promise<FastifyReply> {
     const { caller } = request
@@ -217,7 +217,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
    * Refuses a signed step in a record of another ledger, which knows only keys of servers. null: there is no such
    * record.
    */
-  function refuseSigned(caller: Caller, about: AboutOffer): Promise<null> {
+  function refuseSigned(caller: Caller, about: OfferRequest): Promise<null> {
     return refuseAtGuest(deps, caller, about).catch((error) => {
       throw error instanceof ApiError && error.code === 'not_home' ? sharedUnsigned('/envelope') : error
     })

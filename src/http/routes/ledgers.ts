@@ -13,7 +13,7 @@ import { pathId } from '../path-id.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
 import {
   createLedgerBody,
-  ledgerAbout,
+  ledgerDetails,
   ledgerPage,
   ledgerSummary,
   ledgersCursor,
@@ -124,7 +124,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/ledger',
     {
       config: { reads: 'primary', access: { scope: ['audit:read', 'records:read', 'records:write'] } },
-      schema: { summary: 'Get the ledger of the key', response: { 200: ledgerAbout } },
+      schema: { summary: 'Get the ledger of the key', response: { 200: ledgerDetails } },
     },
     async (request) => {
       const { ledgerId, keyId } = request.caller

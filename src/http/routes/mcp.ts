@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { Slots } from '../../load/slots.ts'
 import { describeError } from '../../observe/log.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
-import { heldBy } from '../connections/held.ts'
+import { reservationOf } from '../connections/reservation.ts'
 import type { Deps } from '../deps.ts'
 import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../limits.ts'
 import { traceparentOf } from '../traceparent.ts'
@@ -33,7 +33,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
       refuseOtherSites(request, deps.publicUrl)
       const release = slots.take(request.caller.ledger)
       // The requests of the tool have slots of their own.
-      heldBy(request, reply).leave()
+      reservationOf(request, reply).leave()
       try {
         // Loaded with the first message, because most servers get none: loading takes 0.1 s and 15 MB.
         const { serveHttp } = await import('../../mcp/serve-http.ts')
@@ -63,12 +63,14 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
   }
 
   function webRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
-    const told = Object.entries(headers).filter(([name]) => name === 'accept' || name.startsWith('mcp-'))
+    const headersSent = Object.entries(headers).filter(
+      ([name]) => name === 'accept' || name.startsWith('mcp-'),
+    )
     return new Request(new URL('/mcp', deps.publicUrl), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(Object.fromEntries(told) as Record<string, string>),
+        ...(Object.fromEntries(headersSent) as Record<string, string>),
       },
       signal,
     })

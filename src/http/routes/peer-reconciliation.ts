@@ -1,5 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { askPeer, type PeerReconciliation, reconcilePeer } from '../../outside/federation/reconciliation.ts'
+import {
+  type PeerReconciliation,
+  reconcilePeer,
+  requestSummary,
+} from '../../outside/federation/reconciliation.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
@@ -42,13 +46,13 @@ export function peerReconciliationRoutes(app: FastifyInstance, deps: Deps): void
     async (request, reply) => {
       refuseIdempotencyKey(request)
       const peerId = pathId('peer', request.params.id)
-      const asked = await askPeer(deps, { ledgerId: request.caller.ledgerId, peerId })
+      const asked = await requestSummary(deps, { ledgerId: request.caller.ledgerId, peerId })
       return reply.code(202).send(render(asked))
     },
   )
 }
 
-function render({ peer, state, reasons, counts, summary, isAsked }: PeerReconciliation) {
+function render({ peer, state, reasons, counts, summary, isRequested }: PeerReconciliation) {
   return {
     peer,
     state,
@@ -74,6 +78,6 @@ function render({ peer, state, reasons, counts, summary, isAsked }: PeerReconcil
       behind: summary.behind,
       differences: [...summary.differences],
     },
-    asking: isAsked,
+    asking: isRequested,
   }
 }

@@ -21,7 +21,7 @@ import {
 import type { CheckpointWaits } from '../tails/checkpoint-waits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-type Wanted = { readonly statement?: 'true' | 'false' | undefined; readonly wait?: string | undefined }
+type ReceiptQuery = { readonly statement?: 'true' | 'false' | undefined; readonly wait?: string | undefined }
 
 /** Serves receipts: proofs in another form, from the same rows, which the worker has signed in advance. */
 export function receiptRoutes(
@@ -90,7 +90,7 @@ export function receiptRoutes(
   )
 
   async function sendReceipt(
-    request: FastifyRequest & { readonly query: Wanted },
+    request: FastifyRequest & { readonly query: ReceiptQuery },
     reply: FastifyReply,
     prove: (from: ReadSources) => Promise<EntryProof>,
   ): Promise<FastifyReply> {

@@ -66,7 +66,12 @@ export function recordReadRoutes(
       const { limit: _limit, cursor: _cursor, order = 'desc', ...query } = request.query
       const filters = parseFilters(query, ownAgentOf(request))
       const list = listTag(request, { order })
-      const search = { filters, order, after: placeOf(list, request.query), limit: pageLimit(request.query) }
+      const search = {
+        filters,
+        order,
+        after: positionOf(list, request.query),
+        limit: pageLimit(request.query),
+      }
       const { records, next } = await deps.reads.of(
         request,
         reply,
@@ -98,7 +103,7 @@ export function recordReadRoutes(
       const { peer, wait = '0' } = request.query
       const isKnown = knownVersionsOf(request)
       const endsAtMs = performance.now() + Number(wait) * 1_000
-      const look = async (from: ReadSources) => {
+      const read = async (from: ReadSources) => {
         const own =
           peer === undefined
             ? await findVisibleRecord({ ...deps, ...from }, ledgerId, recordId, ownAgent)
@@ -109,7 +114,7 @@ export function recordReadRoutes(
       }
       const answer = async (from: ReadSources) => {
         for (;;) {
-          const { version, waitsForWorker, peerId, render } = await look(from)
+          const { version, waitsForWorker, peerId, render } = await read(from)
           const isSame = isKnown === null ? waitsForWorker : isKnown(version)
           const msMax = endsAtMs - performance.now()
           const place = { ledgerId, recordId, peerId, version }
@@ -175,7 +180,7 @@ export function recordReadRoutes(
       const { id } = request.params
       const about = aboutOf(request, id)
       const list = listTag(request)
-      const page = { after: placeOf(list, request.query), limit: pageLimit(request.query) }
+      const page = { after: positionOf(list, request.query), limit: pageLimit(request.query) }
       const tree = await deps.reads.of(
         request,
         reply,
@@ -211,7 +216,7 @@ function found<T>(result: T | null, id: string): T {
   return result
 }
 
-function placeOf(list: ListTag, query: { readonly cursor?: string | undefined }): RecordPosition | null {
+function positionOf(list: ListTag, query: { readonly cursor?: string | undefined }): RecordPosition | null {
   const cursor = parseCursor(list, query, recordListCursor)
   return cursor && { seq: cursor[0], index: cursor[1] }
 }

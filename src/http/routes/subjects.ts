@@ -33,7 +33,7 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) => {
       const list = listTag(request)
       const { subject, ...query } = request.body
-      const { data, next } = await findSubject(deps, request.caller, subject, placeOf(list, query))
+      const { data, next } = await findSubject(deps, request.caller, subject, positionOf(list, query))
       return { data, nextCursor: cursorOf(list, next) }
     },
   )
@@ -52,7 +52,7 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
       refuseIdempotencyKey(request)
       const { subject: label, code, reason = null, ...query } = request.body
       const list = listTag(request)
-      const after = placeOf(list, query)
+      const after = positionOf(list, query)
       const wanted = { label, code, reason, ...(after && { after }) }
       const { seq, erased, held, next } = await eraseSubject(deps, request.caller, wanted)
       return { entry: { seq }, erased: [...erased], held: [...held], nextCursor: cursorOf(list, next) }
@@ -60,7 +60,7 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-function placeOf(
+function positionOf(
   list: ListTag,
   query: { readonly cursor?: string | undefined },
 ): SubjectPosition | undefined {

@@ -12,7 +12,7 @@ import { WEBHOOK_TESTS_OPEN_MAX } from '../../db/limits.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { getEndpoint, noEndpoint } from '../../outside/webhooks/endpoints.ts'
-import { noticeAbout } from '../../outside/webhooks/notices.ts'
+import { noticeOf } from '../../outside/webhooks/notices.ts'
 import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
 import { formatCursor, listTag, pageLimit, parseCursor } from '../answers/page.ts'
@@ -88,7 +88,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
         response: { 200: deliveryAnswer },
       },
     },
-    async (request) => render(await getDelivery(deps, request.caller, placeOf(request.params))),
+    async (request) => render(await getDelivery(deps, request.caller, deliveryKeyOf(request.params))),
   )
 }
 
@@ -110,7 +110,7 @@ function redeliveryRoutes(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       refuseIdempotencyKey(request)
       const { caller } = request
-      const place = placeOf(request.params)
+      const place = deliveryKeyOf(request.params)
       const outcome = await redeliverEvent(readPool, caller.ledgerId, place.webhookId, place.eventId)
       if (outcome === 'missing') throw noDelivery(place)
       if (outcome === 'held') {
@@ -198,7 +198,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
       const { ledgerId } = caller
       const webhookId = pathId('whk', params.id)
       const eventId = entropy.uuidv7(now())
-      const notice = noticeAbout(params)
+      const notice = noticeOf(params)
       const outcome = await requestWebhookTest(readPool, ledgerId, webhookId, { eventId, notice })
       if (outcome === 'missing') throw noEndpoint(webhookId)
       if (outcome !== 'requested') throw testRefused(outcome)
@@ -214,23 +214,23 @@ function testRefused(reason: 'inactive' | 'full'): ApiError {
   return new ApiError('state_conflict', detail, { retryable: true })
 }
 
-type Place = { readonly webhookId: Uuid; readonly eventId: Uuid }
+type DeliveryKey = { readonly webhookId: Uuid; readonly eventId: Uuid }
 
-function placeOf({ id, event }: { id: string; event: string }): Place {
+function deliveryKeyOf({ id, event }: { id: string; event: string }): DeliveryKey {
   return { webhookId: pathId('whk', id), eventId: pathId('evt', event) }
 }
 
 async function getDelivery(
   { readPool }: Pick<Deps, 'readPool'>,
   caller: Caller,
-  place: Place,
+  key: DeliveryKey,
 ): Promise<DeliveryRow> {
-  const delivery = await findDelivery(readPool, caller.ledgerId, place.webhookId, place.eventId)
-  if (!delivery) throw noDelivery(place)
+  const delivery = await findDelivery(readPool, caller.ledgerId, key.webhookId, key.eventId)
+  if (!delivery) throw noDelivery(key)
   return delivery
 }
 
-function noDelivery({ webhookId, eventId }: Place): ApiError {
+function noDelivery({ webhookId, eventId }: DeliveryKey): ApiError {
   const [webhook, event] = [formatId('whk', webhookId), formatId('evt', eventId)]
   return new ApiError('not_found', `the ledger has no webhook ${webhook} with a delivery ${event}`)
 }

@@ -30,9 +30,9 @@ export const eventsQuery = z.strictObject({
   ...pageQuery,
 })
 
-const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
+const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 /** Position behind an event: the next entry, how many of its events were returned, and the last checkpoint. */
-export const eventsCursor = z.tuple([place, z.int().min(0).max(1), place])
+export const eventsCursor = z.tuple([count, z.int().min(0).max(1), count])
 
 /* Bodies of events (docs/guides/webhooks.md), as `src/outside/events/event.ts` writes them. */
 

@@ -73,7 +73,7 @@ export const ledgerSummary = z
 
 export const ledgerPage = pageOf(ledgerSummary)
 
-export const ledgerAbout = ledgerDescription.extend({
+export const ledgerDetails = ledgerDescription.extend({
   size: seq.describe('how many entries it has'),
   closed,
   key: z

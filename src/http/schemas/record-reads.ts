@@ -46,8 +46,8 @@ export const recordListQuery = z.strictObject({
 
 export const recordListPage = pageOf(recordView)
 
-const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-export const recordListCursor = z.tuple([place, z.int().min(0).max(POSITION_INDEX_MAX)])
+const index = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
+export const recordListCursor = z.tuple([index, z.int().min(0).max(POSITION_INDEX_MAX)])
 
 export const recordQuery = z.strictObject({
   peer: sentBy.optional(),

@@ -6,7 +6,7 @@ import { WATCH_TIME_SHARE_MAX } from '../../outside/events/limits.ts'
 import { Watch } from '../../outside/events/watch.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
-import { CHECKPOINT_LOOK_EVERY_MS, CHECKPOINT_WAITS_MAX, CHECKPOINT_WAITS_PER_LEDGER_MAX } from '../limits.ts'
+import { CHECKPOINT_POLL_MS, CHECKPOINT_WAITS_MAX, CHECKPOINT_WAITS_PER_LEDGER_MAX } from '../limits.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
 /** Requests that wait for a checkpoint. Requests for the same ledger share each poll of its newest checkpoint. */
@@ -17,10 +17,10 @@ export class CheckpointWaits {
   constructor(deps: WaitDeps & Pick<Deps, 'checkpoints' | 'log' | 'metrics'>) {
     this.#waits = new Waits(deps, new Slots(CHECKPOINT_WAITS_PER_LEDGER_MAX, CHECKPOINT_WAITS_MAX))
     this.#watch = new Watch({
-      what: 'checkpoints that are waited for',
+      noun: 'checkpoints that are waited for',
       keyOf: (ledgerId) => ledgerId,
-      look: (ledgerIds) => Promise.all(ledgerIds.map((ledgerId) => deps.checkpoints.newest(ledgerId))),
-      pollMs: CHECKPOINT_LOOK_EVERY_MS,
+      read: (ledgerIds) => Promise.all(ledgerIds.map((ledgerId) => deps.checkpoints.newest(ledgerId))),
+      pollMs: CHECKPOINT_POLL_MS,
       timeShareMax: WATCH_TIME_SHARE_MAX,
       log: deps.log,
     })

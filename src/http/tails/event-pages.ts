@@ -16,7 +16,7 @@ export type FittedPage = {
   readonly position: EventPosition
   readonly more: boolean
   /** True if the next event waits until the ledger is verified up to it. */
-  readonly isHeld: boolean
+  readonly isGated: boolean
   /** True if more events were read than fit. */
   readonly isCut: boolean
   /** Fault of the next event. That event cannot be sent, nor any event behind it. */
@@ -25,8 +25,11 @@ export type FittedPage = {
 
 type Rendered = { readonly type: string; readonly json: string }
 
-export function formatEventCursor(ledgerId: Uuid, { seq, told, checkpoint }: EventPosition): string {
-  return formatCursor(eventsTag(ledgerId), [seq, told, checkpoint])
+export function formatEventCursor(
+  ledgerId: Uuid,
+  { seq, eventsDelivered, checkpoint }: EventPosition,
+): string {
+  return formatCursor(eventsTag(ledgerId), [seq, eventsDelivered, checkpoint])
 }
 
 /** Reads the events after a position. `charsMax` limits all texts together, but the first event is always included. */
@@ -46,8 +49,8 @@ export async function readFittedPage(
   },
 ): Promise<FittedPage> {
   const about = { ...source, statementsOf: storedStatements }
-  const { steps, position, more, isHeld } = await readEvents(db, about, from, ends, limit)
-  const part = { isHeld: false, more: true }
+  const { steps, position, more, isGated } = await readEvents(db, about, from, ends, limit)
+  const part = { isGated: false, more: true }
   const texts: string[] = []
   let reached = from
   let chars = 0
@@ -63,7 +66,7 @@ export async function readFittedPage(
     chars += text.length
     reached = after
   }
-  return { texts, position, more, isHeld, isCut: false, fault: null }
+  return { texts, position, more, isGated, isCut: false, fault: null }
 }
 
 function eventJson(event: LedgerEvent): string {
@@ -75,7 +78,7 @@ function eventJson(event: LedgerEvent): string {
 }
 
 /** Throws ApiError `integrity_fault` if the first event cannot be sent. */
-export function requireTellable({ texts, fault, position }: FittedPage): void {
+export function requireReadable({ texts, fault, position }: FittedPage): void {
   if (fault === null || texts.length > 0) return
   throw new ApiError(
     'integrity_fault',

@@ -17,19 +17,19 @@ import { EVENT_STREAM } from '../answers/accept.ts'
 import type { Deps } from '../deps.ts'
 import {
   EVENTS_HEARTBEAT_MS,
-  EVENTS_KEY_LOOK_EVERY_MS,
+  EVENTS_KEY_CHECK_EVERY_MS,
   EVENTS_PER_TAIL_QUERY,
   EVENTS_RETRY_MS,
+  EVENTS_TAIL_ARCHIVE_READS_MAX,
   EVENTS_TAIL_CLOSE_MS_MAX,
   EVENTS_TAIL_MS_MAX,
   EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
-  EVENTS_TAIL_READS_OF_ARCHIVE_MAX,
   EVENTS_TAIL_WARN_EVERY_MS,
   EVENTS_TAILS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
 } from '../limits.ts'
-import { isStillLetIn } from '../plugins/authenticate.ts'
-import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
+import { isStillAdmitted } from '../plugins/authenticate.ts'
+import { type FittedPage, formatEventCursor, readFittedPage, requireReadable } from './event-pages.ts'
 import { whenHalfClosed } from './half-closed.ts'
 
 type TailSource = {
@@ -49,24 +49,24 @@ type Tail = {
    * unavailable.
    */
   readonly first: Next
-  readonly isLetIn: () => Promise<boolean>
+  readonly isAdmitted: () => Promise<boolean>
   /** By performance.now(). */
   readonly endsAtMs: number
   readonly signal: AbortSignal
 }
 
 /** Progress of a tail. Times by performance.now(). */
-type Standing = {
+type TailProgress = {
   position: EventPosition
   /** Last known ends of the ledger. */
   ends: LedgerEnds
   /** True if no events are left before `ends`. */
   isAtEnd: boolean
   /** True if the next event waits until the ledger is verified up to it. */
-  isHeld: boolean
+  isGated: boolean
   limit: number
   writtenAtMs: number
-  keyLookAtMs: number
+  keyCheckAtMs: number
 }
 
 type Next = FittedPage | 'nothing' | 'over'
@@ -82,7 +82,7 @@ export class EventTails {
   readonly #watch: LedgerWatch
   readonly #reads = new SharedReads<FittedPage>(
     EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
-    EVENTS_TAIL_READS_OF_ARCHIVE_MAX,
+    EVENTS_TAIL_ARCHIVE_READS_MAX,
   )
   readonly #open = new Map<AbortController, Readable>()
   #isClosing = false
@@ -115,14 +115,14 @@ export class EventTails {
     const release = this.#slots.take(request.caller.ledger)
     try {
       const first = await this.#readFirst(source, from, ends)
-      if (first !== 'nothing') requireTellable(first)
+      if (first !== 'nothing') requireReadable(first)
       const ending = new AbortController()
       const frames = this.#frames({
         source,
         from,
         ends,
         first,
-        isLetIn: () => isStillLetIn(request, this.#deps),
+        isAdmitted: () => isStillAdmitted(request, this.#deps),
         endsAtMs: performance.now() + EVENTS_TAIL_MS_MAX * (0.75 + Math.random() / 4),
         signal: ending.signal,
       })
@@ -194,22 +194,22 @@ export class EventTails {
   async *#frames(tail: Tail): AsyncGenerator<string> {
     const { source, from, ends, first } = tail
     const nowMs = performance.now()
-    const at: Standing = {
+    const at: TailProgress = {
       position: from,
       ends,
       isAtEnd: false,
-      isHeld: false,
+      isGated: false,
       limit: EVENTS_PER_TAIL_QUERY,
       writtenAtMs: nowMs,
-      keyLookAtMs: nowMs + EVENTS_KEY_LOOK_EVERY_MS,
+      keyCheckAtMs: nowMs + EVENTS_KEY_CHECK_EVERY_MS,
     }
     // Sends the starting position first, so that a client that loses the connection before the first event misses
     // none.
-    yield `retry: ${EVENTS_RETRY_MS}\n${placeFrame(source.ledgerId, from)}`
+    yield `retry: ${EVENTS_RETRY_MS}\n${positionFrame(source.ledgerId, from)}`
     for (let next: Next = first; next !== 'over'; next = await this.#next(tail, at)) {
       const text = next === 'nothing' ? '' : advance(at, next)
       if (text !== '' || performance.now() >= at.writtenAtMs + EVENTS_HEARTBEAT_MS) {
-        yield text === '' ? placeFrame(source.ledgerId, at.position) : text
+        yield text === '' ? positionFrame(source.ledgerId, at.position) : text
         at.writtenAtMs = performance.now()
       }
       if (next === 'nothing' || next.fault === null) continue
@@ -222,19 +222,19 @@ export class EventTails {
    * Returns the next page. Waits at the ledger's end, and while the database or the archive is unavailable, but only
    * until something else is due.
    */
-  async #next({ source, isLetIn, endsAtMs, signal }: Tail, at: Standing): Promise<Next> {
+  async #next({ source, isAdmitted, endsAtMs, signal }: Tail, at: TailProgress): Promise<Next> {
     if (at.isAtEnd) {
-      const dueAtMs = Math.min(at.keyLookAtMs, at.writtenAtMs + EVENTS_HEARTBEAT_MS, endsAtMs)
+      const dueAtMs = Math.min(at.keyCheckAtMs, at.writtenAtMs + EVENTS_HEARTBEAT_MS, endsAtMs)
       const msMax = Math.max(0, dueAtMs - performance.now())
-      const grown = await this.#watch.grown(source.ledgerId, at.ends, { msMax, isHeld: at.isHeld, signal })
+      const grown = await this.#watch.grown(source.ledgerId, at.ends, { msMax, isGated: at.isGated, signal })
       at.isAtEnd = grown === null
       at.ends = grown ?? at.ends
     }
     if (signal.aborted || performance.now() >= endsAtMs) return 'over'
     try {
-      if (performance.now() >= at.keyLookAtMs) {
-        if (!(await isLetIn())) return 'over'
-        at.keyLookAtMs = performance.now() + EVENTS_KEY_LOOK_EVERY_MS
+      if (performance.now() >= at.keyCheckAtMs) {
+        if (!(await isAdmitted())) return 'over'
+        at.keyCheckAtMs = performance.now() + EVENTS_KEY_CHECK_EVERY_MS
       }
       return at.isAtEnd ? 'nothing' : await this.#read(source, at.position, at.ends, at.limit)
     } catch (error) {
@@ -249,9 +249,9 @@ export class EventTails {
   }
 
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
-    const places = [
+    const values = [
       from.seq,
-      from.told,
+      from.eventsDelivered,
       from.checkpoint,
       ends.size,
       ends.checkpoint,
@@ -259,7 +259,7 @@ export class EventTails {
       limit,
     ]
     const ledger = source.ledgerId
-    return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, (turned) =>
+    return this.#reads.read(ledger, `${ledger} ${source.tag} ${values.join(' ')}`, (turned) =>
       readFittedPage(turned(this.#deps.readPool), source, from, ends, {
         limit,
         charsMax: STREAM_STRING_CHARS,
@@ -270,9 +270,9 @@ export class EventTails {
 }
 
 /** Moves behind a page, and returns its text. */
-function advance(at: Standing, { texts, position, more, isHeld, isCut }: FittedPage): string {
+function advance(at: TailProgress, { texts, position, more, isGated, isCut }: FittedPage): string {
   at.position = position
-  at.isHeld = isHeld
+  at.isGated = isGated
   at.isAtEnd = !more
   // For long events, the next query fetches about as many as fit.
   at.limit = isCut ? texts.length : Math.min(2 * at.limit, EVENTS_PER_TAIL_QUERY)
@@ -280,6 +280,6 @@ function advance(at: Standing, { texts, position, more, isHeld, isCut }: FittedP
 }
 
 /** Returns a frame without an event that carries the client's position and shows that the server is alive. */
-function placeFrame(ledgerId: Uuid, position: EventPosition): string {
+function positionFrame(ledgerId: Uuid, position: EventPosition): string {
   return `id: ${formatEventCursor(ledgerId, position)}\n\n`
 }

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { Slots } from '../../load/slots.ts'
-import { heldBy } from '../connections/held.ts'
 import { kindOf, ownerOf } from '../connections/owner.ts'
+import { reservationOf } from '../connections/reservation.ts'
 import type { Deps } from '../deps.ts'
-import { isStillLetIn } from '../plugins/authenticate.ts'
+import { isStillAdmitted } from '../plugins/authenticate.ts'
 import { whenHalfClosed } from './half-closed.ts'
 
 export type WaitDeps = Pick<Deps, 'admission' | 'callers' | 'now'>
@@ -38,23 +38,23 @@ export class Waits {
     reply: FastifyReply,
     wait: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | null> {
-    const held = heldBy(request, reply)
-    if (held.isOver) return null
+    const reservation = reservationOf(request, reply)
+    if (reservation.isOver) return null
     const release = this.slots.take(request.caller.ledger)
     const gone = new AbortController()
     const end = () => gone.abort()
     reply.raw.once('close', end)
     const stay = whenHalfClosed(request.raw.socket, end)
-    held.leave()
+    reservation.leave()
     try {
       const waited = await wait(AbortSignal.any([gone.signal, this.#closing.signal]))
       // Many waits may end at once. Their requests continue a few in a slice, like new requests.
       await new Promise<void>((resolve) =>
         this.#deps.admission.begin(kindOf(request.method), 0, ownerOf(request), resolve),
       )
-      if (held.isOver) return null
-      held.enter(this.#deps.admission)
-      if (await isStillLetIn(request, this.#deps)) return waited
+      if (reservation.isOver) return null
+      reservation.enter(this.#deps.admission)
+      if (await isStillAdmitted(request, this.#deps)) return waited
       throw new ApiError('unauthenticated', 'the key has ended while the request waited')
     } finally {
       reply.raw.off('close', end)

@@ -6,7 +6,7 @@ import { isTokenBefore } from '../../proof/json/json-text.ts'
  * A piece of an object's text that can be parsed alone: the value of a member, or some elements of a member that is a
  * list.
  */
-export type JsonPiece = {
+export type JsonFragment = {
   /** As in the text, with quotes and escapes. */
   readonly name: string
   /** Elements are without the brackets of their list. */
@@ -39,8 +39,8 @@ const CLOSE_OBJECT = 0x7d
  * Throws `json_too_costly` if a member, or an element of one, has more than `tokensInPieceMax` names and values,
  * because a piece is parsed without a pause. Throws `json_depth` for a text that is far too deep.
  */
-export function cutJson(text: string, bounds: PieceBounds): JsonPiece[] {
-  const pieces: JsonPiece[] = []
+export function cutJson(text: string, bounds: PieceBounds): JsonFragment[] {
+  const pieces: JsonFragment[] = []
   const findEnd = endFinderOf(text)
   const within = { ...bounds, findEnd }
   let members = 0

@@ -1,11 +1,11 @@
 import { parseChecked } from '../../proof/json/json-text.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
-import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '../limits.ts'
+import { JSON_THREAD_MS_MAX, JSON_TOKENS_MAX, JSON_TOKENS_PER_FRAGMENT_MAX } from '../limits.ts'
 import { Slice } from '../slice.ts'
-import type { JsonPiece } from './cut-json.ts'
-import type { PieceOptions } from './piece.ts'
+import type { JsonFragment } from './cut-json.ts'
 import type { ThreadPool } from './pool.ts'
 import type { JsonRefusal, readJson } from './read-json.ts'
+import type { WorkOptions } from './thread-work.ts'
 
 export type JsonThreads = Pick<ThreadPool<{ readJson: typeof readJson }>, 'run'>
 
@@ -17,10 +17,10 @@ export type JsonThreads = Pick<ThreadPool<{ readJson: typeof readJson }>, 'run'>
 export async function parseJsonInThread(
   threads: JsonThreads,
   bytes: Buffer,
-  { depthMax, ...owners }: Pick<PieceOptions, 'owner' | 'ofAll'> & { readonly depthMax: number },
+  { depthMax, ...owners }: Pick<WorkOptions, 'owner' | 'ofAll'> & { readonly depthMax: number },
 ): Promise<{ readonly value: JsonObject } | { readonly refused: JsonRefusal }> {
   const own = ownBuffer(bytes)
-  const bounds = { depthMax, tokensMax: JSON_TOKENS_MAX, tokensInPieceMax: JSON_TOKENS_IN_PIECE_MAX }
+  const bounds = { depthMax, tokensMax: JSON_TOKENS_MAX, tokensInPieceMax: JSON_TOKENS_PER_FRAGMENT_MAX }
   const read = await threads.run(
     'readJson',
     { bytes: own, bounds },
@@ -40,7 +40,7 @@ export function ownBuffer(bytes: Buffer): Uint8Array<ArrayBuffer> {
   return isWhole ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes)
 }
 
-async function join(pieces: readonly JsonPiece[]): Promise<JsonObject> {
+async function join(pieces: readonly JsonFragment[]): Promise<JsonObject> {
   const members = new Map<string, JsonValue>()
   const slice = new Slice()
   for (const { name: nameText, text, isElements } of pieces) {

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { THREAD_HEAP_MIB_MAX } from '../limits.ts'
 import { ThreadError } from './error.ts'
-import type { Ended, Piece } from './piece.ts'
+import type { ThreadOutput, ThreadWork } from './thread-work.ts'
 
-type UnderWay = { readonly settle: (ended: Ended | ThreadError) => void; readonly msMax: number }
+type UnderWay = { readonly settle: (ended: ThreadOutput | ThreadError) => void; readonly msMax: number }
 
 /** One thread of a pool. It does its work in order, and ends after the first piece of work that fails to finish. */
 export class PoolThread {
@@ -16,7 +16,7 @@ export class PoolThread {
   /** `onExit`: called when the thread has ended, and its slot is free. */
   constructor(script: URL, onExit: () => void) {
     this.#worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX } })
-    this.#worker.on('message', (ended: Ended) => this.#settle(ended))
+    this.#worker.on('message', (ended: ThreadOutput) => this.#settle(ended))
     // Out of memory, or a script that does not load.
     this.#worker.on('error', (error) => this.#lose(new ThreadError('crashed', error as Error)))
     this.#worker.on('exit', () => {
@@ -37,10 +37,10 @@ export class PoolThread {
   }
 
   /** Does one piece of work. Throws ThreadError, or an Error with what the work threw. */
-  async do({ name, input, transfer, msMax }: Piece): Promise<unknown> {
+  async do({ name, input, transfer, msMax }: ThreadWork): Promise<unknown> {
     // First, because it throws if a value cannot be sent.
     this.#worker.postMessage({ name, input }, transfer ?? [])
-    const { promise, resolve } = Promise.withResolvers<Ended | ThreadError>()
+    const { promise, resolve } = Promise.withResolvers<ThreadOutput | ThreadError>()
     this.#underWay.push({ settle: resolve, msMax })
     if (this.#underWay.length === 1) this.#watch()
     this.#worker.ref()
@@ -69,7 +69,7 @@ export class PoolThread {
     while (this.#underWay.length > 0) this.#settle(error)
   }
 
-  #settle(ended: Ended | ThreadError): void {
+  #settle(ended: ThreadOutput | ThreadError): void {
     const first = this.#underWay.shift()
     if (!first) return
     clearTimeout(this.#timer)

@@ -6,15 +6,15 @@ import {
 } from '../limits.ts'
 import { Counts, Shares } from '../shares.ts'
 import { ThreadError } from './error.ts'
-import type { Piece, PieceOptions } from './piece.ts'
 import { PoolThread } from './pool-thread.ts'
+import type { ThreadWork, WorkOptions } from './thread-work.ts'
 
 /** Functions that a thread's script provides, by name. Each takes one value and returns one. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
-type Sent = { readonly piece: Piece; readonly done: Promise<unknown> }
+type SentWork = { readonly work: ThreadWork; readonly done: Promise<unknown> }
 
-type Serving = { readonly owner: string; ahead: Sent | null }
+type Serving = { readonly owner: string; ahead: SentWork | null }
 
 type PoolOptions = {
   readonly script: URL
@@ -39,7 +39,7 @@ export class ThreadPool<Known extends Functions> {
   readonly #options: PoolOptions
   readonly #threads = new Set<PoolThread>()
   readonly #serving = new Map<PoolThread, Serving>()
-  readonly #waiting = new FairQueue<Piece>()
+  readonly #waiting = new FairQueue<ThreadWork>()
   /** Number of busy threads, by `countedFor`. */
   readonly #atWork = new Counts()
   readonly #places = shareOf(THREAD_WORK_WAITING_MAX)
@@ -58,14 +58,14 @@ export class ThreadPool<Known extends Functions> {
   run<Name extends keyof Known & string>(
     name: Name,
     input: Parameters<Known[Name]>[0],
-    options: PieceOptions,
+    options: WorkOptions,
   ): Promise<Awaited<ReturnType<Known[Name]>>> {
     if (this.#closing) return Promise.reject(new ThreadError('closed'))
     const owner = countedFor(options)
     if (!this.#places.admits(owner) || !this.#bytes.admits(owner, options.bytes))
       return Promise.reject(new ThreadError('full'))
     return new Promise((resolve, reject) => {
-      this.#enqueue({ name, input, ...options, resolve: resolve as Piece['resolve'], reject })
+      this.#enqueue({ name, input, ...options, resolve: resolve as ThreadWork['resolve'], reject })
       this.#beginWaiting()
     })
   }
@@ -78,11 +78,11 @@ export class ThreadPool<Known extends Functions> {
     await Promise.all([...this.#threads].map((thread) => thread.end()))
   }
 
-  #enqueue(piece: Piece): void {
-    const owner = countedFor(piece)
+  #enqueue(work: ThreadWork): void {
+    const owner = countedFor(work)
     this.#places.take(owner)
-    this.#bytes.take(owner, piece.bytes)
-    this.#waiting.add(piece.owner, piece)
+    this.#bytes.take(owner, work.bytes)
+    this.#waiting.add(work.owner, work)
   }
 
   #beginWaiting(): void {
@@ -114,25 +114,25 @@ export class ThreadPool<Known extends Functions> {
     return thread
   }
 
-  #mayBegin(piece: Piece): boolean {
-    return this.#atWork.of(countedFor(piece)) < Math.max(1, this.#options.threads - 1)
+  #mayBegin(work: ThreadWork): boolean {
+    return this.#atWork.of(countedFor(work)) < Math.max(1, this.#options.threads - 1)
   }
 
   /** Counts that the piece waits no longer. */
-  #taken(piece: Piece): Piece {
-    const owner = countedFor(piece)
+  #taken(work: ThreadWork): ThreadWork {
+    const owner = countedFor(work)
     this.#places.release(owner)
-    this.#bytes.release(owner, piece.bytes)
-    return piece
+    this.#bytes.release(owner, work.bytes)
+    return work
   }
 
   /** Serves the piece and those that were sent ahead, until the thread has no more work of the owner. */
-  async #serve(thread: PoolThread, piece: Piece): Promise<void> {
-    const owner = countedFor(piece)
+  async #serve(thread: PoolThread, work: ThreadWork): Promise<void> {
+    const owner = countedFor(work)
     this.#atWork.add(owner, 1)
-    const serving: Serving = { owner: piece.owner, ahead: null }
+    const serving: Serving = { owner: work.owner, ahead: null }
     this.#serving.set(thread, serving)
-    let sent: Sent | null = this.#send(thread, piece)
+    let sent: SentWork | null = this.#send(thread, work)
     while (sent) {
       await this.#settle(sent)
       sent = serving.ahead
@@ -145,18 +145,18 @@ export class ThreadPool<Known extends Functions> {
     this.#settleIfDrained()
   }
 
-  #send(thread: PoolThread, piece: Piece): Sent {
-    const done = thread.do(piece)
+  #send(thread: PoolThread, work: ThreadWork): SentWork {
+    const done = thread.do(work)
     done.catch(() => {}) // prevents an unhandled rejection until `#settle` awaits it
-    return { piece, done }
+    return { work, done }
   }
 
-  async #settle({ piece, done }: Sent): Promise<void> {
+  async #settle({ work, done }: SentWork): Promise<void> {
     try {
-      piece.resolve(await done)
+      work.resolve(await done)
     } catch (error) {
-      if (error instanceof ThreadError) this.#options.onLost(error, piece.owner)
-      piece.reject(error as Error)
+      if (error instanceof ThreadError) this.#options.onLost(error, work.owner)
+      work.reject(error as Error)
     }
   }
 
@@ -166,7 +166,7 @@ export class ThreadPool<Known extends Functions> {
 }
 
 /** Returns the owner that limits are counted for: `ofAll`, or else the owner itself. */
-function countedFor({ owner, ofAll }: PieceOptions): string {
+function countedFor({ owner, ofAll }: WorkOptions): string {
   return ofAll ?? owner
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { ProofError, type ProofErrorCode } from '../../proof/error.ts'
 import { parseJsonText } from '../../proof/json/json-text.ts'
-import { cutJson, type JsonPiece } from './cut-json.ts'
+import { cutJson, type JsonFragment } from './cut-json.ts'
 
 /** Limits on the cost of a stranger's text. A token is a name, a value, a list or an object. */
 type JsonBounds = {
@@ -21,7 +21,7 @@ export type JsonRefusal = { readonly code: ProofErrorCode | 'not_object'; readon
 export function readJson(given: {
   readonly bytes: Uint8Array
   readonly bounds: JsonBounds
-}): readonly JsonPiece[] | JsonRefusal {
+}): readonly JsonFragment[] | JsonRefusal {
   const { bytes, bounds } = given
   if (!isUtf8(bytes)) return { code: 'bad_utf8', detail: 'the text holds bytes that are not UTF-8' }
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')

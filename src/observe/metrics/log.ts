@@ -1,12 +1,12 @@
 import type { Metrics } from './metrics.ts'
 import { readCounter } from './readings.ts'
 
-type Part = { dropped: number }
+type LogCounts = { dropped: number }
 
 /** Adds the counter of dropped log lines. Returns the callback for a dropped line. */
 export function watchLog(metrics: Metrics, process: 'server' | 'worker'): () => void {
-  const part: Part = { dropped: 0 }
-  metrics.addPart<Part>('log', process, part, (parts) =>
+  const part: LogCounts = { dropped: 0 }
+  metrics.addPart<LogCounts>('log', process, part, (parts) =>
     readCounter(
       metrics,
       { name: 'tallystick_log_lines_dropped_total', help: 'Lines of the log that nobody read in time' },

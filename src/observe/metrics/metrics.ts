@@ -5,7 +5,7 @@ import { VERSION } from '../version.ts'
  * Left out: each reading lists every handle of the process, and Prometheus takes gauges that end in _total for
  * counters.
  */
-const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((what) => [
+const OMITTED = ['resources', 'handles', 'requests'].flatMap((what) => [
   `nodejs_active_${what}`,
   `nodejs_active_${what}_total`,
 ])
@@ -52,6 +52,6 @@ export class Metrics {
       register: this.registry,
       ...(name !== undefined && { labels: { process: name } }),
     })
-    for (const name of LEFT_OUT) this.registry.removeSingleMetric(name)
+    for (const name of OMITTED) this.registry.removeSingleMetric(name)
   }
 }

@@ -62,12 +62,12 @@ export function watchStreams(
 
 export function watchEventReads(
   metrics: Metrics,
-  reads: { readonly figures: { readonly waiting: number; readonly made: number; readonly shared: number } },
+  reads: { readonly counts: { readonly waiting: number; readonly made: number; readonly shared: number } },
 ): void {
   readGauge(
     metrics,
     { name: 'tallystick_event_reads_waiting', help: 'Pages of events that wait for their turn to be read' },
-    () => reads.figures.waiting,
+    () => reads.counts.waiting,
   )
   readCounter(
     metrics,
@@ -76,7 +76,7 @@ export function watchEventReads(
       help: 'Pages of events that tails asked for; shared: it was being read for another one',
     },
     () => {
-      const { made, shared } = reads.figures
+      const { made, shared } = reads.counts
       return readingsOf('result', { read: made, shared })
     },
   )

@@ -4,7 +4,7 @@ import type { LossReason, TraceObserver } from '../tracing/span-sender.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readingsOf } from './readings.ts'
 
-type Part = { sent: number; readonly lost: Record<LossReason, number> }
+type TraceCounts = { sent: number; readonly lost: Record<LossReason, number> }
 
 /**
  * Makes an observer that counts spans, and logs losses from time to time: without a collector, thousands are lost a
@@ -15,8 +15,8 @@ export function makeTraceObserver(
   process: string,
   log: Pick<Logger, 'warn'>,
 ): TraceObserver {
-  const part: Part = { sent: 0, lost: { queue_full: 0, not_taken: 0, closed: 0 } }
-  metrics.addPart<Part>('traces', process, part, (parts) => define(metrics, parts))
+  const part: TraceCounts = { sent: 0, lost: { queue_full: 0, not_taken: 0, closed: 0 } }
+  metrics.addPart<TraceCounts>('traces', process, part, (parts) => define(metrics, parts))
   let quietUntilMs = 0
   return {
     sent(spans) {
@@ -35,7 +35,7 @@ export function makeTraceObserver(
 }
 
 /** With `npm start` server and worker have a part each. */
-function define(metrics: Metrics, parts: ReadonlyMap<string, Part>): void {
+function define(metrics: Metrics, parts: ReadonlyMap<string, TraceCounts>): void {
   readCounter(
     metrics,
     { name: 'tallystick_trace_spans_sent_total', help: 'Spans that the collector has taken' },

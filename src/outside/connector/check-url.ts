@@ -47,7 +47,7 @@ export function checkOutboundUrl(text: string, allowances: Allowances): CheckedU
 
 function checkHost(url: URL, allowances: Allowances): CheckedUrl {
   const ip = ipOf(url.hostname)
-  const standing = ip === null ? standingOfName(url.hostname, allowances) : classifyAddress(ip, allowances)
+  const standing = ip === null ? classifyName(url.hostname, allowances) : classifyAddress(ip, allowances)
   if (standing === 'refused') {
     return refuse('address', `${ip ?? url.hostname} is not a public address: ${OPERATOR_CAN_ALLOW}`)
   }
@@ -70,7 +70,7 @@ function checkHost(url: URL, allowances: Allowances): CheckedUrl {
 const OPERATOR_CAN_ALLOW = 'the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW'
 
 /** Classifies a name without DNS. Only the names of this machine are known that way (RFC 6761). */
-function standingOfName(name: string, allowances: Allowances): 'unknown' | 'allowed' | 'refused' {
+function classifyName(name: string, allowances: Allowances): 'unknown' | 'allowed' | 'refused' {
   if (!/(^|\.)localhost\.?$/.test(name)) return 'unknown'
   return ['127.0.0.1', '::1'].some((ip) => classifyAddress(ip, allowances) === 'allowed')
     ? 'allowed'

@@ -45,8 +45,8 @@ export class Connection {
   }
 
   /** True once any byte has come for the newest exchange. */
-  get heard(): boolean {
-    return this.#filter.heard
+  get hasAnswerBegun(): boolean {
+    return this.#filter.hasAnswerBegun
   }
 
   onClosed(listener: () => void): void {

@@ -3,7 +3,7 @@ import { checkOutboundUrl, type Target, type UrlRefusal } from './check-url.ts'
 import { Connection } from './connection.ts'
 import { OutboundError, type OutboundErrorCode } from './error.ts'
 import { Exchange, type OutboundAnswer } from './exchange.ts'
-import { KeptConnections } from './kept-connections.ts'
+import { IdleConnections } from './idle-connections.ts'
 import { OUTBOUND_IDLE_MS_MAX, OUTBOUND_REQUEST_MS_MAX } from './limits.ts'
 import { makeResolveName, type ResolveName } from './resolve-name.ts'
 
@@ -36,7 +36,7 @@ export class Connector {
   readonly #resolveName: ResolveName
   readonly #now: () => number
   readonly #idleMsMax: number
-  readonly #kept = new KeptConnections()
+  readonly #idle = new IdleConnections()
   readonly #open = new Set<Connection>()
   #closed = false
 
@@ -69,13 +69,13 @@ export class Connector {
     const target = checkOutboundUrl(request.url, this.#allowances)
     if (!target.ok) throw new OutboundError(codeOf(target.reason), target.detail)
     const startedAtMs = performance.now()
-    const kept = this.#kept.take(target.url.origin)
-    if (kept !== null) {
-      const exchange = this.#exchange(kept, target, request, startedAtMs)
+    const idle = this.#idle.take(target.url.origin)
+    if (idle !== null) {
+      const exchange = this.#exchange(idle, target, request, startedAtMs)
       try {
         return await exchange.run()
       } catch (error) {
-        const stale = error instanceof OutboundError && error.code === 'reset' && !exchange.begun
+        const stale = error instanceof OutboundError && error.code === 'reset' && !exchange.hasAnswerBegun
         if (!stale) throw error
       }
     }
@@ -84,7 +84,7 @@ export class Connector {
 
   /** Counts open connections: idle ones, and ones with a post under way. */
   get connections(): { readonly idle: number; readonly used: number } {
-    return { idle: this.#kept.size, used: this.#open.size - this.#kept.size }
+    return { idle: this.#idle.size, used: this.#open.size - this.#idle.size }
   }
 
   /** Cuts all connections. Posts under way fail with `aborted`, and so do later ones. */
@@ -114,7 +114,7 @@ export class Connector {
       answerBytesMax: request.answerBytesMax ?? 0,
       takeMemory: request.takeMemory ?? (() => true),
       release: (reusable) => {
-        const done = reusable ? this.#kept.keep(connection) : connection
+        const done = reusable ? this.#idle.add(connection) : connection
         if (done !== null) this.#destroy(done)
       },
     })
@@ -129,7 +129,7 @@ export class Connector {
     this.#open.add(connection)
     connection.onClosed(() => {
       // Any other connection has an exchange under way, which gets the error too.
-      if (this.#kept.drop(connection)) this.#destroy(connection)
+      if (this.#idle.remove(connection)) this.#destroy(connection)
     })
     return connection
   }

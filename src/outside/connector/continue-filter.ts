@@ -17,21 +17,21 @@ const CONTINUE = 'HTTP/1.1 100'
  */
 export class ContinueFilter {
   #isBeforeAnswer = false
-  #heard = false
+  #hasAnswerBegun = false
   #taken = 0
   #partial: Buffer | null = null
 
   /** Call before each request on the connection. */
   begin(): void {
     this.#isBeforeAnswer = true
-    this.#heard = false
+    this.#hasAnswerBegun = false
     this.#taken = 0
     this.#partial = null
   }
 
   /** True once any byte has come since `begin`. */
-  get heard(): boolean {
-    return this.#heard
+  get hasAnswerBegun(): boolean {
+    return this.#hasAnswerBegun
   }
 
   watch(socket: Socket): void {
@@ -40,7 +40,7 @@ export class ContinueFilter {
       for (;;) {
         const chunk: Buffer | null = read(size)
         if (chunk === null || !this.#isBeforeAnswer) return chunk
-        this.#heard = true
+        this.#hasAnswerBegun = true
         const rest = this.#take(this.#partial === null ? chunk : Buffer.concat([this.#partial, chunk]))
         if (rest.length > 0) return rest
       }

@@ -79,8 +79,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#answer.promise
   }
 
-  get begun(): boolean {
-    return this.#options.connection.heard
+  get hasAnswerBegun(): boolean {
+    return this.#options.connection.hasAnswerBegun
   }
 
   onRequestStart(): void {}
@@ -114,11 +114,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { answerBytesMax } = this.#options
     this.#bodyBytes += chunk.length
     if (this.#bodyBytes > Math.max(answerBytesMax, OUTBOUND_BODY_BYTES_MAX)) this.#finish('long')
-    else if (answerBytesMax > 0) this.#keep(chunk)
+    else if (answerBytesMax > 0) this.#store(chunk)
   }
 
   /** Stores a chunk. It is counted twice: once for the chunk, once for the joined body. */
-  #keep(chunk: Buffer): void {
+  #store(chunk: Buffer): void {
     if (this.#options.takeMemory(2 * chunk.length)) this.#body.push(Buffer.from(chunk))
     else this.#fail(new OutboundError('aborted', 'too many answers were on their way'))
   }

@@ -45,7 +45,7 @@ export function eventsOfEntry(
     readonly readStatement: ReadStatement
   },
 ): LedgerEvent[] {
-  const said = readSaid(row, about.readStatement)
+  const statements = readStatements(row, about.readStatement)
   return eventTypes.map((type) => ({
     ledgerId: about.ledgerId,
     type,
@@ -53,11 +53,11 @@ export function eventsOfEntry(
     timestampMs: row.recordedAt.getTime(),
     recordId: row.recordId,
     recordTypes: recordTypesOf(row),
-    traceparent: traceparentOf(row, said),
-    members: said instanceof ProofError ? '' : entryMembers(row, type, said, about.entriesUrl),
+    traceparent: traceparentOf(row, statements),
+    members: statements instanceof ProofError ? '' : entryMembers(row, type, statements, about.entriesUrl),
     envelope: row.envelope,
     received: row.received,
-    fault: said instanceof ProofError ? said : null,
+    fault: statements instanceof ProofError ? statements : null,
   }))
 }
 
@@ -65,10 +65,10 @@ export function eventsOfEntry(
  * Statement of an entry, and of the envelope that it received. The signed leaf binds the envelope of the other
  * ledger.
  */
-type Said = { readonly statement: ParsedStatement; readonly received: SaidReceived | null }
-type SaidReceived = { readonly said: ReceivedClaims; readonly statement: ParsedStatement }
+type EntryStatements = { readonly statement: ParsedStatement; readonly received: ReceivedStatement | null }
+type ReceivedStatement = { readonly claims: ReceivedClaims; readonly statement: ParsedStatement }
 
-function readSaid(row: EventRow, readStatement: ReadStatement): Said | ProofError {
+function readStatements(row: EventRow, readStatement: ReadStatement): EntryStatements | ProofError {
   if (row.chunkFault) return row.chunkFault
   try {
     const statement = readStatement(row)
@@ -79,18 +79,18 @@ function readSaid(row: EventRow, readStatement: ReadStatement): Said | ProofErro
   }
 }
 
-function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
-  const said = receivedClaimsOf(statement)
+function readReceived(row: EventRow, statement: ParsedStatement): ReceivedStatement {
+  const claims = receivedClaimsOf(statement)
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
-  if (said === null || received === null)
+  if (claims === null || received === null)
     throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
   const record = row.recordId === null ? null : formatId('rec', row.recordId)
-  if (said.record !== record)
+  if (claims.record !== record)
     throw new ProofError(
       'line_contradicts_envelope',
-      `the entry is about ${said.record}, its row about ${record}`,
+      `the entry is about ${claims.record}, its row about ${record}`,
     )
-  return { said, statement: received.statement }
+  return { claims, statement: received.statement }
 }
 
 /** Returns the types of the entry's record, or of its batch's records. Empty: no record. */
@@ -98,7 +98,7 @@ export function recordTypesOf(row: Pick<EventRow, 'recordType' | 'batchTypes'>):
   return row.recordType === null ? Object.keys(row.batchTypes ?? {}) : [row.recordType]
 }
 
-function traceparentOf(row: EventRow, said: Said | ProofError): string | null {
+function traceparentOf(row: EventRow, said: EntryStatements | ProofError): string | null {
   const own = said instanceof ProofError ? undefined : said.statement.predicate['traceparent']
   return typeof own === 'string' ? own : row.recordTraceparent
 }
@@ -107,14 +107,14 @@ function traceparentOf(row: EventRow, said: Said | ProofError): string | null {
 function entryMembers(
   row: EventRow,
   type: EntryEvent,
-  { statement, received }: Said,
+  { statement, received }: EntryStatements,
   entriesUrl: string,
 ): string {
   const { ledger, kind, subjects, predicate } = statement
   const record = row.recordId && {
     id: formatId('rec', row.recordId),
     type: row.recordType,
-    ...standingOf(received?.statement ?? statement),
+    ...statusOf(received?.statement ?? statement),
   }
   const entry = {
     seq: row.seq,
@@ -128,7 +128,7 @@ function entryMembers(
     entry,
     subjects,
     predicate,
-    ...(received && { peer: received.said.peer, received: predicate['received'] }),
+    ...(received && { peer: received.claims.peer, received: predicate['received'] }),
     ...(type === 'signal.emitted' && { signal: predicate['signal'] }),
     ...(type === 'statement.registered' && {
       statement: {
@@ -151,7 +151,7 @@ function entryMembers(
 }
 
 /** Returns state and version of the record after the event; nulls: the event is no step of the record. */
-function standingOf({ kind, predicate }: ParsedStatement): { state: JsonValue; version: JsonValue } {
+function statusOf({ kind, predicate }: ParsedStatement): { state: JsonValue; version: JsonValue } {
   // The version of an offer is the one that its step would get.
   if (kind === 'step-offered') return { state: null, version: null }
   const state = predicate['to'] ?? (kind === 'record-notarized' ? 'RECORDED' : null)
@@ -194,8 +194,8 @@ export function renderEvent(event: LedgerEvent, extras: string, id: string | nul
 }
 
 /** Renders the envelope's member, if wanted. A settlement signal always has it, because its receiver must check it. */
-export function envelopeMember({ type, envelope, received }: LedgerEvent, isAsked: boolean): string {
-  if (envelope === null || !(isAsked || type === 'signal.emitted')) return ''
+export function envelopeMember({ type, envelope, received }: LedgerEvent, isRequested: boolean): string {
+  if (envelope === null || !(isRequested || type === 'signal.emitted')) return ''
   const own = `,"envelope":"${Buffer.from(envelope).toString('base64')}"`
   return received === null ? own : `${own},"receivedEnvelope":"${Buffer.from(received).toString('base64')}"`
 }

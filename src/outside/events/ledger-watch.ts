@@ -7,13 +7,13 @@ export class LedgerWatch {
   readonly #watch: Watch<Uuid, LedgerEnds>
 
   constructor(
-    look: (ledgerIds: readonly Uuid[]) => Promise<LedgerEnds[]>,
+    read: (ledgerIds: readonly Uuid[]) => Promise<LedgerEnds[]>,
     log: { warn(details: object, message: string): void },
   ) {
     this.#watch = new Watch({
-      what: 'ledgers that are tailed',
+      noun: 'ledgers that are tailed',
       keyOf: (ledgerId) => ledgerId,
-      look,
+      read: read,
       pollMs: EVENTS_POLL_MS,
       timeShareMax: WATCH_TIME_SHARE_MAX,
       log,
@@ -22,15 +22,18 @@ export class LedgerWatch {
 
   /**
    * Resolves with the ledger's ends once they are beyond `than`; null after `msMax`, or when `signal` aborts.
-   * `isHeld`: only a higher verified size counts, because the next event is gated by it.
+   * `isGated`: only a higher verified size counts, because the next event is gated by it.
    */
   grown(
     ledgerId: Uuid,
     than: LedgerEnds,
-    { isHeld, ...until }: { readonly msMax: number; readonly isHeld: boolean; readonly signal: AbortSignal },
+    {
+      isGated,
+      ...until
+    }: { readonly msMax: number; readonly isGated: boolean; readonly signal: AbortSignal },
   ): Promise<LedgerEnds | null> {
     const isBeyond = ({ size, checkpoint, verifiedSize }: LedgerEnds) =>
-      isHeld ? verifiedSize > than.verifiedSize : size > than.size || checkpoint > than.checkpoint
+      isGated ? verifiedSize > than.verifiedSize : size > than.size || checkpoint > than.checkpoint
     return this.#watch.until(ledgerId, isBeyond, until)
   }
 }

@@ -31,7 +31,7 @@ export type EventPosition = {
   /** Seq of the next entry. */
   readonly seq: number
   /** Events of that entry that were already delivered. */
-  readonly told: number
+  readonly eventsDelivered: number
   /** Checkpoints up to this size were delivered. */
   readonly checkpoint: number
 }
@@ -48,7 +48,7 @@ export type EventPage = {
   /** True if there is more to read before the ledger's end, and nothing gates it. */
   readonly more: boolean
   /** True if the next event is a settlement at or above the ledger's verified size. It must not be delivered yet. */
-  readonly isHeld: boolean
+  readonly isGated: boolean
 }
 
 /** Makes a reader for the entries of one page. It loads the keys that signed them, if signatures are verified. */
@@ -83,8 +83,8 @@ export async function readEvents(
   const isFull = steps.length >= limit
   const page = steps.slice(0, limit)
   const reached = isFull ? page.at(-1)!.after : position
-  const isHeld = !isFull && read.isHeld
-  return { steps: page, position: reached, more: isFull || (reached.seq < ends.size && !isHeld), isHeld }
+  const isGated = !isFull && read.isGated
+  return { steps: page, position: reached, more: isFull || (reached.seq < ends.size && !isGated), isGated }
 }
 
 /** A checkpoint has no record, so a filter by agent excludes it. */
@@ -92,12 +92,12 @@ function areCheckpointsWanted({ events, ownAgent }: WantedEvents): boolean {
   return ownAgent === undefined && isEventWanted('checkpoint.published', events)
 }
 
-/** `end`: all entries below were read. `told`: events of entry `end` that were already delivered. */
+/** `end`: all entries below were read. `eventsDelivered`: events of entry `end` that were already delivered. */
 type ReadEntries = {
   readonly steps: EventStep[]
   readonly end: number
-  readonly told: number
-  readonly isHeld: boolean
+  readonly eventsDelivered: number
+  readonly isGated: boolean
 }
 
 async function readEntrySteps(
@@ -109,7 +109,7 @@ async function readEntrySteps(
 ): Promise<ReadEntries> {
   const { ledgerId, filter } = source
   const kinds = kindsOf(filter)
-  const upToSeq = (end: number): ReadEntries => ({ steps, end, told: 0, isHeld: false })
+  const upToSeq = (end: number): ReadEntries => ({ steps, end, eventsDelivered: 0, isGated: false })
   const steps: EventStep[] = []
   if (kinds.length === 0 || size <= from.seq) return upToSeq(Math.max(size, from.seq))
   const scanned = Math.min(size, from.seq + EVENTS_SCANNED_MAX)
@@ -125,14 +125,16 @@ async function readEntrySteps(
   for (const row of rows) {
     const seq = row.seq
     const all: readonly EntryEvent[] = EVENTS_OF_KIND[row.kind as EventKind]
-    const told = seq === from.seq ? from.told : 0
-    const eventTypes = all.slice(told).filter((type) => isEventWanted(type, filter.events))
+    const eventsDelivered = seq === from.seq ? from.eventsDelivered : 0
+    const eventTypes = all.slice(eventsDelivered).filter((type) => isEventWanted(type, filter.events))
     for (const event of eventsOfEntry(row, eventTypes, { ...source, readStatement })) {
-      const place = all.indexOf(event.type as EntryEvent) + 1
-      if (isHeldBack(event, verifiedSize)) return { steps, end: seq, told: place - 1, isHeld: true }
-      const isLast = place === all.length
+      const eventsPassed = all.indexOf(event.type as EntryEvent) + 1
+      if (isGated(event, verifiedSize)) return { steps, end: seq, eventsDelivered: eventsPassed - 1, isGated: true }
+      const isLast = eventsPassed === all.length
       const { checkpoint } = from
-      const after = isLast ? { seq: seq + 1, told: 0, checkpoint } : { seq, told: place, checkpoint }
+      const after = isLast
+        ? { seq: seq + 1, eventsDelivered: 0, checkpoint }
+        : { seq, eventsDelivered: eventsPassed, checkpoint }
       steps.push({ event, after })
     }
     if (steps.length >= limit) return upToSeq(seq + 1)
@@ -141,12 +143,12 @@ async function readEntrySteps(
 }
 
 /** Returns true for a settlement at or above the verified size `floor`. */
-function isHeldBack({ type, seq }: EventName, floor: number): boolean {
+function isGated({ type, seq }: EventName, floor: number): boolean {
   return type === 'signal.emitted' && seq >= floor
 }
 
 function passCheckpoints(
-  { steps, end, told }: ReadEntries,
+  { steps, end, eventsDelivered }: ReadEntries,
   from: EventPosition,
   ends: LedgerEnds,
 ): { steps: EventStep[]; position: EventPosition } {
@@ -156,7 +158,7 @@ function passCheckpoints(
       event,
       after: { ...after, checkpoint: passed(event.seq) },
     })),
-    position: { seq: end, told, checkpoint: passed(end) },
+    position: { seq: end, eventsDelivered, checkpoint: passed(end) },
   }
 }
 
@@ -164,29 +166,29 @@ function passCheckpoints(
 async function mixCheckpoints(
   db: Db,
   ledgerId: Uuid,
-  { steps, from, end, told, limit }: ReadEntries & { from: EventPosition; limit: number },
+  { steps, from, end, eventsDelivered, limit }: ReadEntries & { from: EventPosition; limit: number },
 ): Promise<{ steps: EventStep[]; position: EventPosition }> {
   const rows = await listCheckpoints(db, ledgerId, { after: from.checkpoint, upTo: end, limit })
   const mixed: EventStep[] = []
   let { checkpoint } = from
-  let at = { seq: from.seq, told: from.told }
+  let at = { seq: from.seq, eventsDelivered: from.eventsDelivered }
   let next = 0
   for (const row of rows) {
     const size = row.size
     for (; next < steps.length && steps[next]!.event.seq < size; next++) {
       const { event, after } = steps[next]!
-      at = { seq: after.seq, told: after.told }
+      at = { seq: after.seq, eventsDelivered: after.eventsDelivered }
       mixed.push({ event, after: { ...at, checkpoint } })
     }
     // Unwanted entries before the checkpoint are skipped with it.
-    if (size > at.seq) at = { seq: size, told: 0 }
+    if (size > at.seq) at = { seq: size, eventsDelivered: 0 }
     checkpoint = size
     mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
   }
   // If the page has no room for all checkpoints, later events are cut off it too.
   for (const { event, after } of steps.slice(next))
-    mixed.push({ event, after: { seq: after.seq, told: after.told, checkpoint } })
-  return { steps: mixed, position: { seq: end, told, checkpoint } }
+    mixed.push({ event, after: { seq: after.seq, eventsDelivered: after.eventsDelivered, checkpoint } })
+  return { steps: mixed, position: { seq: end, eventsDelivered, checkpoint } }
 }
 
 /** Identifies an event in its ledger. */

@@ -4,7 +4,7 @@ import { FairQueue } from '../../load/fair-queue.ts'
 import { Shares } from '../../load/shares.ts'
 
 /** Wraps the database for one read. While the read waits for the archive, its slot is free for others. */
-export type TurnedDb = (db: Db) => Db
+export type YieldingDb = (db: Db) => Db
 
 /**
  * Runs event reads that many callers request at once.
@@ -21,7 +21,7 @@ export class SharedReads<T> {
   readonly #reading = new Map<string, Promise<T>>()
   readonly #waiting = new FairQueue<() => void>()
   #atOnce = 0
-  #figures = { made: 0, shared: 0 }
+  #counts = { made: 0, shared: 0 }
 
   constructor(atOnceMax: number, ofArchiveMax: number) {
     this.#atOnceMax = atOnceMax
@@ -29,29 +29,29 @@ export class SharedReads<T> {
   }
 
   /** Counts reads that wait now, and reads made and shared since the process began. */
-  get figures(): { readonly waiting: number; readonly made: number; readonly shared: number } {
-    return { waiting: this.#waiting.size, ...this.#figures }
+  get counts(): { readonly waiting: number; readonly made: number; readonly shared: number } {
+    return { waiting: this.#waiting.size, ...this.#counts }
   }
 
   /**
    * Runs `read`, or shares a running one with the same `key`. Reads that could return different data MUST have
    * different keys. Throws ApiError `archive_unavailable` if too many reads wait for the archive.
    */
-  read(ledger: string, key: string, read: (turned: TurnedDb) => Promise<T>): Promise<T> {
+  read(ledger: string, key: string, read: (turned: YieldingDb) => Promise<T>): Promise<T> {
     const found = this.#reading.get(key)
     if (found) {
-      this.#figures.shared++
+      this.#counts.shared++
       return found
     }
-    this.#figures.made++
-    const made = this.#inTurn(ledger, read).finally(() => this.#reading.delete(key))
+    this.#counts.made++
+    const made = this.#readInSlot(ledger, read).finally(() => this.#reading.delete(key))
     this.#reading.set(key, made)
     return made
   }
 
-  async #inTurn(ledger: string, read: (turned: TurnedDb) => Promise<T>): Promise<T> {
+  async #readInSlot(ledger: string, read: (turned: YieldingDb) => Promise<T>): Promise<T> {
     let asksArchive = false
-    const outOfTurn = async <R>(ask: () => Promise<R>): Promise<R> => {
+    const outsideSlot = async <R>(ask: () => Promise<R>): Promise<R> => {
       if (!asksArchive && !this.#ofArchive.admits(ledger))
         throw archiveUnavailable('too many reads of events wait for the archive')
       if (!asksArchive) this.#ofArchive.take(ledger)
@@ -65,7 +65,7 @@ export class SharedReads<T> {
     }
     await this.#take(ledger)
     try {
-      return await read((db) => wrapArchiveReads(db, outOfTurn))
+      return await read((db) => wrapArchiveReads(db, outsideSlot))
     } finally {
       this.#giveBack()
       if (asksArchive) this.#ofArchive.release(ledger)

@@ -4,11 +4,11 @@ type WatchLog = { warn(details: object, message: string): void }
 
 type WatchOptions<Key, Seen> = {
   /** Noun for the log: "ledgers that are tailed". */
-  readonly what: string
+  readonly noun: string
   /** Text of a key. Equal keys have equal texts. */
   readonly keyOf: (key: Key) => string
   /** Reads the state of each key, in their order. */
-  readonly look: (keys: readonly Key[]) => Promise<readonly Seen[]>
+  readonly read: (keys: readonly Key[]) => Promise<readonly Seen[]>
   readonly pollMs: number
   /** Share of time that queries may take. With many keys they come less often. */
   readonly timeShareMax: number
@@ -33,10 +33,10 @@ export class Watch<Key, Seen> {
     this.#options = options
   }
 
-  /** Resolves with the first state for which `isIt` is true; null after `msMax`, or when `signal` aborts. */
+  /** Resolves with the first state for which `matches` is true; null after `msMax`, or when `signal` aborts. */
   until(
     key: Key,
-    isIt: (seen: Seen) => boolean,
+    matches: (seen: Seen) => boolean,
     { msMax, signal }: { readonly msMax: number; readonly signal: AbortSignal },
   ): Promise<Seen | null> {
     if (signal.aborted) return Promise.resolve(null)
@@ -49,7 +49,7 @@ export class Watch<Key, Seen> {
         resolve(seen)
       }
       const waiter: Waiter<Seen> = (seen) => {
-        if (isIt(seen)) settle(seen)
+        if (matches(seen)) settle(seen)
       }
       const stop = () => settle(null)
       const timer = setTimeout(stop, msMax)
@@ -73,7 +73,7 @@ export class Watch<Key, Seen> {
 
   /** Polls until nobody waits. Never throws. */
   async #poll(): Promise<void> {
-    const { pollMs, timeShareMax, log, what } = this.#options
+    const { pollMs, timeShareMax, log, noun } = this.#options
     this.#isPolling = true
     let tookMs = 0
     let isAway = false
@@ -82,10 +82,10 @@ export class Watch<Key, Seen> {
       if (this.#watched.size === 0) break
       const startedAt = performance.now()
       try {
-        await this.#look()
+        await this.#readAll()
         isAway = false
       } catch (error) {
-        if (!isAway) log.warn({ err: error }, `${what} cannot be looked at`)
+        if (!isAway) log.warn({ err: error }, `${noun} cannot be looked at`)
         isAway = true
       }
       tookMs = performance.now() - startedAt
@@ -93,9 +93,9 @@ export class Watch<Key, Seen> {
     this.#isPolling = false
   }
 
-  async #look(): Promise<void> {
+  async #readAll(): Promise<void> {
     const all = [...this.#watched.values()]
-    const seen = await this.#options.look(all.map(({ key }) => key))
+    const seen = await this.#options.read(all.map(({ key }) => key))
     for (const [i, { waiters }] of all.entries()) for (const waiter of [...waiters]) waiter(seen[i]!)
   }
 }

@@ -7,12 +7,12 @@ import type { Signer } from '../../proof/crypto.ts'
 import { partyOf } from '../../proof/statement/statement.ts'
 import { buildOfferedStep, type OfferedStepDeps } from '../../records/gated/offered-step.ts'
 import { type JudgedEvidence, requireJudged } from './judge-evidence.ts'
-import { type Proposed, receivedOf } from './proposed.ts'
+import { type ProposedEntry, receivedOf } from './proposed.ts'
 
 type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
-  readonly proposed: Proposed
+  readonly proposed: ProposedEntry
   /** The record as the transaction reads it; null: there is none. */
   readonly row: RecordRowRead | null
   readonly evidence: JudgedEvidence

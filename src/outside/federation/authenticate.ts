@@ -14,7 +14,7 @@ import {
   RequestSignatureError,
   verifyRequestSignature,
 } from './http-signature.ts'
-import { believedContact } from './peer-keys.ts'
+import { authenticContact } from './peer-keys.ts'
 
 export type PeerAuthDeps = {
   readonly lookups: Lookups
@@ -96,7 +96,7 @@ export async function getContact(
     remoteLedgerId: parseId('led', from),
   }
   const found = await deps.lookups.findContact(ids)
-  const contact = found && believedContact(deps, ids, found)
+  const contact = found && authenticContact(deps, ids, found)
   if (!contact || contact.keys.length === 0) {
     throw new ApiError('peer_unknown', `${to} has no peering ${peering} with ${from}`)
   }

@@ -13,15 +13,15 @@ import { type ParsedStatement, parseStatement } from '../../proof/statement/stat
 import { termsOfOffer, termsOfTaken, verifyTaken } from '../../proof/statement/taken-offer.ts'
 import type { PeeringIds } from './authenticate.ts'
 import { PEER_OFFERS_MAX } from './limits.ts'
-import { EntryRefused, eventOf, type Proposed, type SentTypes } from './proposed.ts'
+import { EntryRefused, eventOf, type ProposedEntry, type SentTypes } from './proposed.ts'
 
 /** Stored state that a request touches. Each accepted entry changes it. */
-export type Known = {
+export type StoredState = {
   readonly ids: PeeringIds
   readonly contact: PeerContact
   state: PeerContact['state']
   /** Stored entries of the peer, by seq. `envelope`: read only if an erasure names the entry. */
-  readonly held: Map<number, Pick<StoredEntry, 'leaf' | 'receipt' | 'envelope'>>
+  readonly storedEntries: Map<number, Pick<StoredEntry, 'leaf' | 'receipt' | 'envelope'>>
   /** Leaves, by `recordId version`. */
   readonly versions: Map<string, string>
   readonly records: Map<string, KnownRecord>
@@ -33,14 +33,14 @@ export type Known = {
 /**
  * Decision about an entry.
  *
- * - `held`: it is stored already.
+ * - `stored`: it is stored already.
  * - `missing`: earlier entries have to come first.
  * - `receive`: an `entry-received` is appended, with the `consequences` in its detail
  *   (migrations/functions/append-received.sql).
  * - `offer`: this ledger, as the home, decides.
  */
 export type Decision =
-  | { readonly todo: 'held'; readonly receipt: Uint8Array }
+  | { readonly todo: 'stored'; readonly receipt: Uint8Array }
   | { readonly todo: 'missing'; readonly record: string; readonly version: number }
   | { readonly todo: 'receive'; readonly consequences: ReceivedConsequences }
   | { readonly todo: 'offer' }
@@ -49,10 +49,10 @@ export type Decision =
  * Decides about an entry of a peer that is valid by itself. Throws EntryRefused or ProofError if it is refused for
  * good.
  */
-export function decide(known: Known, entry: Proposed): Decision {
-  const held = known.held.get(entry.seq)
-  if (held?.leaf === entry.leaf) return { todo: 'held', receipt: held.receipt }
-  if (held) throw forked(entry, held.leaf)
+export function decide(known: StoredState, entry: ProposedEntry): Decision {
+  const stored = known.storedEntries.get(entry.seq)
+  if (stored?.leaf === entry.leaf) return { todo: 'stored', receipt: stored.receipt }
+  if (stored) throw forked(entry, stored.leaf)
   const { kind } = entry.statement
   refuseInactive(known, kind)
   switch (kind) {
@@ -74,7 +74,7 @@ export function decide(known: Known, entry: Proposed): Decision {
 }
 
 /** Earlier entries, also of the same request, may have changed the peering. */
-function refuseInactive({ state }: Known, kind: EntryKind): void {
+function refuseInactive({ state }: StoredState, kind: EntryKind): void {
   const isOfHandshake = kind === 'peer-added' || kind === 'peer-revoked'
   const isTimely = state === 'active' || (state === 'pending' && isOfHandshake)
   if (!isTimely) throw new EntryRefused('peer_not_active', `${kind} while the peering is ${state}`)
@@ -84,22 +84,22 @@ function receive(consequences: ReceivedConsequences): Decision {
   return { todo: 'receive', consequences }
 }
 
-function forked(entry: Proposed, held: string): EntryRefused {
-  return new EntryRefused('fork', `another entry than ${entry.leaf} is held in its place`, held)
+function forked(entry: ProposedEntry, storedLeaf: string): EntryRefused {
+  return new EntryRefused('fork', `another entry than ${entry.leaf} is held in its place`, storedLeaf)
 }
 
-function predicateOf({ statement }: Proposed): Readonly<Record<string, unknown>> {
+function predicateOf({ statement }: ProposedEntry): Readonly<Record<string, unknown>> {
   return statement.predicate
 }
 
-function requireHandshake({ ids, contact }: Known, { statement }: Proposed): void {
+function requireHandshake({ ids, contact }: StoredState, { statement }: ProposedEntry): void {
   const [{ name, sha256 }] = statement.subjects
   if (contact.handshake === null || name !== ids.peer || sha256 !== toHex(contact.handshake))
     throw new EntryRefused('handshake_mismatch', 'it is about another handshake')
 }
 
 /** Decides about the other side's half of the handshake. It names our half. */
-function decideAdded(known: Known, entry: Proposed): Decision {
+function decideAdded(known: StoredState, entry: ProposedEntry): Decision {
   if (known.state !== 'pending') throw new EntryRefused('handshake_mismatch', 'it was received before')
   const { counterpart } = predicateOf(entry)
   const { addedLeaf } = known.contact
@@ -108,13 +108,13 @@ function decideAdded(known: Known, entry: Proposed): Decision {
   return changePeering(known, entry, { state: 'active', counterpart: entry.leaf })
 }
 
-function decideRevoked(known: Known, entry: Proposed): Decision {
+function decideRevoked(known: StoredState, entry: ProposedEntry): Decision {
   return changePeering(known, entry, { state: 'revoked' })
 }
 
 function changePeering(
-  known: Known,
-  entry: Proposed,
+  known: StoredState,
+  entry: ProposedEntry,
   change: { readonly state: 'active' | 'revoked'; readonly counterpart?: string },
 ): Decision {
   requireHandshake(known, entry)
@@ -122,13 +122,13 @@ function changePeering(
   return receive({ peer: { peerId: known.ids.peerId, ...change } })
 }
 
-type Share = readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[]
+type SharedWith = readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[]
 
-function modeOf(known: Known, share: unknown): 'whole' | 'digests' | null {
-  return ((share ?? []) as Share).find(({ peer }) => peer === known.ids.peer)?.documents ?? null
+function modeOf(known: StoredState, share: unknown): 'whole' | 'digests' | null {
+  return ((share ?? []) as SharedWith).find(({ peer }) => peer === known.ids.peer)?.documents ?? null
 }
 
-function decideShared(known: Known, entry: Proposed): Decision {
+function decideShared(known: StoredState, entry: ProposedEntry): Decision {
   const record = recordOf(known, entry)
   if (modeOf(known, predicateOf(entry)['share']) === null)
     throw new EntryRefused('not_shared', `it shares ${entry.record!.name} with others`)
@@ -138,7 +138,7 @@ function decideShared(known: Known, entry: Proposed): Decision {
 }
 
 /** Returns the record of an entry. Throws EntryRefused if the record's home is this ledger. */
-function recordOf(known: Known, { record, statement }: Proposed): KnownRecord {
+function recordOf(known: StoredState, { record, statement }: ProposedEntry): KnownRecord {
   const found = known.records.get(record!.id)!
   if (!found.isOwn) return found
   throw new EntryRefused(
@@ -148,8 +148,8 @@ function recordOf(known: Known, { record, statement }: Proposed): KnownRecord {
 }
 
 /** Erases our copy of a document that the home has erased. */
-function decideErasure(known: Known, entry: Proposed): Decision {
-  const of = known.held.get(predicateOf(entry)['seq'] as number)
+function decideErasure(known: StoredState, entry: ProposedEntry): Decision {
+  const of = known.storedEntries.get(predicateOf(entry)['seq'] as number)
   if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases did not come')
   const [digested] = signedDocuments(parseStatement(parseEnvelope(of.envelope!).payload))
   const [{ name, sha256 }] = entry.statement.subjects
@@ -160,7 +160,7 @@ function decideErasure(known: Known, entry: Proposed): Decision {
   })
 }
 
-function decideRefusal(known: Known, entry: Proposed): Decision {
+function decideRefusal(known: StoredState, entry: ProposedEntry): Decision {
   const { received, code, peer } = predicateOf(entry) as {
     received: { ledger: string; seq: number; leaf: string }
     code: string
@@ -173,7 +173,7 @@ function decideRefusal(known: Known, entry: Proposed): Decision {
 
 /** Finds our offer and marks it as answered. Throws EntryRefused if it was answered before. */
 function decideOwnOffer(
-  known: Known,
+  known: StoredState,
   { ledger, seq, leaf }: { readonly ledger: string; readonly seq: number; readonly leaf: string },
   recordId: Uuid,
 ): ParsedStatement {
@@ -189,7 +189,7 @@ function decideOwnOffer(
  * Passes on a step that an agent of the peer offers for a record of ours. The record's lifecycle decides whether it
  * is taken.
  */
-function decideOffer(known: Known, entry: Proposed): Decision {
+function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   if (predicateOf(entry)['peer'] !== known.ids.peer)
     throw new EntryRefused('not_shared', 'it is an offer to another peering')
   const { isShared, offers } = known.records.get(entry.record!.id)!
@@ -202,7 +202,7 @@ function decideOffer(known: Known, entry: Proposed): Decision {
 }
 
 /** Decides about a step of the peer's record, by the steps before it. */
-function decideEvent(known: Known, entry: Proposed): Decision {
+function decideEvent(known: StoredState, entry: ProposedEntry): Decision {
   const record = recordOf(known, entry)
   const version = entry.version!
   const held = known.versions.get(`${record.recordId} ${version}`)
@@ -235,7 +235,7 @@ function decideEvent(known: Known, entry: Proposed): Decision {
   })
 }
 
-function follow(before: GatedRecord, entry: Proposed): GatedRecord {
+function follow(before: GatedRecord, entry: ProposedEntry): GatedRecord {
   const standing = { ...before }
   stepGated(standing, eventOf(entry))
   return standing
@@ -245,7 +245,11 @@ function follow(before: GatedRecord, entry: Proposed): GatedRecord {
  * Finds how the record shares its documents: in its creation, or in an earlier `record-shared`. Throws EntryRefused
  * if it is not shared.
  */
-function requireShare(known: Known, entry: Proposed, { shares }: KnownRecord): 'whole' | 'digests' {
+function requireShare(
+  known: StoredState,
+  entry: ProposedEntry,
+  { shares }: KnownRecord,
+): 'whole' | 'digests' {
   const later = shares.map((envelope) => parseStatement(parseEnvelope(envelope).payload).predicate['share'])
   for (const share of [predicateOf(entry)['share'], ...later]) {
     const documents = modeOf(known, share)
@@ -254,18 +258,18 @@ function requireShare(known: Known, entry: Proposed, { shares }: KnownRecord): '
   throw new EntryRefused('not_shared', `${entry.record!.name} is not shared with this ledger`)
 }
 
-function verifyDocuments(mode: 'whole' | 'digests', { documentState, statement }: Proposed): void {
-  const isAsked = mode === 'whole'
+function verifyDocuments(mode: 'whole' | 'digests', { documentState, statement }: ProposedEntry): void {
+  const isShared = mode === 'whole'
   const isThere = documentState === 'given' || documentState === 'erased'
-  if (documentState === 'none' || isThere === isAsked) return
+  if (documentState === 'none' || isThere === isShared) return
   throw new EntryRefused(
     'document_presence',
-    `a document of ${statement.kind} ${isAsked ? 'is missing' : 'is not shared'}`,
+    `a document of ${statement.kind} ${isShared ? 'is missing' : 'is not shared'}`,
   )
 }
 
 /** Returns the definition that the request contains; null: it is known already. */
-function requireType(known: Known, entry: Proposed): string | null {
+function requireType(known: StoredState, entry: ProposedEntry): string | null {
   const { type, typeDigest } = predicateOf(entry) as { type: string; typeDigest: string }
   if (BUILT_IN_TYPES.get(type)?.digest === typeDigest || known.receivedTypes.has(typeDigest)) return null
   const sent = known.types.get(typeDigest)
@@ -278,7 +282,7 @@ function requireType(known: Known, entry: Proposed): string | null {
  * Returns the seq of our offer that the step takes; null: the step is of another agent. The step of one of our agents
  * MUST equal its offer.
  */
-function takenOffer(known: Known, entry: Proposed): number | null {
+function takenOffer(known: StoredState, entry: ProposedEntry): number | null {
   const { offer, actor } = predicateOf(entry) as {
     offer?: { peer: string; ledger: string; seq: number; leaf: string }
     actor: string

@@ -7,7 +7,7 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { PEER_FORKS_COUNTED_MAX } from './limits.ts'
-import { findBelievedContact } from './peer-keys.ts'
+import { findAuthenticContact } from './peer-keys.ts'
 import { EntryRefused, verifyProposed } from './proposed.ts'
 
 /*
@@ -29,7 +29,7 @@ export async function readForks(
 ): Promise<{ readonly forks: readonly ForkRow[]; readonly after: string | null }> {
   const rows = await listPeerForks(db, of, page)
   const last = rows.length < page.limit ? null : rows.at(-1)!.leaf
-  const contact = rows.length === 0 ? null : await findBelievedContact(deps, db, of)
+  const contact = rows.length === 0 ? null : await findAuthenticContact(deps, db, of)
   if (contact === null) return { forks: [], after: last }
   const forks: ForkRow[] = []
   const slice = new Slice()

@@ -2,9 +2,9 @@ import { ApiError } from '../../errors.ts'
 import { FairQueue } from '../../load/fair-queue.ts'
 import { Shares } from '../../load/shares.ts'
 import type { PeeringIds } from './authenticate.ts'
-import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_OF_ONE_MAX, PEER_REQUESTS_WAITING_MAX } from './limits.ts'
+import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_PER_PEERING_MAX, PEER_REQUESTS_WAITING_MAX } from './limits.ts'
 
-type Of = Pick<PeeringIds, 'ledger' | 'peer'>
+type PeeringName = Pick<PeeringIds, 'ledger' | 'peer'>
 
 /**
  * Queues requests of peers that append. A few run at a time, at most one for each ledger; others wait, up to a limit.
@@ -30,7 +30,7 @@ export class Inbox {
    * Throws `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
    */
   async run<T, Prepared = undefined>(
-    of: Of,
+    of: PeeringName,
     work: (prepared: Prepared) => Promise<T>,
     prepare?: () => Promise<Prepared>,
   ): Promise<T> {
@@ -50,10 +50,10 @@ export class Inbox {
   }
 
   /** Registers a request. `before`: the end of the peer's previous request; null: none. `end` MUST be called once. */
-  #enter({ ledger, peer }: Of): { readonly before: Promise<void> | null; readonly end: () => void } {
+  #enter({ ledger, peer }: PeeringName): { readonly before: Promise<void> | null; readonly end: () => void } {
     const name = `${ledger} ${peer}`
     const known = this.#ofPeering.get(name)
-    if (known && known.count >= PEER_REQUESTS_OF_ONE_MAX) {
+    if (known && known.count >= PEER_REQUESTS_PER_PEERING_MAX) {
       throw new ApiError('rate_limited', `${known.count} requests of this peer have no answer yet`, {
         retryable: true,
         retryAfterMs: 1_000,

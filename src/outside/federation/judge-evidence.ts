@@ -6,10 +6,10 @@ import { DOCUMENT_BYTES_MAX } from '../../proof/request-limits.ts'
 import { type OfferedStepDeps, verifyOfferedEvidence } from '../../records/gated/offered-step.ts'
 import type { PeeringIds } from './authenticate.ts'
 import { unavailable } from './peer-transaction.ts'
-import type { Proposed } from './proposed.ts'
+import type { ProposedEntry } from './proposed.ts'
 
 /** Refusal of each offer's evidence, by its schema; null: the evidence is valid. */
-export type JudgedEvidence = ReadonlyMap<Proposed, ApiError | null>
+export type JudgedEvidence = ReadonlyMap<ProposedEntry, ApiError | null>
 
 /**
  * Validates the evidence of each offer that may still be taken.
@@ -20,12 +20,12 @@ export type JudgedEvidence = ReadonlyMap<Proposed, ApiError | null>
 export async function judgeEvidence(
   deps: OfferedStepDeps & { readonly readPool: pg.Pool },
   ids: PeeringIds,
-  proposed: readonly Proposed[],
+  proposed: readonly ProposedEntry[],
 ): Promise<JudgedEvidence> {
   const offers = proposed.filter(({ statement: { kind, predicate }, document }) => {
     return kind === 'step-offered' && predicate['step'] === 'completion-submitted' && document !== null
   })
-  const judged = new Map<Proposed, ApiError | null>()
+  const judged = new Map<ProposedEntry, ApiError | null>()
   if (offers.length === 0) return judged
   const rows = await readRows(deps.readPool, ids, offers)
   for (const offer of offers) {
@@ -39,7 +39,7 @@ export async function judgeEvidence(
  * Throws the refusal of the offer's evidence, if any. Throws `unavailable` if the record was missing or not shared
  * when the evidence was checked.
  */
-export function requireJudged(judged: JudgedEvidence, offer: Proposed): void {
+export function requireJudged(judged: JudgedEvidence, offer: ProposedEntry): void {
   const found = judged.get(offer)
   if (found === undefined) throw unavailable('the record has changed meanwhile')
   if (found !== null) throw found
@@ -48,7 +48,7 @@ export function requireJudged(judged: JudgedEvidence, offer: Proposed): void {
 async function readRows(
   pool: pg.Pool,
   { ledgerId }: PeeringIds,
-  offers: readonly Proposed[],
+  offers: readonly ProposedEntry[],
 ): Promise<ReadonlyMap<string, RecordRowRead>> {
   const ids = new Map(offers.map(({ record }) => [record!.name, record!.id]))
   const named = [...ids.values()].map((recordId) => ({ ledgerId, recordId }))
@@ -56,7 +56,11 @@ async function readRows(
   return new Map(rows.flatMap((row) => (row ? [[formatId('rec', row.recordId), row] as const] : [])))
 }
 
-function mayBeTaken(row: RecordRowRead, { peer }: PeeringIds, { statement, document }: Proposed): boolean {
+function mayBeTaken(
+  row: RecordRowRead,
+  { peer }: PeeringIds,
+  { statement, document }: ProposedEntry,
+): boolean {
   const isShared = row.share?.some(({ peerId }) => formatId('peer', peerId) === peer) ?? false
   const isLater = (statement.predicate['version'] as number) > row.version
   return isShared && isLater && Buffer.byteLength(document!.canonical) <= DOCUMENT_BYTES_MAX
@@ -66,7 +70,7 @@ async function judge(
   deps: OfferedStepDeps,
   ids: PeeringIds,
   row: RecordRowRead,
-  { document }: Proposed,
+  { document }: ProposedEntry,
 ): Promise<ApiError | null> {
   try {
     await verifyOfferedEvidence(deps, ids, row, document!)

@@ -27,13 +27,13 @@ export const PEER_ROTATIONS_PER_REQUEST_MAX = 128
 /** Requests a second of a peering, and requests at once after a pause. */
 export const PEER_REQUESTS_PER_SECOND = 50
 /** So many entries count as one more request: 5,000 a second in the long run, 20,000 at once. */
-export const PEER_ENTRIES_OF_A_REQUEST = 100
+export const PEER_ENTRIES_PER_TOKEN = 100
 export const PEER_REQUESTS_BURST = 200
 /**
  * So many bytes count as one more request: 12 MiB a second in the long run. A peer that runs this server sends a
  * quarter of it.
  */
-export const PEER_BYTES_OF_A_REQUEST = 256 * 1024
+export const PEER_BYTES_PER_TOKEN = 256 * 1024
 
 // Receiving from peers
 /**
@@ -47,14 +47,14 @@ export const PEER_REQUESTS_WAITING_MAX = 64
  * Requests of one peering, under way and waiting. An honest sender has PEER_REQUESTS_UNDER_WAY, and as many that it
  * has aborted.
  */
-export const PEER_REQUESTS_OF_ONE_MAX = 4
+export const PEER_REQUESTS_PER_PEERING_MAX = 4
 /** Retries of a decision when other requests decide at the same time. Then the peer is told to retry later. */
 export const PEER_DECISIONS_MAX = 3
 /**
  * Offers of one peer for one record, taken and refused. Each is an entry; further ones are refused without an entry.
  */
 export const PEER_OFFERS_MAX = 2_500
-export const PEER_FORKS_KEPT_MAX = 1_000
+export const PEER_FORKS_STORED_MAX = 1_000
 /** Forks that are counted, of one peering or for the metrics. Each is verified each time, in 0.1 ms. */
 export const PEER_FORKS_COUNTED_MAX = 100
 /**
@@ -85,17 +85,17 @@ export const PEER_JOBS_QUEUED_MAX = 64
 /** Longer than a request may take, so that no other worker sends the same entries meanwhile. */
 export const PEER_LEASE_MS = 30_000
 /** After this time other peerings get the slot. */
-export const PEER_TURN_MS_MAX = 60_000
+export const PEER_LEASE_USE_MS_MAX = 60_000
 /** Time that a lease waits for more entries. The next entry is then sent sooner than by a job. */
 export const PEER_LINGER_MS = 1_000
-export const PEER_LOOK_EVERY_MS = 50
+export const PEER_POLL_MS = 50
 /**
  * Entries that this server puts into a request. With small documents it has less than 512 KiB, which the receiver's
  * event loop parses once and a thread twice. The receiver's transaction is also shorter, and other peers wait less.
  */
 export const PEER_ENTRIES_SENT_MAX = 200
 /** Entries of the chain that one query searches for shared ones. */
-export const PEER_STRETCH_ENTRIES_MAX = 5_000
+export const PEER_RANGE_ENTRIES_MAX = 5_000
 /**
  * Bytes of envelopes, documents and type definitions in a request. Base64 makes 4 bytes of 3, and there are other
  * members.

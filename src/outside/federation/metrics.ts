@@ -2,11 +2,10 @@ import type pg from 'pg'
 import { Histogram } from 'prom-client'
 import { readPeerBudgets } from '../../db/peers/peer-budgets.ts'
 import { countPeerOpenWork, readPeerFigures } from '../../db/peers/peer-figures.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 import { readCounter, readGauge, readingsOf, Tally } from '../../observe/metrics/readings.ts'
 import { OUTBOUND_ERROR_CODES } from '../connector/error.ts'
-import type { DrainObserver, PeerDrains } from './drain.ts'
 import { countAllForks, type ForkDeps } from './forks.ts'
 import type { Inbox } from './inbox.ts'
 import {
@@ -17,6 +16,7 @@ import {
   PEER_MATTERS_COUNTED_MAX,
   PEER_REQUESTS_WAITING_MAX,
 } from './limits.ts'
+import type { PeerSenderObserver, PeerSenders } from './peer-sender.ts'
 import type { ReceiveDeps } from './receive.ts'
 
 /** Why a request to a peer failed: the code of its problem document, or the reason for no answer. */
@@ -48,7 +48,7 @@ const FAILURES = [
   'other',
 ] as const
 
-export function makeDrainObserver(metrics: Metrics): DrainObserver {
+export function makeSendingObserver(metrics: Metrics): PeerSenderObserver {
   const took = new Histogram({
     name: 'tallystick_peer_request_duration_seconds',
     help: 'From the beginning of a request to a peer to its answer, or to its failure',
@@ -88,11 +88,11 @@ function knownOf<Code extends string>(known: readonly Code[], code: string): Cod
   return known.find((one) => one === code) ?? 'other'
 }
 
-export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>): void {
+export function watchPeerSenders(metrics: Metrics, senders: Pick<PeerSenders, 'size'>): void {
   readGauge(
     metrics,
     { name: 'tallystick_peer_drains', help: 'Peers that this worker sends to at the moment' },
-    () => drains.size,
+    () => senders.size,
   )
   readGauge(
     metrics,
@@ -102,7 +102,7 @@ export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>):
 }
 
 export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): void {
-  askGauges(metrics, () => readPeerFigures(pool), [
+  queryGauges(metrics, () => readPeerFigures(pool), [
     {
       name: 'tallystick_peers',
       help: 'Peerings by their state; invitations that nobody took in time are not counted',
@@ -153,7 +153,7 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
     },
   ])
   const budget = { entriesMax: PEER_ENTRIES_PER_DAY, bytesMax: PEER_BYTES_PER_DAY }
-  askGauges(metrics, () => readPeerBudgets(pool, budget), [
+  queryGauges(metrics, () => readPeerBudgets(pool, budget), [
     {
       name: 'tallystick_peers_full',
       help: 'Active peers that have used up what they may have this side store in a day',
@@ -166,7 +166,7 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
     },
   ])
   const most = PEER_MATTERS_COUNTED_MAX
-  askGauges(metrics, () => countPeerOpenWork(pool, most), [
+  queryGauges(metrics, () => countPeerOpenWork(pool, most), [
     {
       name: 'tallystick_peer_dead_letters',
       help: `Entries that peers refused for good and that nobody has sent again; counted to ${most}`,
@@ -178,7 +178,7 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
       read: ({ offersPending }) => offersPending,
     },
   ])
-  askGauges(metrics, () => countAllForks(deps, pool), [
+  queryGauges(metrics, () => countAllForks(deps, pool), [
     {
       name: 'tallystick_peer_forks',
       help: `Entries of peers that contradict one that is held; counted to ${PEER_FORKS_COUNTED_MAX}`,

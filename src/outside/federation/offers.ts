@@ -24,7 +24,7 @@ import {
   type RemoteRecord,
   readRemoteSteps,
   remoteName,
-  remoteStandingOf,
+  remoteStatusOf,
   renderRemote,
 } from './remote-records.ts'
 import { columnsOf, signOffer } from './sign-offer.ts'
@@ -39,14 +39,14 @@ type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; read
 /** The record as known here, with its newest offer. `replayed`: an earlier request with the same key made the offer. */
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
-/** `peerId`: as in AboutRemote. */
-export type AboutOffer = StepInput & { readonly peerId?: Uuid | undefined }
+/** `peerId`: as in RemoteRecordQuery. */
+export type OfferRequest = StepInput & { readonly peerId?: Uuid | undefined }
 
 /** Offers to activate a record. null: no record of another ledger that the caller may see has this id. */
 export function offerActivation(
   deps: OfferDeps,
   caller: Caller,
-  about: AboutOffer,
+  about: OfferRequest,
 ): Promise<OfferResult | null> {
   return offer(deps, caller, about, 'record-activated', () => null)
 }
@@ -58,7 +58,7 @@ export function offerActivation(
 export function offerCompletion(
   deps: OfferDeps,
   caller: Caller,
-  about: AboutOffer & { readonly evidence: unknown; readonly salt?: string | undefined },
+  about: OfferRequest & { readonly evidence: unknown; readonly salt?: string | undefined },
 ): Promise<OfferResult | null> {
   return offer(deps, caller, about, 'completion-submitted', ({ row }) => {
     if (row.documents === 'digests') refuseWeakSalt(about.salt)
@@ -72,7 +72,11 @@ export function offerCompletion(
 }
 
 /** Throws `not_home` for a step that only the home can take. null as in offerActivation. */
-export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about: AboutOffer): Promise<null> {
+export async function refuseAtGuest(
+  deps: RemoteReadDeps,
+  caller: Caller,
+  about: OfferRequest,
+): Promise<null> {
   const record = await findForStep(deps, caller, about)
   if (!record) return null
   throw new ApiError('not_home', `the record is of ${record.home}: only that ledger takes this step`, {
@@ -83,7 +87,7 @@ export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about:
 async function findForStep(
   deps: RemoteReadDeps,
   caller: Caller,
-  { recordId, peerId, onBehalfOf }: AboutOffer,
+  { recordId, peerId, onBehalfOf }: OfferRequest,
 ): Promise<RemoteRecord | null> {
   const party = partyOf(caller, onBehalfOf)
   const record = await findRemoteRecord(deps, { ...caller, recordId, peerId, agentId: party })
@@ -95,7 +99,7 @@ async function findForStep(
 async function offer(
   deps: OfferDeps,
   caller: Caller,
-  about: AboutOffer,
+  about: OfferRequest,
   step: OfferedStep,
   documentOf: (record: RemoteRecord) => NamedDocument | null,
 ): Promise<OfferResult | null> {
@@ -126,7 +130,7 @@ async function offer(
 async function explainRefusal(
   deps: OfferDeps,
   caller: Caller,
-  about: AboutOffer,
+  about: OfferRequest,
   error: unknown,
 ): Promise<OfferResult> {
   if (!(error instanceof ApiError && REFUSED.has(error.code))) throw error
@@ -146,7 +150,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 async function showNow(
   deps: OfferDeps,
   caller: Caller,
-  { recordId, peerId }: AboutOffer,
+  { recordId, peerId }: OfferRequest,
 ): Promise<OfferResult> {
   const record = await findRemoteRecord(deps, { ...caller, recordId, peerId })
   if (!record) throw new Error(`an offer of ${formatId('rec', recordId)}, which is not there`)
@@ -172,7 +176,7 @@ function refuseOffer(
   if (!isOpen && gated.performer !== remoteName(ledger, partyOf(caller, onBehalfOf))) {
     throw new ApiError('not_entitled', `${step} is for the performer`, { members: { role: 'performer' } })
   }
-  refuseMove(row, remoteStandingOf(record), { kind: step, ifVersions })
+  refuseMove(row, remoteStatusOf(record), { kind: step, ifVersions })
   if (row.peerState !== 'active') {
     throw new ApiError('peer_not_active', `the peering with ${home} is ${row.peerState}`)
   }

@@ -11,7 +11,7 @@ import {
 } from '../../db/peers/shared-entries.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
-import { PEER_STRETCH_ENTRIES_MAX, PEER_TYPES_PER_REQUEST_MAX } from './limits.ts'
+import { PEER_RANGE_ENTRIES_MAX, PEER_TYPES_PER_REQUEST_MAX } from './limits.ts'
 
 /** Entries to send next with their documents, and the cursor's position after them. */
 export type Outgoing = {
@@ -36,7 +36,7 @@ export type RequestMax = { readonly entries: number; readonly bytes: number }
  * request mixes the two.
  */
 export async function readOutgoing(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
-  return peer.backlog === null ? readStretch(db, peer, max) : readBacklog(db, peer, peer.backlog, max)
+  return peer.backlog === null ? readRange(db, peer, max) : readBacklog(db, peer, peer.backlog, max)
 }
 
 /**
@@ -57,8 +57,8 @@ export async function readLaterShare(
   return { ...filled, nextSeq: peer.nextSeq, backlog: { recordId, fromSeq, readSeq: fromSeq } }
 }
 
-async function readStretch(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
-  const end = Math.min(peer.size, peer.nextSeq + PEER_STRETCH_ENTRIES_MAX)
+async function readRange(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
+  const end = Math.min(peer.size, peer.nextSeq + PEER_RANGE_ENTRIES_MAX)
   const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: max.entries + 1 })
   const { entries, ...rest } = await fill(db, peer, found, max)
   // If a record is shared from here on, its earlier entries are sent first.

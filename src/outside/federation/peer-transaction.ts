@@ -8,7 +8,7 @@ import { beginPeerRequest } from '../../db/peers/received.ts'
 import { ApiError } from '../../errors.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { type PeerRequest, refuseState } from './authenticate.ts'
-import { findBelievedContact } from './peer-keys.ts'
+import { findAuthenticContact } from './peer-keys.ts'
 
 export type PeerTransactionDeps = { readonly writePool: pg.Pool; readonly peerMacs: PeerMacs }
 
@@ -25,7 +25,7 @@ export async function inTransaction<T>(
     return await withPooledTransaction(deps.writePool, async (client) => {
       const isFresh = await beginPeerRequest(client, request, request.nonce)
       if (!isFresh) throw new ApiError('request_replayed', 'its nonce was used before', { retryable: true })
-      const contact = await findBelievedContact(deps, client, request)
+      const contact = await findAuthenticContact(deps, client, request)
       if (contact === null || currentKid(contact) !== currentKid(request.contact))
         throw new ApiError('key_not_current', 'the peer has replaced its key meanwhile', { retryable: true })
       return work(client, contact)
@@ -33,7 +33,7 @@ export async function inTransaction<T>(
   } catch (error) {
     // The peering has changed since the request's headers were checked.
     if (constraintOf(error) !== 'peers_state') translateConstraint(error)
-    const contact = await findBelievedContact(deps, deps.writePool, request)
+    const contact = await findAuthenticContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)
     throw new ApiError('state_conflict', 'the handshake comes first')
   }

@@ -86,7 +86,7 @@ export async function postToPeer(
     to: formatId('led', peer.remoteLedgerId),
   }
   const headers = signRequest(signed, signer, { nowMs: deps.now(), nonce: randomBytes(NONCE_BYTES) })
-  const memory = holdFrom(deps.answers, signed.from)
+  const memory = reserveFrom(deps.answers, signed.from)
   try {
     const answer = await deps.connector.post({
       url,
@@ -110,16 +110,16 @@ export async function postToPeer(
   }
 }
 
-function holdFrom(budget: Shares, owner: string) {
-  let held = 0
+function reserveFrom(budget: Shares, owner: string) {
+  let reserved = 0
   return {
     take(bytes: number): boolean {
       if (!budget.admits(owner, bytes)) return false
       budget.take(owner, bytes)
-      held += bytes
+      reserved += bytes
       return true
     },
-    release: () => budget.release(owner, held),
+    release: () => budget.release(owner, reserved),
   }
 }
 

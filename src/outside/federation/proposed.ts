@@ -39,7 +39,7 @@ type SentDocument = {
  * An entry that the peer's ledger has signed, with its document if there was one, checked as far as possible without
  * the database.
  */
-export type Proposed = {
+export type ProposedEntry = {
   readonly seq: number
   /** Lower-case hex. */
   readonly leaf: string
@@ -68,13 +68,13 @@ type ProposedDocument = {
 export class EntryRefused extends Error {
   readonly code: string
   /** Leaf (hex) of the stored entry at the same position. */
-  readonly held: string | null
+  readonly storedLeaf: string | null
 
-  constructor(code: string, detail: string, held: string | null = null) {
+  constructor(code: string, detail: string, storedLeaf: string | null = null) {
     super(detail)
     this.name = 'EntryRefused'
     this.code = code
-    this.held = held
+    this.storedLeaf = storedLeaf
   }
 }
 
@@ -86,7 +86,7 @@ export function verifyProposed(
   ids: Pick<PeeringIds, 'remoteLedger'>,
   contact: Pick<PeerContact, 'keys'>,
   sent: SentEntry,
-): Proposed {
+): ProposedEntry {
   const bytes = fromBase64(sent.envelope)
   const { envelope, statement } = verifySignedStatement(bytes, keyFinder(contact), nativeProviders)
   if (statement.ledger !== ids.remoteLedger)
@@ -134,7 +134,7 @@ function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: numb
 function readDocument(
   statement: ParsedStatement,
   sent: SentDocument | null,
-): Pick<Proposed, 'document' | 'documentState'> {
+): Pick<ProposedEntry, 'document' | 'documentState'> {
   const [signed] = signedDocuments(statement)
   if (!signed) {
     if (sent !== null) throw new ProofError('document_presence', `a document of ${statement.kind}`)
@@ -144,10 +144,10 @@ function readDocument(
   if (sent.subject !== signed.name || sent.digest !== signed.sha256)
     throw new ProofError('document_digest', `a document of ${sent.subject} in the place of ${signed.name}`)
   if (sent.salt === null || sent.document === null) return { document: null, documentState: 'erased' }
-  return { document: verifyGiven(statement, signed, sent, sent.salt), documentState: 'given' }
+  return { document: verifySentDocument(statement, signed, sent, sent.salt), documentState: 'given' }
 }
 
-function verifyGiven(
+function verifySentDocument(
   { predicate }: ParsedStatement,
   signed: Subject,
   { document, references }: SentDocument,
@@ -188,22 +188,25 @@ function verifyDigest(salt: Uint8Array, canonical: string, { name, sha256 }: Sub
 }
 
 /** Returns the event from which verifiers, and we, rebuild a record's lifecycle. */
-export function eventOf({ seq, leaf, statement }: Proposed): RecordEvent {
+export function eventOf({ seq, leaf, statement }: ProposedEntry): RecordEvent {
   return { seq, leaf, atMs: statement.recordedAtMs, statement }
 }
 
 /** The parts of a peer's entry that our receiving entry names. */
-export type Received = Pick<Proposed, 'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'>
+export type ReceivedEntry = Pick<
+  ProposedEntry,
+  'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'
+>
 
 /** Returns the member of our entry that names the received one. */
-export function receivedOf({ seq, leaf, statement, record, version }: Received) {
+export function receivedOf({ seq, leaf, statement, record, version }: ReceivedEntry) {
   return { ledger: statement.ledger, seq, leaf, kind: statement.kind, record: record?.name ?? null, version }
 }
 
 /** Returns the row beside our entry that receives one (migrations/functions/append-received.sql). */
 export function receivedRow(
   { peerId }: Pick<PeeringIds, 'peerId'>,
-  { seq, leaf, envelope, statement, record, version }: Received,
+  { seq, leaf, envelope, statement, record, version }: ReceivedEntry,
 ): ReceivedDetail {
   return {
     peerId,

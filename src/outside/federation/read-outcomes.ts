@@ -11,7 +11,7 @@ import { unexpectedAnswer } from './post.ts'
 import { readReceipt } from './receipts.ts'
 
 /** Outcomes of a request's entries so far. Records by their UUID. */
-type Read = {
+type OutcomesRead = {
   readonly receipts: SentResults['receipts'][number][]
   readonly dead: SentResults['dead'][number][]
   /** Entries that the peer misses, by record. */
@@ -33,7 +33,7 @@ export async function readOutcomes(
   const outcomes = answer['outcomes']
   if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
     throw unexpectedAnswer('it does not say what became of each entry')
-  const read: Read = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
+  const read: OutcomesRead = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
   const slice = new Slice()
   for (const [i, entry] of entries.entries()) {
     // Other peers are handled in this process too.
@@ -64,7 +64,7 @@ async function readOutcome(
   entries: readonly SharedEntry[],
   entry: SharedEntry,
   outcome: JsonValue,
-  { receipts, dead, missing }: Read,
+  { receipts, dead, missing }: OutcomesRead,
 ): Promise<boolean> {
   const said = isObject(outcome) ? outcome : {}
   switch (said['outcome']) {
@@ -121,7 +121,7 @@ async function seqOfMissing(
  * Returns the next backlog. `sent`: the backlog record of the request. Entries that wait behind a dead letter are
  * sent when it is replayed.
  */
-function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): SentResults['backlog'] {
+function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: OutcomesRead): SentResults['backlog'] {
   if (sent === null) return [...missing.values()]
   const lacked = missing.get(sent.recordId)
   if (lacked) return [{ ...lacked, readSeq: sent.readSeq }]

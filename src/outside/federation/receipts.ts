@@ -21,7 +21,7 @@ export function readReceipt(
     const envelope = fromBase64(typeof text === 'string' ? text : '')
     const { statement } = verifySignedStatement(envelope, (kid) => findKey(peer, kid), nativeProviders)
     const { predicate } = statement
-    const named = (predicate['received'] ?? predicate['offer']) as Named | undefined
+    const named = (predicate['received'] ?? predicate['offer']) as NamedEntry | undefined
     const isOurs =
       statement.ledger === formatId('led', peer.remoteLedgerId) &&
       named?.ledger === formatId('led', peer.ledgerId) &&
@@ -36,7 +36,7 @@ export function readReceipt(
   }
 }
 
-type Named = { readonly ledger: string; readonly seq: number; readonly leaf: string }
+type NamedEntry = { readonly ledger: string; readonly seq: number; readonly leaf: string }
 
 /** Includes replaced keys, because a receipt may be old. */
 function findKey({ keys }: DrainedPeer, kid: string) {

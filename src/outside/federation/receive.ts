@@ -24,14 +24,14 @@ import { toBase64 } from '../../signing/text-of-bytes.ts'
 import { answerOffer } from './answer-offer.ts'
 import type { PeerRequest } from './authenticate.ts'
 import { refuseFull } from './budget.ts'
-import { type Decision, decide, type Known } from './decide.ts'
+import { type Decision, decide, type StoredState } from './decide.ts'
 import type { Inbox } from './inbox.ts'
 import { type JudgedEvidence, judgeEvidence } from './judge-evidence.ts'
-import { PEER_DECISIONS_MAX, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from './limits.ts'
+import { PEER_DECISIONS_MAX, PEER_FORKS_STORED_MAX, PEER_OFFERS_MAX } from './limits.ts'
 import { authorOf, inTransaction, isOfLedger, notAppended, unavailable } from './peer-transaction.ts'
 import {
   EntryRefused,
-  type Proposed,
+  type ProposedEntry,
   readTypes,
   receivedOf,
   receivedRow,
@@ -87,8 +87,8 @@ export async function receiveEntries(
     ({ types, proposed, evidence }) =>
       inTransaction(deps, request, async (client, contact) => {
         refuseFull(contact)
-        const known = await readKnown(client, request, types, proposed.filter(isProposed))
-        return new Reception(deps, client, request, known, evidence).take(proposed)
+        const known = await readStored(client, request, types, proposed.filter(isProposed))
+        return new EntryReceiver(deps, client, request, known, evidence).take(proposed)
       }),
     () => prepare(deps, request, sent),
   )
@@ -103,7 +103,7 @@ export async function receiveEntries(
 async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntries) {
   const slice = new Slice()
   const types = await readTypes(sent.types ?? [], slice)
-  const proposed: Attempt[] = []
+  const proposed: CheckedEntry[] = []
   for (const entry of sent.entries) {
     if (slice.isOver) await slice.next()
     proposed.push(attempt(() => verifyProposed(request, request.contact, entry)))
@@ -118,9 +118,9 @@ function refuseTwice(entries: readonly SentEntry[]): void {
   })
 }
 
-type Attempt = Proposed | EntryRefused
+type CheckedEntry = ProposedEntry | EntryRefused
 
-function attempt(work: () => Proposed): Attempt {
+function attempt(work: () => ProposedEntry): CheckedEntry {
   try {
     return work()
   } catch (error) {
@@ -128,7 +128,7 @@ function attempt(work: () => Proposed): Attempt {
   }
 }
 
-function isProposed(attempted: Attempt): attempted is Proposed {
+function isProposed(attempted: CheckedEntry): attempted is ProposedEntry {
   return !(attempted instanceof EntryRefused)
 }
 
@@ -139,12 +139,12 @@ function entryRefusalOf(error: unknown): EntryRefused {
   throw error
 }
 
-async function readKnown(
+async function readStored(
   client: pg.ClientBase,
   { contact, ...ids }: PeerRequest,
-  types: Known['types'],
-  entries: readonly Proposed[],
-): Promise<Known> {
+  types: StoredState['types'],
+  entries: readonly ProposedEntry[],
+): Promise<StoredState> {
   const said = entries.map(({ statement }) => statement.predicate)
   const records = new Map(entries.flatMap(({ record }) => (record ? [[record.name, record.id]] : [])))
   const events = entries.flatMap(({ record, version }) =>
@@ -157,13 +157,13 @@ async function readKnown(
     return offer === undefined ? [] : [(offer as { seq: number }).seq]
   })
   const seqs = [...entries.map(({ seq }) => seq), ...erased]
-  const held = await listStoredEntries(client, ids, seqs, erased)
+  const stored = await listStoredEntries(client, ids, seqs, erased)
   const known = await listKnownRecords(client, ids, [...records.values()], PEER_OFFERS_MAX)
   return {
     ids,
     contact,
     state: contact.state,
-    held: new Map(held.map((entry) => [entry.remoteSeq, entry])),
+    storedEntries: new Map(stored.map((entry) => [entry.remoteSeq, entry])),
     versions: await findStoredLeaves(client, ids, events),
     records: new Map(known.map((record) => [record.recordId, record])),
     offers: new Map((await listOwnOffers(client, ids, offers)).map((offer) => [offer.seq, offer])),
@@ -174,13 +174,13 @@ async function readKnown(
 }
 
 /** Our entry that answers one of the peer's, before it is appended. */
-type Planned = { readonly at: number; readonly entry: EntryRow; readonly proposed: Proposed }
+type Planned = { readonly index: number; readonly entry: EntryRow; readonly proposed: ProposedEntry }
 
-class Reception {
+class EntryReceiver {
   readonly #deps: ReceiveDeps
   readonly #client: pg.PoolClient
   readonly #request: PeerRequest
-  readonly #known: Known
+  readonly #known: StoredState
   readonly #evidence: JudgedEvidence
   readonly #author: Author
   readonly #outcomes: EntryOutcome[] = []
@@ -190,7 +190,7 @@ class Reception {
     deps: ReceiveDeps,
     client: pg.PoolClient,
     request: PeerRequest,
-    known: Known,
+    known: StoredState,
     evidence: JudgedEvidence,
   ) {
     this.#deps = deps
@@ -201,7 +201,7 @@ class Reception {
     this.#author = authorOf(request)
   }
 
-  async take(attempts: readonly Attempt[]): Promise<EntryOutcome[]> {
+  async take(attempts: readonly CheckedEntry[]): Promise<EntryOutcome[]> {
     const signer = await this.#deps.signers.signerOf(this.#author)
     await this.#readOffered(attempts.filter(isProposed))
     const planned: Planned[] = []
@@ -222,18 +222,18 @@ class Reception {
   }
 
   /** Plans the answer to one entry. null: it is answered without an entry. */
-  async #plan(signer: Signer, at: number, attempted: Attempt): Promise<Planned | null> {
+  async #plan(signer: Signer, at: number, attempted: CheckedEntry): Promise<Planned | null> {
     if (attempted instanceof EntryRefused) return this.#refuse(at, null, attempted)
     let decision: Decision
     try {
       decision = decide(this.#known, attempted)
     } catch (error) {
       const refused = entryRefusalOf(error)
-      if (refused.code === 'fork') await this.#keepFork(attempted, refused)
+      if (refused.code === 'fork') await this.#storeFork(attempted, refused)
       return this.#refuse(at, attempted.leaf, refused)
     }
     switch (decision.todo) {
-      case 'held':
+      case 'stored':
         return this.#answer(at, {
           leaf: attempted.leaf,
           outcome: 'received',
@@ -246,11 +246,11 @@ class Reception {
       case 'receive': {
         const entry = this.#receipt(signer, attempted, decision.consequences)
         const { seq, leaf, envelope } = attempted
-        this.#known.held.set(seq, { leaf, receipt: entry.envelope, envelope })
-        return { at, proposed: attempted, entry }
+        this.#known.storedEntries.set(seq, { leaf, receipt: entry.envelope, envelope })
+        return { index: at, proposed: attempted, entry }
       }
       case 'offer':
-        return { at, proposed: attempted, entry: await this.#answerOffer(signer, attempted) }
+        return { index: at, proposed: attempted, entry: await this.#answerOffer(signer, attempted) }
     }
   }
 
@@ -259,22 +259,25 @@ class Reception {
     return null
   }
 
-  #refuse(at: number, leaf: string | null, { code, message, held }: EntryRefused): null {
+  #refuse(at: number, leaf: string | null, { code, message, storedLeaf }: EntryRefused): null {
     return this.#answer(at, {
       leaf,
       outcome: 'refused',
       code,
       detail: message,
-      ...(held !== null && { held }),
+      ...(storedLeaf !== null && { held: storedLeaf }),
     })
   }
 
-  #keepFork({ leaf, seq, record, version, envelope }: Proposed, { held }: EntryRefused): Promise<void> {
-    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, storedLeaf: held!, envelope }
-    return storeFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
+  #storeFork(
+    { leaf, seq, record, version, envelope }: ProposedEntry,
+    { storedLeaf }: EntryRefused,
+  ): Promise<void> {
+    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, storedLeaf: storedLeaf!, envelope }
+    return storeFork(this.#client, this.#request, fork, PEER_FORKS_STORED_MAX)
   }
 
-  #receipt(signer: Signer, proposed: Proposed, consequences: ReceivedConsequences): EntryRow {
+  #receipt(signer: Signer, proposed: ProposedEntry, consequences: ReceivedConsequences): EntryRow {
     const received = receivedOf(proposed)
     const { document } = proposed
     const { entry } = sealEntry(
@@ -304,7 +307,7 @@ class Reception {
   }
 
   /** Reads the current rows of the records that have offers, in one statement. */
-  async #readOffered(proposed: readonly Proposed[]): Promise<void> {
+  async #readOffered(proposed: readonly ProposedEntry[]): Promise<void> {
     const { ledgerId } = this.#request
     const offers = proposed.filter(({ statement: { kind } }) => kind === 'step-offered')
     const recordIds = [...new Set(offers.map(({ record }) => record!.id))]
@@ -316,7 +319,7 @@ class Reception {
     for (const [i, recordId] of recordIds.entries()) this.#offered.set(recordId, rows[i]!)
   }
 
-  #answerOffer(signer: Signer, proposed: Proposed): Promise<EntryRow> {
+  #answerOffer(signer: Signer, proposed: ProposedEntry): Promise<EntryRow> {
     return answerOffer(this.#deps, {
       signer,
       author: this.#author,
@@ -358,7 +361,7 @@ class Reception {
     return planned
   }
 
-  #appended({ at, proposed, entry }: Planned): void {
-    this.#answer(at, { leaf: proposed.leaf, outcome: 'received', envelope: toBase64(entry.envelope) })
+  #appended({ index, proposed, entry }: Planned): void {
+    this.#answer(index, { leaf: proposed.leaf, outcome: 'received', envelope: toBase64(entry.envelope) })
   }
 }

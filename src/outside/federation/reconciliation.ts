@@ -22,10 +22,10 @@ import type { SummaryRecord } from './summary.ts'
  * Neither is proof: for that, compare two exports (src/proof/federation/reconcile.ts).
  */
 
-type Deps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
-type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
-type Counts = ExchangeCounts & { readonly forks: number }
-type Held = Pick<SummaryRecord, 'version' | 'leaf'>
+type ReconcileDeps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
+type PeeringKey = { readonly ledgerId: Uuid; readonly peerId: Uuid }
+type ExchangeTotals = ExchangeCounts & { readonly forks: number }
+type StoredVersion = Pick<SummaryRecord, 'version' | 'leaf'>
 
 /**
  * How a record differs.
@@ -44,8 +44,8 @@ type RecordDifference = {
   readonly difference: DifferenceKind
   /** Side whose chain moves the record; null: only the peer has named it. */
   readonly home: 'ours' | 'theirs' | null
-  readonly ours: Held | null
-  readonly theirs: Held | null
+  readonly ours: StoredVersion | null
+  readonly theirs: StoredVersion | null
 }
 
 export const UNRECONCILED = [
@@ -61,7 +61,7 @@ export type PeerReconciliation = {
   readonly peer: string
   readonly state: PeerState
   readonly reasons: readonly Unreconciled[]
-  readonly counts: Counts
+  readonly counts: ExchangeTotals
   readonly summary: {
     readonly at: Date
     readonly isWhole: boolean
@@ -71,11 +71,11 @@ export type PeerReconciliation = {
     readonly faults: number
     readonly behind: number
   } | null
-  readonly isAsked: boolean
+  readonly isRequested: boolean
 }
 
 /** Throws `not_found`. */
-export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
+export async function reconcilePeer(deps: ReconcileDeps, of: PeeringKey): Promise<PeerReconciliation> {
   const peer = await getPeer(deps, of, of.peerId)
   const forks = await countForksOf(deps, of, peer)
   const counts = { ...(await countExchange(deps.readPool, of)), forks }
@@ -90,12 +90,12 @@ export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliat
     reasons: reasonsOf(counts, summary),
     counts,
     summary,
-    isAsked: row?.isAsked ?? false,
+    isRequested: row?.isAsked ?? false,
   }
 }
 
 /** Requests a new summary of the peer, which the worker fetches. Throws `not_found`, `state_conflict`. */
-export async function askPeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
+export async function requestSummary(deps: ReconcileDeps, of: PeeringKey): Promise<PeerReconciliation> {
   const { state } = await getPeer(deps, of, of.peerId)
   if (state !== 'active')
     throw new ApiError('state_conflict', `the peering is ${state}: nothing is asked of the other side`)
@@ -104,7 +104,7 @@ export async function askPeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
 }
 
 function reasonsOf(
-  { deadLetters, forks }: Counts,
+  { deadLetters, forks }: ExchangeTotals,
   summary: { readonly isWhole: boolean; readonly faults: number } | null,
 ): Unreconciled[] {
   const found: Readonly<Record<Unreconciled, boolean>> = {
@@ -117,11 +117,14 @@ function reasonsOf(
   return UNRECONCILED.filter((reason) => found[reason])
 }
 
-type Said = { readonly whole: boolean; readonly records: readonly (readonly [string, number, string])[] }
+type StoredSummary = {
+  readonly whole: boolean
+  readonly records: readonly (readonly [string, number, string])[]
+}
 
 /** Compares page by page, because both sides may have a hundred thousand records. */
-async function compareSummary(db: pg.Pool, of: Of, text: string) {
-  const { whole, records } = JSON.parse(text) as Said
+async function compareSummary(db: pg.Pool, of: PeeringKey, text: string) {
+  const { whole, records } = JSON.parse(text) as StoredSummary
   const theirs = new Map(records.map(([record, version, leaf]) => [record, { version, leaf }]))
   const last = whole ? null : records.at(-1)![0]
   const found: RecordDifference[] = []
@@ -150,11 +153,11 @@ async function compareSummary(db: pg.Pool, of: Of, text: string) {
 /** Compares one page, and removes from `theirs` what was compared. */
 async function comparePage(
   db: pg.Pool,
-  of: Of,
-  held: readonly SharedRecordState[],
-  theirs: Map<string, Held>,
+  of: PeeringKey,
+  ours: readonly SharedRecordState[],
+  theirs: Map<string, StoredVersion>,
 ): Promise<RecordDifference[]> {
-  const pairs = held.map(({ recordId, isOwn, version, leaf }) => {
+  const pairs = ours.map(({ recordId, isOwn, version, leaf }) => {
     const record = formatId('rec', recordId)
     const said = theirs.get(record) ?? null
     theirs.delete(record)
@@ -169,16 +172,16 @@ async function comparePage(
     const isOlder = theirs !== null && theirs.version < ours.version
     const before = isOlder ? leaves[at++]! : null
     const home = isOwn ? ('ours' as const) : ('theirs' as const)
-    const difference = compareHeld(home, ours, theirs, before)
+    const difference = compareVersions(home, ours, theirs, before)
     return difference === null ? [] : [{ record, difference, home, ours, theirs }]
   })
 }
 
 /** Compares one record; null: no difference. `before`: our leaf of their version, if theirs is lower. */
-export function compareHeld(
+export function compareVersions(
   home: 'ours' | 'theirs',
-  ours: Held,
-  theirs: Held | null,
+  ours: StoredVersion,
+  theirs: StoredVersion | null,
   before: string | null,
 ): DifferenceKind | null {
   if (theirs === null) return 'theirs_behind'

@@ -45,7 +45,7 @@ export type RemoteReadDeps = {
  * - `agentId`: the caller, or the agent that it acts for.
  * - `peerId`: the peer that sent the record; absent: the first one that did.
  */
-type AboutRemote = {
+type RemoteRecordQuery = {
   readonly ledger: string
   readonly ledgerId: Uuid
   readonly recordId: Uuid
@@ -68,7 +68,7 @@ export type RemoteRecord = {
  */
 export async function findRemoteRecord(
   { lookups }: Pick<RemoteReadDeps, 'lookups'>,
-  { ledger, ledgerId, recordId, peerId, agentId }: AboutRemote,
+  { ledger, ledgerId, recordId, peerId, agentId }: RemoteRecordQuery,
 ): Promise<RemoteRecord | null> {
   const row = await lookups.findRemoteClaim({ ledgerId, recordId, peerId: peerId ?? null, agentId })
   if (!row) return null
@@ -82,7 +82,7 @@ export async function findRemoteRecord(
  */
 export async function findVisibleRemoteRecord(
   deps: RemoteReadDeps,
-  about: AboutRemote & { readonly ownOnly: boolean },
+  about: RemoteRecordQuery & { readonly ownOnly: boolean },
 ): Promise<FoundRecord | null> {
   const record = await findVisible(deps, about)
   if (!record) return null
@@ -101,7 +101,7 @@ export async function findVisibleRemoteRecord(
  */
 export async function listRemoteRecordEntries(
   deps: RemoteReadDeps,
-  about: AboutRemote & { readonly ownOnly: boolean },
+  about: RemoteRecordQuery & { readonly ownOnly: boolean },
   page: { readonly afterVersion: number; readonly limit: number },
 ): Promise<{ readonly entries: readonly string[]; readonly nextVersion: number | null } | null> {
   const record = await findVisible(deps, about)
@@ -120,7 +120,7 @@ export async function listRemoteRecordEntries(
 
 async function findVisible(
   deps: RemoteReadDeps,
-  about: AboutRemote & { readonly ownOnly: boolean },
+  about: RemoteRecordQuery & { readonly ownOnly: boolean },
 ): Promise<RemoteRecord | null> {
   const record = await findRemoteRecord(deps, about)
   return record && (!about.ownOnly || isOwn(record, about.agentId)) ? record : null
@@ -136,7 +136,7 @@ export function remoteName(ledger: string, agentId: Uuid): string {
   return `${ledger}/${formatId('agt', agentId)}`
 }
 
-export function remoteStandingOf({ gated, row }: RemoteRecord): LifecycleState {
+export function remoteStatusOf({ gated, row }: RemoteRecord): LifecycleState {
   return {
     state: row.state,
     version: row.version,
@@ -179,7 +179,11 @@ function readStep(record: RemoteRecord, row: RemoteStepRow, statement: ParsedSta
     version: row.version,
     seq: row.seq,
     recordedAt: statement.recordedAt,
-    predicate: { ...predicate, actor: seenAs(record, onBehalfOf ?? actor), onBehalfOf: null } as JsonObject,
+    predicate: {
+      ...predicate,
+      actor: localAgentName(record, onBehalfOf ?? actor),
+      onBehalfOf: null,
+    } as JsonObject,
     document: digested && {
       digest: Buffer.from(digested.sha256, 'hex'),
       salt: row.salt,
@@ -218,7 +222,7 @@ function digestedBy({ kind, subjects }: ParsedStatement) {
 }
 
 /** Returns an agent's name as seen from this ledger. `signed`: the name that the home signed. */
-function seenAs({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>, signed: string): string {
+function localAgentName({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>, signed: string): string {
   if (signed === 'system') return signed
   const remote = parseRemoteAgent(signed)
   if (!remote) return `${home}/${signed}`
@@ -229,23 +233,23 @@ function seenAs({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>, signed:
 export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRecord, steps: Steps): string {
   const { row, home, gated } = record
   const { predicate, actor, key, onBehalfOf, recordedAt } = readCreation(envelopeKeys, row)
-  const said = predicate as { readonly [name: string]: string | undefined }
+  const claims = predicate as { readonly [name: string]: string | undefined }
   return renderRecord({
     id: formatId('rec', row.recordId),
     ledger: home,
     type: row.type,
     state: row.state,
     version: row.version,
-    nextEvents: nextEvents(remoteStandingOf(record)),
+    nextEvents: nextEvents(remoteStatusOf(record)),
     payload: row.payload?.toString('utf8') ?? null,
     salt: row.salt && toBase64Url(row.salt),
     digest: gated.payloadDigest,
-    actor: seenAs(record, actor),
+    actor: localAgentName(record, actor),
     key: key!,
-    onBehalfOf: onBehalfOf && seenAs(record, onBehalfOf),
-    parent: said['parent'] ?? null,
+    onBehalfOf: onBehalfOf && localAgentName(record, onBehalfOf),
+    parent: claims['parent'] ?? null,
     references: row.referenceList?.toString('utf8') ?? null,
-    occurredAt: said['occurredAt'] ?? null,
+    occurredAt: claims['occurredAt'] ?? null,
     otherMembers: otherMembersOf(predicate),
     recordedAt,
     entry: {
@@ -260,8 +264,8 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
     erasure: erasureOf(envelopeKeys, record),
     gated: renderGated(
       {
-        principal: seenAs(record, gated.principal),
-        performer: gated.performer && seenAs(record, gated.performer),
+        principal: localAgentName(record, gated.principal),
+        performer: gated.performer && localAgentName(record, gated.performer),
         gate: gated.gate as 'principal' | 'auto',
         deadline: gated.deadlineMs === null ? null : new Date(gated.deadlineMs).toISOString(),
         maxRevisions: gated.maxRevisions,
@@ -291,7 +295,7 @@ function erasureOf(keys: EnvelopeKeys, record: RemoteRecord): ErasureView | null
   const statement = findStatement(keys, { kind: 'payload-erased', envelope: erasure! } as RemoteStepRow)
   return {
     code: (statement?.predicate['code'] as string | undefined) ?? null,
-    by: seenAs(record, statement?.actor ?? 'system'),
+    by: localAgentName(record, statement?.actor ?? 'system'),
     recordedAt: statement?.recordedAt ?? '',
     seq: erasedSeq,
   }

@@ -16,7 +16,7 @@ export function answerBytesMax(entries: number): number {
 }
 
 export type Request = { readonly peer: DrainedPeer; readonly outgoing: Outgoing }
-export type Answered = Request & { readonly answer: JsonObject }
+export type AnsweredRequest = Request & { readonly answer: JsonObject }
 export type UnderWay = {
   readonly request: Request
   readonly posted: Promise<PromiseSettledResult<JsonObject>>
@@ -35,7 +35,7 @@ export async function readAfter(
 }
 
 /** Returns true if the peer has received all entries. Otherwise entries that were read later may have to wait. */
-export function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: Answered): boolean {
+export function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: AnsweredRequest): boolean {
   return (
     Array.isArray(outcomes) &&
     outcomes.length === entries.length &&

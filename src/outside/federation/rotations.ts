@@ -21,13 +21,13 @@ import { refuseFull } from './budget.ts'
 import type { RequestSignature } from './http-signature.ts'
 import { type PeerKeyText, parsePeerKey } from './identity.ts'
 import { authorOf, inTransaction, notAppended } from './peer-transaction.ts'
-import { type Received, receivedOf, receivedRow } from './proposed.ts'
+import { type ReceivedEntry, receivedOf, receivedRow } from './proposed.ts'
 import type { ReceiveDeps } from './receive.ts'
 
 /** A `server-key-rotated` of the peer's chain; `envelope` in base64. */
 type SentRotation = { readonly seq: number; readonly envelope: string }
 
-type Rotation = Received & { readonly newKey: PeerKeyText }
+type Rotation = ReceivedEntry & { readonly newKey: PeerKeyText }
 
 /**
  * Receives a peer's key rotations. The first is signed by the key known here, each later one by the key before it,

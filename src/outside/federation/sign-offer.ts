@@ -1,4 +1,4 @@
-import { type Said, sealEntry } from '../../append/entry.ts'
+import { type EntryClaims, sealEntry } from '../../append/entry.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import type { OfferColumns } from '../../db/peers/remote-records.ts'
 import type { Caller } from '../../ledgers/caller.ts'
@@ -24,10 +24,10 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
   const name = formatId('rec', recordId)
   const { row, gated } = record
   const version = row.version + 1
-  const said: Said = {
+  const claims: EntryClaims = {
     kind: 'step-offered',
     subject: { id: recordId, name, digest: gated.payloadDigest },
-    besides: document ? [{ name: document.subject, sha256: toHex(document.digest) }] : [],
+    extraSubjects: document ? [{ name: document.subject, sha256: toHex(document.digest) }] : [],
     onBehalfOf,
     predicate: {
       ...(traceparent !== null && { traceparent }),
@@ -42,7 +42,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
     detail: { peerId: row.peerId, version, step, agentId: partyOf(caller, onBehalfOf) },
     document: document ? documentRow(document) : undefined,
   }
-  return sealEntry(signer, caller, said, recordedAtMs).entry
+  return sealEntry(signer, caller, claims, recordedAtMs).entry
 }
 
 /** Returns the columns of the offer as a reader will find them. */

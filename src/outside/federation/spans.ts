@@ -1,7 +1,7 @@
 import { failSpan } from '../../observe/tracing/fail-span.ts'
 import type { Tracing } from '../../observe/tracing/tracing.ts'
 import { formatId } from '../../proof/ids.ts'
-import type { PostTracer } from './drain.ts'
+import type { PostTracer } from './peer-sender.ts'
 
 /**
  * Makes a tracer: each request to a peer is a span below the job's. It carries many entries, so it belongs to none of

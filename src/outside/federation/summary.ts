@@ -46,7 +46,7 @@ const LEAF = /^[0-9a-f]{64}$/
  * Fetches a peer's summary, page by page. null as soon as `post` returns null: the lease is over. The stored text is
  * `{"whole":…,"records":[[record, version, leaf]…]}`.
  */
-export async function askSummary(
+export async function fetchSummary(
   post: (path: string, body: string) => Promise<JsonObject | null>,
 ): Promise<ReceivedSummary | null> {
   const records: [string, number, string][] = []
@@ -56,13 +56,13 @@ export async function askSummary(
     if (answer === null) return null
     const read = readPage(answer)
     records.push(...read.records)
-    if (read.next === null) return heldByPeer(true, records)
+    if (read.next === null) return summaryOfPeer(true, records)
     after = read.next
   }
-  return heldByPeer(false, records)
+  return summaryOfPeer(false, records)
 }
 
-function heldByPeer(whole: boolean, records: readonly [string, number, string][]): ReceivedSummary {
+function summaryOfPeer(whole: boolean, records: readonly [string, number, string][]): ReceivedSummary {
   return {
     whole,
     text: JSON.stringify({ whole, records }),

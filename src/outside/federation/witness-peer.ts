@@ -23,7 +23,7 @@ import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
  * A checkpoint of the peer's ledger. `log`: the key that signs it. `witness`: the key by which the peer cosigns this
  * ledger; null: it does not.
  */
-export type CheckpointOfPeer = {
+export type PeerCheckpoint = {
   readonly log: string
   readonly witness: string | null
   /** Request of C2SP tlog-witness. */
@@ -50,7 +50,7 @@ export type WitnessPeerDeps = PeerTransactionDeps & {
 export async function witnessPeer(
   deps: WitnessPeerDeps,
   request: PeerRequest,
-  sent: CheckpointOfPeer,
+  sent: PeerCheckpoint,
 ): Promise<WitnessAnswer> {
   const { peerWitnessKeys: keys, inbox, now } = deps
   if (keys === null) throw new ApiError('witness_off', 'this deployment has TALLYSTICK_PEER_WITNESSES=false')
@@ -75,7 +75,7 @@ async function judge(
   { log }: WitnessPeerDeps,
   client: pg.PoolClient,
   request: PeerRequest,
-  { logKey, witness, checkpoint }: CheckpointOfPeer & { readonly logKey: NoteKey },
+  { logKey, witness, checkpoint }: PeerCheckpoint & { readonly logKey: NoteKey },
   { origin, remoteKey, seen }: WitnessedPeer,
 ): Promise<Judgement> {
   // The request's signature proves that this key is the ledger's. The stored tree binds the peer, whichever key signs

@@ -17,7 +17,7 @@ export type AttemptResult = {
   readonly retryAfterMs: number | null
 }
 
-export type AttemptSeen = {
+export type AttemptOutcome = {
   readonly outcome: 'delivered' | 'failed' | 'dead'
   readonly status: number | null
   readonly error: string | null
@@ -27,7 +27,7 @@ export type AttemptSeen = {
   readonly lagMs: number | null
 }
 
-export type DeliveryObserver = (attempt: AttemptSeen) => void
+export type DeliveryObserver = (attempt: AttemptOutcome) => void
 
 export type AttemptDeps = {
   readonly connector: Pick<Connector, 'post'>

@@ -6,9 +6,9 @@ import {
   WEBHOOK_FAILING_DAY_MS,
   WEBHOOK_FAILING_DAYS_MIN,
   WEBHOOK_FAILING_MS_MAX,
+  WEBHOOK_PAUSE_MS,
   WEBHOOK_REQUESTS_FIRST,
   WEBHOOK_REQUESTS_PER_ENDPOINT_MAX,
-  WEBHOOK_REST_MS,
 } from './limits.ts'
 import { breakerPauseMs, refusalPauseMs } from './schedule.ts'
 
@@ -50,7 +50,7 @@ export class EndpointHealth {
   /** Set after many failures in a row; a success clears it. */
   #breakerUntilMs = 0
   /** Pause by Retry-After, or because too many deliveries are open. */
-  #askedUntilMs = 0
+  #retryAfterUntilMs = 0
   #requestsMax: number
   #isGone = false
 
@@ -78,7 +78,7 @@ export class EndpointHealth {
   }
 
   mustWait(nowMs: number): boolean {
-    return this.#isGone || nowMs < Math.max(this.#breakerUntilMs, this.#askedUntilMs)
+    return this.#isGone || nowMs < Math.max(this.#breakerUntilMs, this.#retryAfterUntilMs)
   }
 
   succeed(nowMs: number): void {
@@ -99,7 +99,7 @@ export class EndpointHealth {
     this.#countDay(nowMs)
     this.#lastFailureMs = nowMs
     this.#hasFailedNow = true
-    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + waitMs)
+    this.#retryAfterUntilMs = Math.max(this.#retryAfterUntilMs, nowMs + waitMs)
     if (isDown) this.#requestsMax = Math.max(1, Math.floor(this.#requestsMax / 2))
     this.#isGone ||= isGone
   }
@@ -119,8 +119,8 @@ export class EndpointHealth {
   /**
    * Pauses an endpoint that has too many open deliveries for a new one. The open ones are read again after the pause.
    */
-  rest(nowMs: number): void {
-    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + WEBHOOK_REST_MS)
+  pause(nowMs: number): void {
+    this.#retryAfterUntilMs = Math.max(this.#retryAfterUntilMs, nowMs + WEBHOOK_PAUSE_MS)
   }
 
   stopOf(nowMs: number): Stop | null {
@@ -133,7 +133,7 @@ export class EndpointHealth {
   }
 
   toWrite(nowMs: number): Health {
-    const waitMs = Math.max(this.#breakerUntilMs, this.#askedUntilMs) - nowMs
+    const waitMs = Math.max(this.#breakerUntilMs, this.#retryAfterUntilMs) - nowMs
     return {
       failures: this.#failures,
       failingSinceMs: this.#failingSinceMs,

@@ -26,9 +26,9 @@ export const WEBHOOK_REQUESTS_FIRST = 4
 export const WEBHOOK_REQUESTS_PER_ENDPOINT_MAX = 32
 /** Requests of one worker. Endpoints that hang take one each. */
 export const WEBHOOK_REQUESTS_MAX = 1_024
-export const WEBHOOK_LANES_MAX = 512
+export const WEBHOOK_ENDPOINTS_MAX = 512
 /** Cached opened secrets, of the endpoints used last. */
-export const WEBHOOK_SIGNERS_KEPT_MAX = 10_000
+export const WEBHOOK_SIGNERS_CACHED_MAX = 10_000
 /** Events of one endpoint in memory. With documents of up to 64 KiB each, fewer. */
 export const WEBHOOK_EVENTS_PER_LOAD = 128
 export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
@@ -43,9 +43,9 @@ export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
 /** Pending and waiting deliveries of one endpoint. At this number no new delivery is started. */
 export const WEBHOOK_OPEN_MAX = 10_000
 /** Pause of an endpoint that has WEBHOOK_OPEN_MAX open deliveries, or waits for the archive. */
-export const WEBHOOK_REST_MS = 5_000
+export const WEBHOOK_PAUSE_MS = 5_000
 /** Pause of an endpoint whose deliveries all wait for the ledger's verified size. */
-export const WEBHOOK_HELD_REST_MS = 1_000
+export const WEBHOOK_GATED_PAUSE_MS = 1_000
 /** Retry delay of a delivery whose event the archive did not return. */
 export const WEBHOOK_ARCHIVE_PAUSE_MS = MINUTE_MS
 export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
@@ -55,7 +55,7 @@ export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25
 export const WEBHOOK_JOBS_QUEUED_MAX = 512
 /** Another worker takes over the endpoint of a killed worker after this time. */
 export const WEBHOOK_LEASE_MS = 10_000
-export const WEBHOOK_LOOK_EVERY_MS = 100
+export const WEBHOOK_POLL_MS = 100
 export const WEBHOOK_LEASE_RENEW_EVERY_MS = 2_000
 /**
  * Outcomes are written together: so many at a time, or after this delay. If a worker is killed, the unwritten ones
@@ -66,7 +66,7 @@ export const WEBHOOK_WRITE_AFTER_MS = 50
 /** Time that an idle endpoint keeps its lease, while half of the slots are free. */
 export const WEBHOOK_LINGER_MS = 1_000
 /** After this time a waiting endpoint may take the slot. */
-export const WEBHOOK_TURN_MS_MAX = 30_000
+export const WEBHOOK_LEASE_USE_MS_MAX = 30_000
 /**
  * A longer request gets a row, so that the cursor can pass it. If its worker is gone, it is sent again after the
  * second time.
@@ -91,6 +91,6 @@ export const WEBHOOK_UPKEEP_ENDPOINTS = 50
 /** Rows of one statement, and statements in a row for one endpoint. */
 export const WEBHOOK_UPKEEP_ROWS = 5_000
 export const WEBHOOK_UPKEEP_DELETIONS_MAX = 20
-export const WEBHOOK_DELIVERED_KEPT_DAYS = 7
-export const WEBHOOK_DELIVERED_KEPT_MAX = 100_000
-export const WEBHOOK_DEAD_KEPT_DAYS = 30
+export const WEBHOOK_DELIVERED_RETENTION_DAYS = 7
+export const WEBHOOK_DELIVERED_STORED_MAX = 100_000
+export const WEBHOOK_DEAD_RETENTION_DAYS = 30

@@ -49,13 +49,13 @@ export class DeliveryLoader {
   }
 
   /**
-   * Reads due deliveries. `full`: there may be more. `isHeld`: some are settlements that wait for the ledger's
+   * Reads due deliveries. `full`: there may be more. `isGated`: some are settlements that wait for the ledger's
    * verified size.
    */
   async due(
     inHand: readonly Uuid[],
     { verifiedSize }: LedgerEnds,
-  ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
+  ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isGated: boolean }> {
     const limit = this.perLoad
     const about = { inHand, verifiedSize, limit }
     const { due: stored, isGated: isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
@@ -73,7 +73,7 @@ export class DeliveryLoader {
     const tasks = found.map(({ stored, event }) =>
       taskOf(storedDelivery(this.#endpoint, stored, event, documents.get(stored.seq ?? -1) ?? null), null),
     )
-    return { tasks, full: stored.length === limit, isHeld }
+    return { tasks, full: stored.length === limit, isGated: isHeld }
   }
 
   /** Reads the next events of the ledger's stream, without those that already have a row. */
@@ -90,7 +90,7 @@ export class DeliveryLoader {
     const tasks = fresh.map(({ event, after }) =>
       taskOf(newDelivery(this.#endpoint, event, documents.get(event.seq) ?? null), after),
     )
-    return { tasks, openRecords, position: page.position, more: page.more, isHeld: page.isHeld }
+    return { tasks, openRecords, position: page.position, more: page.more, isGated: page.isGated }
   }
 
   /**
@@ -98,7 +98,7 @@ export class DeliveryLoader {
    * where the next call continues; null: none are left.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
-    const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
+    const start = { seq: from, eventsDelivered: 0, checkpoint: Number.MAX_SAFE_INTEGER }
     // Only rows are made here, so the verified size does not matter: `due` decides what is sent.
     const ends = { size: end, checkpoint: 0, verifiedSize: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)

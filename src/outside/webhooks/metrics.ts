@@ -1,14 +1,14 @@
 import type pg from 'pg'
 import { Histogram } from 'prom-client'
 import { countWebhookDeliveries, readWebhookFigures } from '../../db/events/webhook-work.ts'
-import { askGauges } from '../../observe/metrics/asked.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { queryGauges } from '../../observe/metrics/query-gauges.ts'
 import { readCounter, readGauge, readingsOf, Tally } from '../../observe/metrics/readings.ts'
 import { OUTBOUND_ERROR_CODES, type OutboundErrorCode } from '../connector/error.ts'
-import type { AttemptSeen, DeliveryObserver } from './attempt.ts'
+import type { AttemptOutcome, DeliveryObserver } from './attempt.ts'
+import type { EndpointSenders } from './endpoint-senders.ts'
 import type { Stop } from './health.ts'
-import type { WebhookLanes } from './lanes.ts'
-import { WEBHOOK_DELIVERIES_COUNTED_MAX, WEBHOOK_LANES_MAX, WEBHOOK_REQUESTS_MAX } from './limits.ts'
+import { WEBHOOK_DELIVERIES_COUNTED_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_REQUESTS_MAX } from './limits.ts'
 import { isDownStatus } from './statuses.ts'
 import type { StopDeps } from './stop-endpoint.ts'
 
@@ -86,25 +86,25 @@ function makeTimesObserver({ registry }: Metrics): DeliveryObserver {
   }
 }
 
-function reasonOf({ status, error }: AttemptSeen): Reason {
+function reasonOf({ status, error }: AttemptOutcome): Reason {
   if (status === null) return error as Reason
   if (status === 410 || status === 429) return `${status}`
   if (isDownStatus(status)) return 'unavailable'
   return status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
 }
 
-export function watchLanes(metrics: Metrics, lanes: WebhookLanes): void {
+export function watchSenders(metrics: Metrics, lanes: EndpointSenders): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_webhook_${name}`, help }, read)
   gauge('requests', 'Requests to endpoints under way', () => lanes.requestsUnderWay)
   gauge('requests_max', 'With so many under way no more are begun', () => WEBHOOK_REQUESTS_MAX)
   gauge('lanes', 'Endpoints that this worker delivers to at the moment', () => lanes.size)
-  gauge('lanes_max', 'So many at a time at most', () => WEBHOOK_LANES_MAX)
+  gauge('lanes_max', 'So many at a time at most', () => WEBHOOK_ENDPOINTS_MAX)
   gauge('events_queued', 'Events in memory that are to be sent', () => lanes.queued)
 }
 
 export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
-  askGauges(metrics, () => readWebhookFigures(pool), [
+  queryGauges(metrics, () => readWebhookFigures(pool), [
     {
       name: 'tallystick_webhook_endpoints',
       help: 'Endpoints that are delivered to; that are paused; that are disabled, because they answered 410',
@@ -146,7 +146,7 @@ export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
       read: ({ lagSeconds }) => lagSeconds,
     },
   ])
-  askGauges(metrics, () => countWebhookDeliveries(pool, WEBHOOK_DELIVERIES_COUNTED_MAX), [
+  queryGauges(metrics, () => countWebhookDeliveries(pool, WEBHOOK_DELIVERIES_COUNTED_MAX), [
     {
       name: 'tallystick_webhook_deliveries',
       help: `Deliveries that are to be tried (again), that wait for an earlier one of their record, and that were given up; each counted to ${WEBHOOK_DELIVERIES_COUNTED_MAX}`,

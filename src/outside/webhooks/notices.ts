@@ -2,10 +2,10 @@ import { formatId, timeOfUuidv7, type Uuid } from '../../proof/ids.ts'
 import { NOTICE_TYPES } from '../events/event-types.ts'
 
 /** The endpoint that a notice is about. `state` and `reason` are set if its deliveries have ended. */
-type About = { readonly id: string; readonly state?: string; readonly reason?: string }
+type NoticeSubject = { readonly id: string; readonly state?: string; readonly reason?: string }
 
 /** Renders a notice for storage. */
-export function noticeAbout({ id, state, reason }: About): string {
+export function noticeOf({ id, state, reason }: NoticeSubject): string {
   return JSON.stringify({ id, state, reason })
 }
 
@@ -30,7 +30,7 @@ export function noticeBody(
   })
 }
 
-function parseAbout(text: string): About | null {
+function parseAbout(text: string): NoticeSubject | null {
   try {
     const { id, state, reason } = JSON.parse(text)
     return typeof id === 'string' ? { id, state, reason } : null

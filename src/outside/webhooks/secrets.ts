@@ -13,7 +13,7 @@ const HMAC_KEY_BYTES = 32
 const ED25519_SEED_BYTES = 32
 
 /** Owner of a secret. Sealed bytes that are moved to another endpoint or ledger cannot be opened there. */
-type WebhookOf = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
+type WebhookOwner = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 
 export type NewWebhookSecret = {
   /** UUIDv7: sorts an endpoint's secrets by age. */
@@ -29,7 +29,7 @@ export function makeWebhookSecret(
   masterKey: Pick<MasterKey, 'seal'>,
   nowMs: number,
   entropy: Pick<Entropy, 'uuidv7'>,
-  of: WebhookOf,
+  of: WebhookOwner,
 ): NewWebhookSecret {
   const secretId = entropy.uuidv7(nowMs)
   const keys = randomBytes(HMAC_KEY_BYTES + ED25519_SEED_BYTES)
@@ -53,7 +53,7 @@ export type WebhookSigner = (message: Uint8Array) => readonly [v1: string, v1a: 
 /** Opens a sealed secret. Throws if the master key differs, or the sealed bytes belong to another secret. */
 export function openWebhookSecret(
   masterKey: Pick<MasterKey, 'open'>,
-  { secretId, sealed, ...of }: WebhookOf & { readonly secretId: Uuid; readonly sealed: Uint8Array },
+  { secretId, sealed, ...of }: WebhookOwner & { readonly secretId: Uuid; readonly sealed: Uint8Array },
 ): WebhookSigner {
   const keys = masterKey.open(sealed, webhookSecretContext(of, secretId))
   // Made once: from the raw bytes an HMAC of a body costs 16 µs instead of 3.
@@ -80,6 +80,6 @@ export function signatureHeader(
   return signers.flatMap((sign) => sign(message)).join(' ')
 }
 
-export function webhookSecretContext({ ledgerId, webhookId }: WebhookOf, secretId: Uuid): string {
+export function webhookSecretContext({ ledgerId, webhookId }: WebhookOwner, secretId: Uuid): string {
   return `webhook ${ledgerId} ${webhookId} ${secretId}`
 }

@@ -6,7 +6,7 @@ import { formatId } from '../../proof/ids.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import type { NoticeType } from '../events/event-types.ts'
 import type { Stop } from './health.ts'
-import { noticeAbout } from './notices.ts'
+import { noticeOf } from './notices.ts'
 
 export type StopDeps = {
   readonly pool: pg.Pool
@@ -28,7 +28,7 @@ export async function stopEndpoint(deps: StopDeps, name: WebhookKey, stop: Stop)
   const isStopped = await withPooledTransaction(deps.pool, async (client) => {
     if (!(await stopWebhook(client, name, stop))) return false
     const listeners = await listListeners(client, name, PAUSED)
-    const notice = noticeAbout({ id, ...stop })
+    const notice = noticeOf({ id, ...stop })
     const notices = listeners.map((webhookId) => ({
       webhookId,
       eventId: deps.entropy.uuidv7(deps.now()),

@@ -7,18 +7,18 @@ import {
   type WebhookListed,
 } from '../../db/events/webhook-upkeep.ts'
 import {
-  WEBHOOK_DEAD_KEPT_DAYS,
-  WEBHOOK_DELIVERED_KEPT_DAYS,
-  WEBHOOK_DELIVERED_KEPT_MAX,
+  WEBHOOK_DEAD_RETENTION_DAYS,
+  WEBHOOK_DELIVERED_RETENTION_DAYS,
+  WEBHOOK_DELIVERED_STORED_MAX,
   WEBHOOK_UPKEEP_DELETIONS_MAX,
   WEBHOOK_UPKEEP_ENDPOINTS,
   WEBHOOK_UPKEEP_ROWS,
 } from './limits.ts'
 
-const KEPT = {
-  deliveredDays: WEBHOOK_DELIVERED_KEPT_DAYS,
-  deadDays: WEBHOOK_DEAD_KEPT_DAYS,
-  deliveredMax: WEBHOOK_DELIVERED_KEPT_MAX,
+const RETENTION = {
+  deliveredDays: WEBHOOK_DELIVERED_RETENTION_DAYS,
+  deadDays: WEBHOOK_DEAD_RETENTION_DAYS,
+  deliveredMax: WEBHOOK_DELIVERED_STORED_MAX,
 }
 
 /**
@@ -41,6 +41,6 @@ export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<bo
 async function removeSome(db: Db, { isDeleted, ...name }: WebhookListed): Promise<boolean> {
   const removed = isDeleted
     ? await removeDeletedWebhook(db, name, WEBHOOK_UPKEEP_ROWS)
-    : await deleteOldDeliveries(db, name, KEPT, WEBHOOK_UPKEEP_ROWS)
+    : await deleteOldDeliveries(db, name, RETENTION, WEBHOOK_UPKEEP_ROWS)
   return removed === WEBHOOK_UPKEEP_ROWS
 }

@@ -100,8 +100,8 @@ export class DeliveryWindow<Content, Result> {
     const hasFailed = this.#failed.has(record)
     if (after === null && hasFailed) return false
     // Behind a delivery without a row, this one must be sent later. So it can't get a row earlier.
-    const mustHold = hasFailed || (isRecordOpen && others.every(({ written }) => written))
-    if (after !== null && mustHold) {
+    const mustWait = hasFailed || (isRecordOpen && others.every(({ written }) => written))
+    if (after !== null && mustWait) {
       this.#settle(this.#take(task, 'settled'), 'held', null)
       return true
     }
@@ -138,7 +138,7 @@ export class DeliveryWindow<Content, Result> {
     if (task.record === null) return
     if (outcome === 'retry') {
       this.#failed.add(task.record)
-      this.#holdBehind(slot)
+      this.#makeWait(slot)
     }
     const [, ...later] = this.#records.get(task.record)!
     if (later.length > 0) this.#records.set(task.record, later)
@@ -198,11 +198,11 @@ export class DeliveryWindow<Content, Result> {
     if (isSlow(slot) && !slot.written) this.#writes.set(id, slot)
     if (slot.state !== 'queued' || record === null) return
     const first = this.#records.get(record)![0]!
-    if (isSlow(first)) this.#holdBehind(first)
+    if (isSlow(first)) this.#makeWait(first)
   }
 
   /** Marks later deliveries without a row as `held`; the row of any other says whether it is. */
-  #holdBehind(first: Slot<Content, Result>): void {
+  #makeWait(first: Slot<Content, Result>): void {
     const record = first.task.record!
     const [, ...later] = this.#records.get(record)!
     this.#records.set(record, [first])

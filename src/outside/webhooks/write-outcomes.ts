@@ -13,9 +13,9 @@ import { WEBHOOK_STRAGGLER_DUE_MS } from './limits.ts'
 import type { Write } from './window.ts'
 
 /** A settled delivery that is to be delivered again. */
-export type Again = Pick<WrittenDelivery, 'eventId' | 'recordId'>
+export type RedeliveredEvent = Pick<WrittenDelivery, 'eventId' | 'recordId'>
 
-export type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
+export type SettledDelivery = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
 /**
  * Writes outcomes, and in the same transaction releases the deliveries that waited for them. After a crash in
@@ -25,7 +25,7 @@ export async function writeOutcomes(
   pool: pg.Pool,
   { lease, endpoint }: { readonly lease: WebhookLease; readonly endpoint: Endpoint },
   progress: Omit<Progress, 'mayBeLost'>,
-  again: readonly Again[],
+  again: readonly RedeliveredEvent[],
   letsGo: readonly Pick<WrittenDelivery, 'recordId'>[],
 ): Promise<{ readonly isOurs: boolean; readonly released: number }> {
   const records = new Set(letsGo.flatMap(({ recordId }) => (recordId ? [recordId] : [])))
@@ -42,7 +42,7 @@ export async function writeOutcomes(
   })
 }
 
-export function toRow({ task, outcome, result }: Write<Delivery, Settled>): WrittenDelivery {
+export function toRow({ task, outcome, result }: Write<Delivery, SettledDelivery>): WrittenDelivery {
   const { delivery, dueInMs } = result ?? { delivery: task.content, dueInMs: null }
   if (outcome === null) return rowOf(delivery, 'pending', WEBHOOK_STRAGGLER_DUE_MS)
   if (outcome === 'retry') return rowOf(delivery, 'pending', dueInMs)
@@ -53,6 +53,6 @@ export function toRow({ task, outcome, result }: Write<Delivery, Settled>): Writ
  * Returns true if deliveries may have to be released: one that was just marked `held` may have waited for one just
  * finished.
  */
-export function mayRelease({ outcome, stored }: Write<Delivery, Settled>): boolean {
+export function mayRelease({ outcome, stored }: Write<Delivery, SettledDelivery>): boolean {
   return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))
 }

@@ -59,7 +59,7 @@ export function signEvent(
     {
       kind: event.kind,
       subject: { id: event.recordId, name: record, digest: event.digest },
-      besides: [
+      extraSubjects: [
         ...event.subjects,
         ...(document ? [{ name: document.subject, sha256: toHex(document.digest) }] : []),
       ],

@@ -1,5 +1,5 @@
 import { isHangupIgnored } from '../../hangup.ts'
-import { say } from '../../observe/standard-output.ts'
+import { writeLine } from '../../observe/standard-output.ts'
 
 export type Stop = {
   readonly requested: Promise<NodeJS.Signals>
@@ -23,7 +23,7 @@ export function listenForStop(): Stop {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
   let requestedAt = 0
   const force = (why: string) => {
-    say(`tallystick: ${why}; stopping at once`)
+    writeLine(`tallystick: ${why}; stopping at once`)
     process.exit(1)
   }
   const ignoresHangup = isHangupIgnored()

@@ -1,6 +1,6 @@
 import { watchLog } from '../../observe/metrics/log.ts'
 import { Metrics } from '../../observe/metrics/metrics.ts'
-import { say } from '../../observe/standard-output.ts'
+import { writeLine } from '../../observe/standard-output.ts'
 import { type Config, parseConfig } from '../config.ts'
 import { connectDirectly } from '../connect-directly.ts'
 import { lowerPriority } from '../lower-priority.ts'
@@ -10,11 +10,11 @@ import { openLocalLog } from './log.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
 
 /*
- * The worker's process under `npm start`, started by worker-apart.ts. It follows its parent's messages, and ends
+ * The worker's process under `npm start`, started by child-worker.ts. It follows its parent's messages, and ends
  * whenever its parent ends, because the kernel closes the channel.
  */
 if (!process.send) {
-  say('tallystick: `npm start` starts this; a worker by itself is `npm run op -- worker`')
+  writeLine('tallystick: `npm start` starts this; a worker by itself is `npm run op -- worker`')
   process.exit(2)
 }
 // Ends at once, like the parent. The next worker finds unfinished work, as after any crash.
@@ -64,7 +64,7 @@ async function stop(): Promise<void> {
     await service?.close()
     process.exit(0)
   } catch (error) {
-    say(`tallystick: while the worker stopped: ${(error as Error).message}`)
+    writeLine(`tallystick: while the worker stopped: ${(error as Error).message}`)
     process.exit(1)
   }
 }

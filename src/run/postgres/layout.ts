@@ -37,7 +37,7 @@ export function openDataDir(dataDir: string): string {
  * Makes sure that the server's user can pass through the folder. A folder made by mkdtemp or under umask 077 does not
  * allow that.
  */
-export function letThrough(dataDir: string, runAs: RunAs): void {
+export function requireReachable(dataDir: string, runAs: RunAs): void {
   if (runAs === null || isReachable(dataDir, runAs)) return
   if (lstatSync(dataDir).uid === process.getuid?.()) chmodSync(dataDir, 0o711)
   if (isReachable(dataDir, runAs)) return
@@ -69,13 +69,13 @@ export function chooseDataDir(
   const [local] = candidates
   const existing = findDataDir(projectDir)
   if (existing !== null) {
-    refuseStranger(existing)
+    requireOwnFolder(existing)
     return existing
   }
   const runAs = options.embedded ? resolveRunAs(clusterDir(postgresDir(local)), options.log) : null
   for (const dir of candidates) {
     if (!isReachable(dir, runAs) || !isWritable(dir)) continue
-    refuseStranger(dir)
+    requireOwnFolder(dir)
     if (dir !== local) options.log(`data goes to ${dir}, because ${whyNot(local, runAs)}`)
     return dir
   }
@@ -115,7 +115,7 @@ function isWritable(dir: string): boolean {
 }
 
 /** Anyone can write to /var/tmp: a folder that another user made could be replaced while we use it. */
-function refuseStranger(dir: string): void {
+function requireOwnFolder(dir: string): void {
   const { uid, mode } = lstatSync(dir)
   const own = process.getuid?.() ?? uid
   if ((uid !== own && own !== 0) || (dir.startsWith('/var/tmp/') && (uid !== own || (mode & 0o022) !== 0))) {

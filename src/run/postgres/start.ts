@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DATABASE, ensureOwner, OWNER_LOGIN } from '../../db/connect/owner.ts'
 import { getEmbeddedBinaries, postgresVersion, prepareBinaries } from './binaries.ts'
 import { getPasswords, initCluster } from './cluster.ts'
-import { clusterDir, letThrough, openDataDir } from './layout.ts'
+import { clusterDir, openDataDir, requireReachable } from './layout.ts'
 import { choosePort, rememberPort } from './port.ts'
 import { type Postmaster, spawnPostmaster } from './postmaster.ts'
 import { stopOrphan } from './previous.ts'
@@ -80,7 +80,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const dataDir = openDataDir(options.dataDir)
   const cluster = clusterDir(dataDir)
   const runAs = resolveRunAs(cluster, log)
-  letThrough(dataDir, runAs)
+  requireReachable(dataDir, runAs)
   const binDir = prepareBinaries(options.binDir ?? getEmbeddedBinaries(), runAs, dataDir, log)
   await stopOrphan(cluster, log)
   const passwords = getPasswords(dataDir)

@@ -48,7 +48,7 @@ export type Restore = {
   readonly keys: ArchiveKeys
   readonly masterKey: MasterKey
   /** Checkpoint notes stored outside. The archive must extend those that are not larger than it. */
-  readonly kept: readonly string[]
+  readonly outsideCheckpoints: readonly string[]
   /** Kids (hex) of envelope keys known from elsewhere. The chain must name each. */
   readonly kids: readonly string[]
   /** True if entries covered by a stored checkpoint may be lost. */
@@ -78,7 +78,7 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   const { ledger, reader } = restore
   const ledgerId = parseId('led', ledger)
   await planForGrowth(client)
-  const { size, within, beyond } = await compareKept(restore)
+  const { size, within, beyond } = await compareCheckpoints(restore)
   const writer = new LedgerWriter(client, restore)
   const archive = await verifyLedger(writer.follow(reader, ledger), {
     ...{ checkpoints: within, kids: restore.kids },
@@ -124,13 +124,21 @@ function namedFaults(report: VerifyReport): string {
   return [formatReport(report), ...report.notices].join('\n')
 }
 
-type Kept = { readonly size: number; readonly within: string[]; readonly beyond: string | null }
+type ComparedCheckpoints = {
+  readonly size: number
+  readonly within: string[]
+  readonly beyond: string | null
+}
 
 /**
  * Compares the archive's size with the stored checkpoints. Throws RestoreError if there is no archive, or if it ends
  * before a stored checkpoint; ProofError for an invalid checkpoint.
  */
-async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept> {
+async function compareCheckpoints({
+  reader,
+  outsideCheckpoints: kept,
+  acceptsLoss,
+}: Restore): Promise<ComparedCheckpoints> {
   const newest = await new ArchiveObjects(reader).readCheckpoint()
   if (newest === null) throw new RestoreError(`${reader.name} holds no archive of a ledger`)
   const { size } = newest
@@ -155,7 +163,7 @@ class LedgerWriter {
   readonly #readOnly: boolean
   readonly #definitions = new Map<number, string>()
   /** Ranges that were passed to the verifier. */
-  readonly #given: { readonly lines: Uint8Array; readonly end: number }[] = []
+  readonly #passed: { readonly lines: Uint8Array; readonly end: number }[] = []
   #verified = 0
   /** Kids (hex) of the ledger's server keys. Every other key is an agent's. */
   readonly #serverKids = new Set<string>()
@@ -230,7 +238,7 @@ class LedgerWriter {
   #tee(opened: OpenLedger, ledger: string): OpenLedger {
     if (opened.ledger !== ledger) throw new RestoreError(`the archive is of ${opened.ledger}`)
     const write = () => this.#writeVerified()
-    const given = this.#given
+    const given = this.#passed
     async function* ranges() {
       for await (const range of opened.ranges()) {
         await write()
@@ -254,8 +262,8 @@ class LedgerWriter {
   }
 
   async #writeVerified(): Promise<void> {
-    while (this.#given.length > 0 && this.#given[0]!.end <= this.#verified)
-      await this.#write(this.#given.shift()!.lines)
+    while (this.#passed.length > 0 && this.#passed[0]!.end <= this.#verified)
+      await this.#write(this.#passed.shift()!.lines)
   }
 
   /** Writes lines in groups. An entry of a kind in STANDS_ALONE is its own group. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
-import { isHeld } from '../../../bench/k6/ceiling.ts'
+import { isSustained } from '../../../bench/k6/ceiling.ts'
 import { judgeGoal } from '../../../bench/k6/figures.ts'
 import { parseOptions } from '../../../bench/k6/options.ts'
 import { rowsOf } from '../../../bench/k6/print.ts'
@@ -115,7 +115,7 @@ test('a rate is held only if it is reached, quickly, and nothing was dropped, re
     const { rate, p99, failed, ...extras } = given
     return runOf({ figures: { rate, p99 }, extras: { peakPerSecond: 1_000, ...extras }, failed })
   }
-  assert.equal(isHeld(step({})), true)
+  assert.equal(isSustained(step({})), true)
   for (const change of [{ rate: 960 }, { p99: 251 }, { dropped: 1 }, { refused: 1 }, { failed: 0.001 }])
-    assert.equal(isHeld(step(change)), false, JSON.stringify(change))
+    assert.equal(isSustained(step(change)), false, JSON.stringify(change))
 })

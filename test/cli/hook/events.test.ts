@@ -6,8 +6,8 @@ import { recordOf } from '../../../cli/hook/events.ts'
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
 
-function recordOfText(text: string, keep = false) {
-  return recordOf(readMessage(text)!, { keep, held: false, framework: undefined, sha256 })!
+function recordOfText(text: string, include = false) {
+  return recordOf(readMessage(text)!, { include, failClosed: false, framework: undefined, sha256 })!
 }
 
 const recordOfEvent = (event: object) => recordOfText(JSON.stringify(event))
@@ -167,7 +167,7 @@ function recordOfHeld(name: string) {
     tool_name: 'Bash',
     tool_use_id: 't1',
   }
-  const recording = { keep: false, held: true, framework: undefined, sha256 }
+  const recording = { include: false, failClosed: true, framework: undefined, sha256 }
   return recordOf(readMessage(JSON.stringify(event))!, recording)!
 }
 

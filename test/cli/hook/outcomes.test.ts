@@ -14,7 +14,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 function statusOf(name: string, members: object): string {
   const event = { hook_event_name: name, session_id: 's', tool_name: 'Bash', tool_use_id: 't1', ...members }
-  const recording = { keep: false, held: false, framework: undefined, sha256 }
+  const recording = { include: false, failClosed: false, framework: undefined, sha256 }
   const { type, payload } = recordOf(readMessage(JSON.stringify(event))!, recording)!
   assert.equal(type, 'agent-outcome/1')
   return payload['status'] as string

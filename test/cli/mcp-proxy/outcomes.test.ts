@@ -28,7 +28,15 @@ async function outcomesOf(
 ): Promise<Outcome[]> {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
-  const options = { directory, open, keep: false, held: true, server: null, command: 'server', sha256 }
+  const options = {
+    directory,
+    open,
+    include: false,
+    failClosed: true,
+    server: null,
+    command: 'server',
+    sha256,
+  }
   const calls = new Calls({ ...options, say: () => {} })
   const line = (message: object | string) =>
     Buffer.from(
@@ -236,7 +244,15 @@ test('a call that is cancelled and never answered has its outcome in time', asyn
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
   t.after(() => open.close())
-  const options = { directory, open, keep: false, held: false, server: null, command: 'server', sha256 }
+  const options = {
+    directory,
+    open,
+    include: false,
+    failClosed: false,
+    server: null,
+    command: 'server',
+    sha256,
+  }
   const calls = new Calls({ ...options, say: () => {} })
   const message = (value: object) => ({ text: JSON.stringify(value), value, inexact: null })
   t.mock.timers.enable({ apis: ['setTimeout'] })

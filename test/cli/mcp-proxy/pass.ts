@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Calls } from '../../../cli/mcp-proxy/calls.ts'
 import { McpProxy } from '../../../cli/mcp-proxy/proxy.ts'
-import type { Downstream, Ended } from '../../../cli/mcp-proxy/upstream.ts'
+import type { Downstream, UpstreamEnd } from '../../../cli/mcp-proxy/upstream.ts'
 
 /**
  * Opens a proxy whose client and server are this test. `isRecorded`: whether the ledger has the records; null: calls
@@ -13,8 +13,8 @@ export function openProxy(calls: Calls, isRecorded: boolean | null) {
   const stdout = new PassThrough()
   const [toServer, stray]: [Buffer[], Buffer[]] = [[], []]
   let receive: Downstream['receive'] = async () => {}
-  let end: (ended: Ended) => void = () => {}
-  const ended = new Promise<Ended>((resolve) => (end = resolve))
+  let end: (ended: UpstreamEnd) => void = () => {}
+  const ended = new Promise<UpstreamEnd>((resolve) => (end = resolve))
   let clientEnded: () => void = () => {}
   const clientEnd = new Promise<void>((resolve) => (clientEnded = resolve))
   const proxy = new McpProxy({

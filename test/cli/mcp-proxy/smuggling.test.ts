@@ -22,7 +22,15 @@ function openProxy(t: TestContext, held = true) {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
   t.after(() => open.close())
-  const options = { directory, open, keep: false, held, server: null, command: 'server', sha256 }
+  const options = {
+    directory,
+    open,
+    include: false,
+    failClosed: held,
+    server: null,
+    command: 'server',
+    sha256,
+  }
   const calls = new Calls({ ...options, say: () => {} })
   const inbox = join(directory, 'inbox')
   const taken = (): Recorded[] => {
@@ -42,7 +50,7 @@ function openProxy(t: TestContext, held = true) {
 }
 
 const isRecorded = ({ name, args }: ReadCall, recorded: readonly Recorded[]) => {
-  const content = contentOf('arguments', args, { keep: false, sha256 })
+  const content = contentOf('arguments', args, { include: false, sha256 })
   const digest = (content['argumentsDigest'] as { sha256: string } | undefined)?.sha256
   return recorded.some((each) => each.name === name && each.argumentsDigest?.sha256 === digest)
 }

@@ -199,7 +199,7 @@ test('a line is cut at its bound and nowhere else', () => {
     ...cutter.end(),
   ]
   assert.deepEqual(
-    shown.map(({ bytes, part }) => [bytes.toString(), part?.isLast ?? 'line']),
+    shown.map(({ bytes, fragment }) => [bytes.toString(), fragment?.isLast ?? 'line']),
     [
       ['abcdefg', false],
       ['h\n', true],

@@ -18,7 +18,7 @@ test('a sender gives up so long after its last success, and not while it has som
     putInInbox(directory, makeItem({ i }, { type: 'generic/1' }, Date.now()), makeIdempotencyKey())
   put(0)
   const until = performance.now() + 1.5 * giveUpMs
-  const options = { directory, connect: async () => new Tallystick(), say: () => {} }
+  const options = { directory, connect: async () => new Tallystick(), report: () => {} }
   const left = sendWhileItWorks(options, { idleMs: 60_000, giveUpMs })
   for (let i = 1; performance.now() < until; i++) {
     await waitForDeeds(app, i)

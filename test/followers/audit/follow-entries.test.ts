@@ -56,7 +56,7 @@ test('a ledger that is moved is not verified here any more, again and again, and
     verified += entries
   }
   await followEntries({ ...audit.follower, observeEntries })
-  assert.deepEqual([verified, audit.alarms, audit.follower.unverified.count], [0, [], 0])
+  assert.deepEqual([verified, audit.alarms, audit.follower.pausedLedgers.count], [0, [], 0])
   assert.deepEqual(await readFollowerLag(audit.pool), { entries: 0, seconds: 0 })
   assert.equal(await readCheckpointLagSeconds(audit.pool), 0)
   assert.equal((await readArchiveFigures(audit.pool)).behind, 0)
@@ -230,7 +230,7 @@ test('whatever bytes an attacker appends, the worker goes on, and finds each of 
   const faults = await openFaults(audit)
   assert.equal(faults.length, shapes.length + documents.length)
   assert.ok(faults.every((fault) => Number(fault.seq) === 3))
-  assert.equal(audit.follower.unverified.count, 0)
+  assert.equal(audit.follower.pausedLedgers.count, 0)
   await app.notarize()
   await followAll(audit)
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 4)
@@ -264,7 +264,7 @@ test('a chunk that can’t be read, or expands without end, is a fault of its le
     faults.map(({ seq, code }) => [Number(seq), code]),
     contents.map(() => [3, 'chunk_syntax']),
   )
-  assert.equal(audit.follower.unverified.count, 0)
+  assert.equal(audit.follower.pausedLedgers.count, 0)
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 4)
 })
 
@@ -434,7 +434,7 @@ test('two workers at once verify every entry, and none of them twice for good', 
 
 test('a thread that dies delays the ledger, and nothing else', async (t) => {
   const audit = await setUpAudit(t)
-  const { verifier, unverified } = audit.follower
+  const { verifier, pausedLedgers } = audit.follower
   let failures = 0
   const dying = {
     run: async () => {
@@ -445,10 +445,10 @@ test('a thread that dies delays the ledger, and nothing else', async (t) => {
   } as unknown as typeof verifier
   assert.equal(await followEntries({ ...audit.follower, verifier: dying }), false)
   assert.equal(failures, 1)
-  assert.equal(unverified.count, 1)
+  assert.equal(pausedLedgers.count, 1)
   assert.equal(audit.alarms.length, 1)
   assert.deepEqual(await openFaults(audit), [], 'that says nothing about the ledger')
-  unverified.resume(audit.app.ledger.ledger.id)
+  pausedLedgers.resume(audit.app.ledger.ledger.id)
   await followAll(audit)
   assert.equal(await cursorOf(audit, audit.app.ledger.ledger.id), 3)
 })

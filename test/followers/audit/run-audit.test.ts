@@ -138,8 +138,8 @@ test('a database that cannot be read says nothing about the ledger: the job fail
 })
 
 function auditDeps({ app, pool, publisher, follower }: AuditTest): AuditDeps {
-  const { kept } = publisher
-  return { pool, log: follower.log, database: app.database.workerUrl, kept, stopping: NEVER }
+  const { storedCheckpoints } = publisher
+  return { pool, log: follower.log, database: app.database.workerUrl, storedCheckpoints, stopping: NEVER }
 }
 
 async function request({ app, pool }: AuditTest) {

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { loadKeysFrom } from '../../../src/db/chain/signed-entries.ts'
 import { EntryVerifier } from '../../../src/followers/audit/entry-verifier.ts'
 import { type FollowEntriesDeps, followEntries } from '../../../src/followers/audit/follow-entries.ts'
-import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { EnvelopeKeys } from '../../../src/signing/envelope-keys.ts'
 import type { Test, TestApp } from '../../helpers/app.ts'
@@ -53,7 +53,7 @@ export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<A
       cursorMac: app.deps.cursorMac,
       verifier,
       envelopeKeys: new EnvelopeKeys(loadKeysFrom(pool)),
-      unverified: new FaultyLedgers(Date.now),
+      pausedLedgers: new PausedLedgers(Date.now),
     },
   }
 }

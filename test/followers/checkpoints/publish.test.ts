@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { tryLockTree } from '../../../src/db/chain/checkpoints.ts'
 import { ContradictionError } from '../../../src/followers/checkpoints/contradictions.ts'
-import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
-import { KeptCheckpoints } from '../../../src/followers/checkpoints/kept.ts'
+import { PausedLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
+import { StoredCheckpoints } from '../../../src/followers/checkpoints/stored-checkpoints.ts'
 import { CHECKPOINT_LEDGERS_PER_ROUND } from '../../../src/followers/limits.ts'
 import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
@@ -119,7 +119,7 @@ test('a note that no verifier would take is neither kept nor published', async (
     worker.faulty.resume(app.ledger.ledger.id)
     assert.equal(worker.logged.length, wrong)
     assert.deepEqual(await checkpoints(app), [])
-    assert.equal(await worker.kept.find(app.ledger.ledger.id), null)
+    assert.equal(await worker.storedCheckpoints.find(app.ledger.ledger.id), null)
   }
   await publishCheckpoints(worker)
   assert.equal((await checkpoints(app)).length, 1)
@@ -146,11 +146,11 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
     ['3', /first 3 entries are not the ones/],
   ] as const) {
     const path = join(dir, 'checkpoints', `${app.ledger.ledger.id}.note`)
-    await new KeptCheckpoints(join(dir, 'checkpoints')).keep(app.ledger.ledger.id, forgedNote(app, size))
+    await new StoredCheckpoints(join(dir, 'checkpoints')).store(app.ledger.ledger.id, forgedNote(app, size))
     const fresh = {
       ...worker,
-      kept: new KeptCheckpoints(join(dir, 'checkpoints')),
-      faulty: new FaultyLedgers(Date.now),
+      storedCheckpoints: new StoredCheckpoints(join(dir, 'checkpoints')),
+      faulty: new PausedLedgers(Date.now),
     }
     await publishCheckpoints(fresh)
     const { err, ledger } = worker.logged.pop() as { err: Error; ledger: string }

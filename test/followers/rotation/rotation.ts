@@ -1,7 +1,7 @@
 import { loadSigners } from '../../../src/append/open-signers.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { type StartedRotation, startRotation } from '../../../src/db/schema/rotation.ts'
-import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import type { RotateDeps } from '../../../src/followers/rotation/rotate-keys.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import type { Test, TestApp } from '../../helpers/app.ts'
@@ -30,7 +30,7 @@ export function makeRotator(t: Test, app: TestApp): Rotator {
   return {
     pool,
     loadSigners: () => loadSigners(pool, masterKey),
-    unmoved: new FaultyLedgers(Date.now),
+    unmoved: new PausedLedgers(Date.now),
     now: Date.now,
     log: { info: () => {}, error: (details) => void logged.push(details) },
     logged,

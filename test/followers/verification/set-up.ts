@@ -5,7 +5,7 @@ import { withClient } from '../../../src/db/connect/client.ts'
 import { openReadPool } from '../../../src/db/connect/pools.ts'
 import { openJobs } from '../../../src/db/jobs/job-queues.ts'
 import type { GatedRecordKey } from '../../../src/db/records/gated-cases.ts'
-import { Refused } from '../../../src/followers/refused.ts'
+import { RefusedItems } from '../../../src/followers/refused.ts'
 import {
   type VerificationResult,
   verifyCompletions,
@@ -34,13 +34,13 @@ export function openDeps(t: Test, app: TestApp) {
     pool,
     envelopeKeys: new EnvelopeKeys(loadKeysFrom(pool)),
     cursorMac: app.deps.cursorMac,
-    awaitFloor() {},
+    requestVerification() {},
     signers: app.deps.signers,
     types: new TypeRegistry({ readPool: pool, threads: app.deps.threads }),
     entropy: makeEntropy(),
     now: Date.now,
     machineNow: Date.now,
-    refusedExpiries: new Refused(Date.now, { pauseMs: 60_000, itemsMax: 100 }),
+    refusedExpiries: new RefusedItems(Date.now, { pauseMs: 60_000, itemsMax: 100 }),
     observeVerification: (outcome: string) => void observed.push(outcome),
     observeExpiry: () => void observed.push('expired'),
     log: { info: log('info'), warn: log('warn'), error: log('error') },

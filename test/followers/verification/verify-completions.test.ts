@@ -4,7 +4,7 @@ import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { readGatedCases } from '../../../src/db/records/gated-cases.ts'
 import { EntryVerifier } from '../../../src/followers/audit/entry-verifier.ts'
 import { followEntries } from '../../../src/followers/audit/follow-entries.ts'
-import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
+import { PausedLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { rotateKeys } from '../../../src/followers/rotation/rotate-keys.ts'
 import { signVerification } from '../../../src/followers/verification/sign-verification.ts'
 import { verifyCompletion } from '../../../src/followers/verification/verify-completion.ts'
@@ -298,7 +298,7 @@ test('what the follower of the process has verified is not read again', async (t
   const verifier = new EntryVerifier()
   t.after(() => verifier.close())
   await app.sql('delete from tallystick.audit_cursors')
-  while (await followEntries({ ...deps, verifier, unverified: new FaultyLedgers(Date.now) }));
+  while (await followEntries({ ...deps, verifier, pausedLedgers: new PausedLedgers(Date.now) }));
   assert.deepEqual(await verifyAll(deps, app, followed), [{ status: 'done' }])
   assert.deepEqual(found, [true, true])
   assert.equal((await app.get(followed)).state, 'VERIFIED')

@@ -32,7 +32,7 @@ function watch() {
   deadlines.watch(connection as unknown as Socket)
   const lookAt = (ms: number) => {
     nowMs = ms
-    deadlines.look()
+    deadlines.check()
     return connection.isOpen
   }
   return { deadlines, connection, lookAt }

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   EVENTS_HEARTBEAT_MS,
-  EVENTS_KEY_LOOK_EVERY_MS,
+  EVENTS_KEY_CHECK_EVERY_MS,
   EVENTS_TAIL_CLOSE_MS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
 } from '../../../src/http/limits.ts'
@@ -266,14 +266,14 @@ test('a stream of events that stays open', { concurrency: true }, async (t) => {
           const { id, key } = await keyOf()
           const open = await tail({}, key)
           expectStatus(200, await app.send('POST', `/v1/keys/${id}/revoke`))
-          assert.ok((await open.ended) < EVENTS_KEY_LOOK_EVERY_MS + 2_000)
+          assert.ok((await open.ended) < EVENTS_KEY_CHECK_EVERY_MS + 2_000)
         }),
         t.test('ends when it expires', async () => {
           const lifeMs = 5_000
           const { key } = await keyOf({ expiresAt: new Date(Date.now() + lifeMs).toISOString() })
           const open = await tail({}, key)
           assert.equal(open.response.statusCode, 200)
-          assert.ok((await open.ended) < lifeMs + EVENTS_KEY_LOOK_EVERY_MS + 2_000)
+          assert.ok((await open.ended) < lifeMs + EVENTS_KEY_CHECK_EVERY_MS + 2_000)
         }),
         t.test('goes on with one that has not, and says so with the place where it is', async () => {
           const open = await silent
@@ -302,7 +302,7 @@ test('a stream of events that stays open', { concurrency: true }, async (t) => {
       await app.notarize(genericBody({ n: 1 }))
       await until(() => open.events.length === 1)
       proxy!.refuse()
-      await sleep(EVENTS_KEY_LOOK_EVERY_MS + 500)
+      await sleep(EVENTS_KEY_CHECK_EVERY_MS + 500)
       assertProblem(await app.send('GET', '/v1/events'), 503, 'unavailable')
       proxy!.accept()
       const body = genericBody({ n: 2 })

@@ -6,13 +6,13 @@ import {
   THREAD_WORK_WAITING_MAX,
 } from '../../../src/load/limits.ts'
 import type { ThreadError } from '../../../src/load/threads/error.ts'
-import type { PieceOptions } from '../../../src/load/threads/piece.ts'
 import { ThreadPool } from '../../../src/load/threads/pool.ts'
+import type { WorkOptions } from '../../../src/load/threads/thread-work.ts'
 import { UNPROVEN } from '../../../src/load/unproven.ts'
 import { until } from '../../helpers/wait.ts'
 import type { Known } from './test-thread.ts'
 
-const OPTIONS: PieceOptions = { owner: 'a', bytes: 0, msMax: 20_000 }
+const OPTIONS: WorkOptions = { owner: 'a', bytes: 0, msMax: 20_000 }
 
 function openPool(t: TestContext, threads = 2) {
   const lost: string[] = []

@@ -8,9 +8,9 @@ import { APPEND_OUTCOMES } from '../../../src/db/chain/append-entries.ts'
 import { DatabasePool } from '../../../src/db/connect/pools.ts'
 import { watchPool } from '../../../src/db/metrics.ts'
 import { METRICS_ANSWER_TIMEOUT_MS } from '../../../src/observe/limits.ts'
-import { askGauges } from '../../../src/observe/metrics/asked.ts'
 import { Durations } from '../../../src/observe/metrics/durations.ts'
 import { Metrics } from '../../../src/observe/metrics/metrics.ts'
+import { queryGauges } from '../../../src/observe/metrics/query-gauges.ts'
 import { startServer } from '../../../src/run/server.ts'
 import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, testConfig } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
@@ -190,7 +190,7 @@ test('a database that hangs holds up no reading for long, and is not asked again
     return asked === 1 ? answer.promise : Promise.resolve(asked)
   }
   const read = (value: number) => value
-  askGauges(metrics, ask, [
+  queryGauges(metrics, ask, [
     { name: 'one', help: 'One', read },
     { name: 'other', help: 'Other', read },
   ])

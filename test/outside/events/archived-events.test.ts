@@ -12,7 +12,7 @@ import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
 
-const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
+const BEGINNING = { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 const RECORDS = { ...ALL_EVENTS, events: new Set(['record.recorded']) } as WantedEvents
 
 /** Returns a reader of the ledger's event pages that records what each page requested from the archive. */

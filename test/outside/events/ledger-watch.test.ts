@@ -30,8 +30,8 @@ function setUp() {
   const stop = new AbortController()
   const wait = (
     ledgerId: Uuid,
-    { than = START, msMax = 10_000, isHeld = false, signal = stop.signal } = {},
-  ) => watch.grown(ledgerId, than, { msMax, isHeld, signal })
+    { than = START, msMax = 10_000, isGated = false, signal = stop.signal } = {},
+  ) => watch.grown(ledgerId, than, { msMax, isGated, signal })
   return { ...state, state, wait, stop }
 }
 
@@ -55,7 +55,7 @@ test('what grew before somebody waited is told at the next look', async () => {
 
 test('a waiter at a settlement is told only of a larger verified size, and no other waiter is', async () => {
   const { ends, wait, stop } = setUp()
-  const held = wait(ONE, { isHeld: true })
+  const held = wait(ONE, { isGated: true })
   const idle = wait(ONE, { than: { ...START, size: 9 }, msMax: 4 * EVENTS_POLL_MS })
   ends.set(1, { size: 9, checkpoint: 0, verifiedSize: 0 })
   await sleep(2 * EVENTS_POLL_MS)

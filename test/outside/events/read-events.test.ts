@@ -24,7 +24,7 @@ import { runs } from '../../helpers/runs.ts'
 import { listStoredChunks, writeContent } from '../../helpers/stored-chunks.ts'
 import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 
-const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
+const BEGINNING = { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 
 function sourceOf(app: TestApp, filter: WantedEvents = ALL_EVENTS) {
   const ledgerId = parseId('led', app.ledger.ledger.id)

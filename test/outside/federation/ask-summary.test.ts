@@ -9,7 +9,7 @@ import { PEER_LEASES, type PeerLease } from '../../../src/db/peers/peer-leases.t
 import { makeByteBudget } from '../../../src/load/budgets.ts'
 import { parseAllowances } from '../../../src/outside/connector/allowances.ts'
 import { Connector } from '../../../src/outside/connector/connector.ts'
-import { PeerDrains } from '../../../src/outside/federation/drain.ts'
+import { PeerSenders } from '../../../src/outside/federation/peer-sender.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { openTestPool } from '../../helpers/connect.ts'
@@ -51,12 +51,12 @@ test('a comparison that takes longer than a lease keeps its turn', async (t) => 
   const connector = new Connector({ allowances: parseAllowances('127.0.0.1') })
   t.after(() => connector.close())
   const { log, now, threads, signers, peerMacs, publicUrl } = app.deps
-  const drains = new PeerDrains({
+  const drains = new PeerSenders({
     ...{ pool, log, now, connector, threads, signers, peerMacs, publicUrl },
     answers: makeByteBudget(1_000_000),
     masterKey: makeMasterKey(new Uint8Array(32)),
     userAgent: 'test',
-    observeDrain: { request() {}, failure: (code) => assert.fail(code), entries() {} },
+    observeSending: { request() {}, failure: (code) => assert.fail(code), entries() {} },
     tracePost: null,
   })
   const [lease] = await withPooledTransaction(pool, (client) =>

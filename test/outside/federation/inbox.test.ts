@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Inbox } from '../../../src/outside/federation/inbox.ts'
 import {
   PEER_REQUESTS_AT_ONCE,
-  PEER_REQUESTS_OF_ONE_MAX,
+  PEER_REQUESTS_PER_PEERING_MAX,
   PEER_REQUESTS_WAITING_MAX,
 } from '../../../src/outside/federation/limits.ts'
 
@@ -16,7 +16,7 @@ function begin(inbox: Inbox, peer: string, ledger = 'led_a') {
 
 test('a peer that sends without waiting for answers takes no other peer’s place', async () => {
   const inbox = new Inbox()
-  const greedy = Array.from({ length: PEER_REQUESTS_OF_ONE_MAX }, () => begin(inbox, 'greedy'))
+  const greedy = Array.from({ length: PEER_REQUESTS_PER_PEERING_MAX }, () => begin(inbox, 'greedy'))
   assert.equal(await begin(inbox, 'greedy').ended, 'rate_limited')
   const other = begin(inbox, 'other')
   for (const { end } of [...greedy, other]) end()
@@ -35,7 +35,7 @@ test('beyond a number of requests that wait the next one is refused, and counts 
     begin(inbox, `peer ${i}`, `led_${i}`),
   )
   assert.equal(inbox.waiting, PEER_REQUESTS_WAITING_MAX)
-  for (let i = 0; i <= PEER_REQUESTS_OF_ONE_MAX; i++)
+  for (let i = 0; i <= PEER_REQUESTS_PER_PEERING_MAX; i++)
     assert.equal(await begin(inbox, 'late', 'led_c').ended, 'overloaded')
   for (const { end } of taken) end()
   await Promise.all(taken.map(({ ended }) => ended))

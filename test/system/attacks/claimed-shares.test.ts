@@ -29,8 +29,8 @@ const FEW = {
   burstMax: 0,
   burstPerSecond: 0,
   unproven: { underWayMax: 4, burstMax: 0, burstPerSecond: 0 },
-  perTurnMax: 2,
-  turnBytesMax: 64 * 1024,
+  perSliceMax: 2,
+  sliceBytesMax: 64 * 1024,
 }
 
 const app = await sharedApp()

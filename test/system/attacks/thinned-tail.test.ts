@@ -177,8 +177,8 @@ test('a worker that is late is told of, and is no fault; its next checkpoint end
   await requestAudit(audit.pool, ledgerId, auditId, null)
   const job = { id: crypto.randomUUID(), signal: new AbortController().signal }
   const deps = { pool: audit.pool, log: audit.follower.log, database: app.database.workerUrl }
-  const { kept } = audit.publisher
-  await runAudit({ ...deps, kept, stopping: job.signal }, { ledgerId, auditId }, job)
+  const { storedCheckpoints: kept } = audit.publisher
+  await runAudit({ ...deps, storedCheckpoints: kept, stopping: job.signal }, { ledgerId, auditId }, job)
   const found = await findAudit(audit.pool, ledgerId, auditId)
   assert.equal(found!.ok, true, JSON.stringify(found))
   assert.match(found!.report!.notices.join(), /the newest checkpoint covers 0 entries/)

@@ -59,16 +59,16 @@ for (const [how, drips] of [
     const reader = openSocket(t, (server.server.address() as AddressInfo).port)
     reader.write(requestText('GET', '/v1/export', app.ledger.key.key))
     await until(() => [...writeDeadlines.open].some((one) => one.writableLength > 0))
-    writeDeadlines.look()
+    writeDeadlines.check()
     const stepMs = ANSWER_STALL_MS_MAX / 10
     for (let i = 0; i < 9; i++) {
       nowMs += stepMs
       if (drips) reader.read(1)
-      writeDeadlines.look()
+      writeDeadlines.check()
       assert.equal(writeDeadlines.cutOff, 0)
     }
     nowMs += 2 * stepMs
-    writeDeadlines.look()
+    writeDeadlines.check()
     assert.equal(writeDeadlines.cutOff, 1)
     await until(() => writeDeadlines.open.size === 0)
   })

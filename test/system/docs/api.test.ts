@@ -13,7 +13,7 @@ test('the limits on the page are the limits in the code', () => {
     `| Request body | ${kib(limits.BODY_BYTES_MAX)} |`,
     `| Request body of one record, of a completion, of a type or its preview | ${kib(limits.RECORD_BODY_BYTES_MAX)} |`,
     `| Request body of a batch | ${kib(limits.BATCH_BODY_BYTES_MAX)} |`,
-    `| Names and values in a body of more than 64 KiB · in one record of it | ${limits.JSON_TOKENS_MAX.toLocaleString('en')} · ${limits.JSON_TOKENS_IN_PIECE_MAX.toLocaleString('en')} (\`json_too_costly\`) |`,
+    `| Names and values in a body of more than 64 KiB · in one record of it | ${limits.JSON_TOKENS_MAX.toLocaleString('en')} · ${limits.JSON_TOKENS_PER_FRAGMENT_MAX.toLocaleString('en')} (\`json_too_costly\`) |`,
     `| Document, in canonical form | ${kib(limits.DOCUMENT_BYTES_MAX)} |`,
     `| Metadata, in canonical form | ${kib(limits.METADATA_BYTES_MAX)} |`,
     `| Nesting | ${limits.JSON_DEPTH_MAX} levels |`,

@@ -27,7 +27,7 @@ export async function readRecords(url: string, ledger: string): Promise<StoredRe
  */
 export async function checkLedger(url: string, ledger: string): Promise<number> {
   const size = await checkChain(url, ledger)
-  for (const giveUpAt = Date.now() + CHECKPOINT_MS_MAX; ; await sleep(CHECKPOINT_LOOK_EVERY_MS)) {
+  for (const giveUpAt = Date.now() + CHECKPOINT_MS_MAX; ; await sleep(CHECKPOINT_POLL_MS)) {
     const report = await verifyLedger(database(url, ledger), { threads: 1 })
     if (report.failure?.code === 'checkpoint_missing_tail' && Date.now() < giveUpAt) continue
     if (!report.ok || report.entries !== size)
@@ -37,7 +37,7 @@ export async function checkLedger(url: string, ledger: string): Promise<number> 
 }
 
 const CHECKPOINT_MS_MAX = 120_000
-const CHECKPOINT_LOOK_EVERY_MS = 1_000
+const CHECKPOINT_POLL_MS = 1_000
 
 const ENTRIES_PER_QUERY = 10_000
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { compareHeld } from '../../../src/outside/federation/reconciliation.ts'
+import { compareVersions } from '../../../src/outside/federation/reconciliation.ts'
 import {
   askAnew,
   live,
@@ -214,5 +214,5 @@ describe('a record that both hold', () => {
     ['has not come to us whole', 'theirs', at(2, 'b'), at(3, 'c'), null, 'ours_behind'],
     ['goes on there without our chain', 'ours', at(2, 'b'), at(3, 'c'), null, 'unknown'],
   ] as const)
-    test(what, () => assert.equal(compareHeld(home, ours, theirs, before), expected))
+    test(what, () => assert.equal(compareVersions(home, ours, theirs, before), expected))
 })

@@ -9,7 +9,7 @@ import { type Heard, type Lie, leafOf, type Mallory, meetMallory, type SentLine 
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * Two requests to a peer are in progress at once (src/outside/federation/drain.ts). Answers are handled in order, and
+ * Two requests to a peer are in progress at once (src/outside/federation/peer-sender.ts). Answers are handled in order, and
  * an entry without an outcome is sent again, whatever the answers about later entries say.
  */
 

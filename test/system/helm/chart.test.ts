@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { parse } from 'yaml'
-import { EVENTS_HEARTBEAT_MS, KEPT_CONNECTION_MS } from '../../../src/http/limits.ts'
+import { EVENTS_HEARTBEAT_MS, IDLE_CONNECTION_MS_MAX } from '../../../src/http/limits.ts'
 import { COMMANDS } from '../../../src/run/command.ts'
 import { CHART_DIR, ROOT } from './command.ts'
 import { listCases } from './render.ts'
@@ -88,7 +88,7 @@ test('load balancers close idle connections before servers do, and after streams
   ])
   assert.ok(found.length >= 2)
   for (const [, seconds] of found) {
-    assert.ok(Number(seconds) * 1_000 < KEPT_CONNECTION_MS)
+    assert.ok(Number(seconds) * 1_000 < IDLE_CONNECTION_MS_MAX)
     assert.ok(Number(seconds) * 1_000 > EVENTS_HEARTBEAT_MS)
   }
 })

@@ -20,9 +20,9 @@ import { STREAMS_MAX } from '../../../src/http/limits.ts'
 import { TYPE_CACHE_BYTES_MAX } from '../../../src/ledgers/types/limits.ts'
 import { REQUESTS_UNDER_WAY_MAX } from '../../../src/load/limits.ts'
 import {
-  WEBHOOK_DELIVERED_KEPT_DAYS,
-  WEBHOOK_DELIVERED_KEPT_MAX,
-  WEBHOOK_LANES_MAX,
+  WEBHOOK_DELIVERED_RETENTION_DAYS,
+  WEBHOOK_DELIVERED_STORED_MAX,
+  WEBHOOK_ENDPOINTS_MAX,
   WEBHOOK_REQUESTS_MAX,
 } from '../../../src/outside/webhooks/limits.ts'
 import { PROJECT_DIR } from '../deployment/installation.ts'
@@ -43,8 +43,8 @@ test('the capacity page has the limits of the code', () => {
     `A server takes ${REQUESTS_UNDER_WAY_MAX} at a time`,
     `queue holds ${APPEND_QUEUE_BYTES_MAX / MIB} MiB at most, compiled types ${TYPE_CACHE_BYTES_MAX / MIB} MiB`,
     `each of ${STREAMS_MAX} streams`,
-    `${text(WEBHOOK_REQUESTS_MAX)} requests and ${WEBHOOK_LANES_MAX} endpoints at a time`,
-    `kept for ${WEBHOOK_DELIVERED_KEPT_DAYS} days, at most ${text(WEBHOOK_DELIVERED_KEPT_MAX)} of an endpoint`,
+    `${text(WEBHOOK_REQUESTS_MAX)} requests and ${WEBHOOK_ENDPOINTS_MAX} endpoints at a time`,
+    `kept for ${WEBHOOK_DELIVERED_RETENTION_DAYS} days, at most ${text(WEBHOOK_DELIVERED_STORED_MAX)} of an endpoint`,
   ])
     assert.ok(PAGE.replaceAll('\n', ' ').includes(claim), claim)
 })

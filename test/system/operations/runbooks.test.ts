@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { WORKS } from '../../../src/run/operate.ts'
+import { OPERATIONS } from '../../../src/run/operate.ts'
 import { buildTestApp, type TestApp } from '../../helpers/app.ts'
 import { until } from '../../helpers/wait.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
@@ -113,7 +113,7 @@ test('every operate command of a page is one that there is', () => {
       ([, one, other]) => one ?? other!,
     ),
   )
-  assert.deepEqual([...new Set(named)].sort(), Object.keys(WORKS).sort())
+  assert.deepEqual([...new Set(named)].sort(), Object.keys(OPERATIONS).sort())
 })
 
 function sqlOf(page: string): string[] {

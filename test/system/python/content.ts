@@ -10,8 +10,8 @@ let text = ''
 for await (const piece of process.stdin) text += piece
 const { values, texts, attributes, references } = JSON.parse(text)
 const made = {
-  values: [false, true].map((keep) =>
-    values.map((value: unknown) => contentOf('result', value, { keep, sha256 })),
+  values: [false, true].map((include) =>
+    values.map((value: unknown) => contentOf('result', value, { include, sha256 })),
   ),
   texts: texts.map(([value, charsMax]: [string, number]) => short(value, charsMax) ?? null),
   attributes: attributesOf(attributes),

@@ -8,6 +8,6 @@ let text = ''
 for await (const piece of process.stdin) text += piece
 const digests = (JSON.parse(text) as string[]).map((form) => {
   const value = untag(JSON.parse(form))
-  return contentOf('result', value, { keep: false, sha256 })['resultDigest']
+  return contentOf('result', value, { include: false, sha256 })['resultDigest']
 })
 console.log(JSON.stringify(digests))

@@ -9,7 +9,7 @@ import { recordOf } from '../../../cli/hook/events.ts'
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''
 for await (const piece of process.stdin) text += piece
-const recording = { keep: false, held: false, framework: 'claude-agent-sdk', sha256 }
+const recording = { include: false, failClosed: false, framework: 'claude-agent-sdk', sha256 }
 const records = (JSON.parse(text) as unknown[]).map((event) =>
   recordOf(readMessage(JSON.stringify(event))!, recording),
 )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { KeptCheckpoints } from '../../../src/followers/checkpoints/kept.ts'
+import { StoredCheckpoints } from '../../../src/followers/checkpoints/stored-checkpoints.ts'
 import { runAlone } from '../../helpers/run-command.ts'
 import { runCommand } from '../../helpers/run-script.ts'
 import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
@@ -14,7 +14,7 @@ const KEPT_MS_MAX = 20_000
 export async function untilKept(dir: string, sizes: ReadonlyMap<string, number>): Promise<void> {
   const giveUpAt = Date.now() + KEPT_MS_MAX
   for (;;) {
-    const kept = new KeptCheckpoints(dir)
+    const kept = new StoredCheckpoints(dir)
     await kept.load({ error: () => {} })
     const found = new Map(kept.all.map(({ ledger, checkpoint }) => [ledger, checkpoint.size]))
     if ([...sizes].every(([ledger, size]) => found.get(ledger) === size)) return

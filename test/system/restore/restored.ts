@@ -13,11 +13,11 @@ export async function makeRestoreWorker(t: Test, app: TestApp, dir = temporaryDi
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())
   const publisher = await makePublisher(pool, dir)
-  const { kept, log } = publisher
+  const { storedCheckpoints: kept, log } = publisher
   await kept.load(log)
   return {
     ...publisher,
-    restored: new RestoredLedgers({ pool, kept, log }),
+    restored: new RestoredLedgers({ pool, storedCheckpoints: kept, log }),
     notesDir: join(dir, 'checkpoints'),
   }
 }
@@ -30,6 +30,6 @@ export async function keepUnknown(
 ): Promise<string> {
   const hash = Buffer.alloc(32, size)
   const text = `${origin}\n${size}\n${hash.toString('base64')}\nchain ${hash.toString('base64')}\n`
-  await worker.kept.keep(id, `${text}\n— ${origin} ${Buffer.alloc(68, 1).toString('base64')}\n`)
+  await worker.storedCheckpoints.store(id, `${text}\n— ${origin} ${Buffer.alloc(68, 1).toString('base64')}\n`)
   return hash.toString('hex')
 }

@@ -223,7 +223,7 @@ test('an empty ledger says what to do next, on its first page and in its search'
 test('a run is drawn as bars of time, folds and opens by keyboard, and shows what failed', async () => {
   await inTab({}, async (page) => {
     await show(page, { hash: `#/run/${fleet.records.run}`, ready: 'text=1 action without an outcome' })
-    const rows = page.locator('.waterfall tbody tr.deed')
+    const rows = page.locator('.waterfall tbody tr.activity')
     assert.equal(await rows.count(), 6)
     const texts = await rows.allTextContents()
     assert.ok(texts.some((text) => /fetch.*error.*no answer within 10 s.*10 s/.test(text)))
@@ -270,7 +270,7 @@ test('the first rows of a run of a thousand actions are there at once, and all o
       assert.ok(firstMs < RUN_FIRST_ROWS_MS_MAX, `${firstMs} ms`)
       await page.waitForSelector('text=2,002 records')
       const pressedAt = performance.now()
-      await page.locator('.waterfall tr.deed').nth(1).focus()
+      await page.locator('.waterfall tr.activity').nth(1).focus()
       for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowDown')
       const keyMs = (performance.now() - pressedAt) / 20
       assert.ok(keyMs < FROZEN_MS_MAX / 2, `${keyMs} ms a key`)
@@ -668,7 +668,7 @@ test('ten thousand live events do not freeze the page, nor take the focus', {
         last = now
       }, 20)
     }`)
-    await page.locator('button:has-text("Hold")').focus()
+    await page.locator('button:has-text("Pause")').focus()
     const client = fleet.client
     const seen = async () => Number(await page.locator('[data-live-total]').getAttribute('data-live-total'))
     // The stream has started once one of its events arrives.
@@ -682,7 +682,7 @@ test('ten thousand live events do not freeze the page, nor take the focus', {
     await until(async () => (await seen()) >= before + LIVE_EVENTS)
     const rows = await page.locator('.live tbody tr').count()
     assert.ok(rows > 0 && rows <= 200, `${rows} rows`)
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Hold')
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Pause')
     const longest = await page.evaluate<number>('globalThis.longest')
     console.log(`     ${LIVE_EVENTS} events: the page was busy for ${Math.round(longest)} ms at most`)
     // Server, worker, Postgres and 64 clients share the cores with the page: 506 ms were seen without a fault of the page.

@@ -2,7 +2,7 @@ import { type Filters, linkTo } from './router.ts'
 
 const PAGES: Readonly<Record<string, string>> = { rec: 'record', agt: 'agents', key: 'agents', peer: 'peers' }
 
-type Known = {
+type KnownNames = {
   /** Names of agents by id. */
   readonly names: ReadonlyMap<string, string>
   readonly ledger: { readonly size: number }
@@ -12,7 +12,7 @@ type Known = {
  * Returns the link for a typed text: an id, a seq, a trace, or the name of an agent. Any other text, and a text in
  * quotes, leads to the search in records, with `filters`.
  */
-export function placeOf(typed: string, { names, ledger }: Known, filters: Filters = {}): string {
+export function linkOf(typed: string, { names, ledger }: KnownNames, filters: Filters = {}): string {
   const [, quoted] = /^["“](.+)["”]$/.exec(typed) ?? []
   if (quoted !== undefined) return linkTo('search', '', { ...filters, text: quoted })
   const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(typed) ?? []

@@ -4,7 +4,7 @@ import type { Uuid } from '../../proof/ids.ts'
  * Ledgers with a settlement that waits for verification. The follower verifies them at once, and the others
  * round-robin.
  */
-export class AwaitedLedgers {
+export class UrgentLedgers {
   readonly #wake: () => void
   readonly #ledgers = new Set<Uuid>()
 

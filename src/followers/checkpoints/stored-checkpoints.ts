@@ -7,13 +7,13 @@ import { isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { type Checkpoint, parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { syncDirectory } from '../../verify/sync-directory.ts'
 
-export type Kept = {
+export type StoredCheckpoint = {
   readonly ledger: string
   readonly ledgerId: Uuid
   readonly checkpoint: Checkpoint
 }
 
-type KeptLog = { error(details: object, message: string): void }
+type CheckpointLog = { error(details: object, message: string): void }
 
 /**
  * Stores each ledger's newest checkpoint in a file outside Postgres. A restored backup reverts the table together
@@ -21,19 +21,19 @@ type KeptLog = { error(details: object, message: string): void }
  *
  * Several workers may share the folder. Each caches what it has written or read, but the file decides.
  */
-export class KeptCheckpoints {
+export class StoredCheckpoints {
   readonly #dir: string
   /** In the order of their writing, newest last. */
   readonly #newest = new Map<string, Checkpoint>()
-  /** Ledgers that `take` has yet to return before it starts over. */
-  #turn: string[] = []
+  /** Ledgers that `nextToCheck` has yet to return before it starts over. */
+  #remaining: string[] = []
 
   constructor(dir: string) {
     this.#dir = dir
   }
 
   /** Reads all files. An unreadable one is logged, and its ledger gets no checkpoint until it is readable. */
-  async load(log: KeptLog): Promise<void> {
+  async load(log: CheckpointLog): Promise<void> {
     const names = await readdir(this.#dir).catch(onlyMissing([]))
     for (const name of names) {
       const ledger = name.slice(0, -NOTE.length)
@@ -42,16 +42,16 @@ export class KeptCheckpoints {
     }
   }
 
-  get all(): Kept[] {
-    return [...this.#newest].map(toKept)
+  get all(): StoredCheckpoint[] {
+    return [...this.#newest].map(toStored)
   }
 
   /** Returns the `newest` most recently written, and `others` of all, round-robin. */
-  take(newest: number, others: number): Kept[] {
-    if (this.#turn.length === 0) this.#turn = [...this.#newest.keys()]
+  nextToCheck(newest: number, others: number): StoredCheckpoint[] {
+    if (this.#remaining.length === 0) this.#remaining = [...this.#newest.keys()]
     const ledgers = new Set([...this.#newest.keys()].slice(-newest))
-    for (const ledger of this.#turn.splice(0, others)) ledgers.add(ledger)
-    return [...ledgers].map((ledger) => toKept([ledger, this.#newest.get(ledger)!]))
+    for (const ledger of this.#remaining.splice(0, others)) ledgers.add(ledger)
+    return [...ledgers].map((ledger) => toStored([ledger, this.#newest.get(ledger)!]))
   }
 
   /**
@@ -72,7 +72,7 @@ export class KeptCheckpoints {
     return readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
   }
 
-  /** Writes a file like `keep` does, and removes it. Throws file system errors. */
+  /** Writes a file like `store` does, and removes it. Throws file system errors. */
   async tryToWrite(): Promise<void> {
     const path = join(this.#dir, `trial-${randomUUID()}`)
     await this.#write(path, '')
@@ -80,7 +80,7 @@ export class KeptCheckpoints {
   }
 
   /** Writes a note and returns when it is on disk. After a crash the file has the old or the new note, never a part. */
-  async keep(ledger: string, note: string): Promise<void> {
+  async store(ledger: string, note: string): Promise<void> {
     const { checkpoint } = parseCheckpoint(note)
     await this.#write(this.#pathOf(ledger), note)
     this.#remember(ledger, checkpoint)
@@ -131,7 +131,7 @@ function isSame(a: Checkpoint, b: Checkpoint): boolean {
   return a.size === b.size && equalBytes(a.chain, b.chain)
 }
 
-function toKept([ledger, checkpoint]: [string, Checkpoint]): Kept {
+function toStored([ledger, checkpoint]: [string, Checkpoint]): StoredCheckpoint {
   return { ledger, ledgerId: parseId('led', ledger), checkpoint }
 }
 

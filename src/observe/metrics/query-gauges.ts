@@ -9,15 +9,15 @@ import { type Definition, type Reading, readGauge } from './readings.ts'
  * A database that hangs delays the other metrics by at most METRICS_ANSWER_TIMEOUT_MS. A running query is not
  * repeated: each would take a connection.
  */
-export function askGauges<T>(
+export function queryGauges<T>(
   metrics: Metrics,
-  ask: () => Promise<T>,
+  query: () => Promise<T>,
   gauges: readonly (Definition & { readonly read: (answer: T) => number | readonly Reading[] })[],
 ): void {
-  const asked = makeAsked(ask)
+  const sharedQuery = makeSharedQuery(query)
   for (const { name, help, read } of gauges) {
     readGauge(metrics, { name, help }, async () => {
-      const answer = await asked()
+      const answer = await sharedQuery()
       if (answer === null) return []
       const found = read(answer)
       return typeof found === 'number' ? [{ value: found }] : found
@@ -25,19 +25,19 @@ export function askGauges<T>(
   }
 }
 
-/** Makes a function that runs `ask`. Callers share a running query. null: it failed, or was too slow. */
-function makeAsked<T>(ask: () => Promise<T>): () => Promise<T | null> {
-  let asking: Promise<T | null> | null = null
+/** Makes a function that runs `query`. Callers share a running query. null: it failed, or was too slow. */
+function makeSharedQuery<T>(query: () => Promise<T>): () => Promise<T | null> {
+  let running: Promise<T | null> | null = null
   return async () => {
-    asking ??= ask()
+    running ??= query()
       .catch(() => null)
       .finally(() => {
-        asking = null
+        running = null
       })
     const late = Promise.withResolvers<null>()
     const timer = setTimeout(() => late.resolve(null), METRICS_ANSWER_TIMEOUT_MS)
     try {
-      return await Promise.race([asking, late.promise])
+      return await Promise.race([running, late.promise])
     } finally {
       clearTimeout(timer)
     }

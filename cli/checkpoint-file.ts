@@ -16,7 +16,7 @@ import { SourceError } from '../src/verify/source.ts'
 import { RefusedError } from './run.ts'
 
 /** A verified note with its checkpoint. */
-type Shown = { readonly note: string; readonly checkpoint: Checkpoint }
+type VerifiedNote = { readonly note: string; readonly checkpoint: Checkpoint }
 
 /** Reads a consistency proof from the ledger's server: the ledger of `to` entries begins with that of `from`. */
 export type Prove = (from: number, to: number) => Promise<object>
@@ -30,7 +30,7 @@ export class CheckpointFile {
   readonly #path: string
   readonly #key: VerifierKey
   readonly #providers: ProofProviders
-  #newest: Shown | null = null
+  #newest: VerifiedNote | null = null
   #isCut = false
 
   private constructor(path: string, key: VerifierKey, providers: ProofProviders) {
@@ -62,7 +62,7 @@ export class CheckpointFile {
       const reason = typeof shown === 'string' ? shown : contradictionOf(file.#newest, shown)
       if (reason !== null)
         throw new SourceError('not_a_ledger', `${path} holds checkpoints of something else: ${reason}`)
-      file.#newest = shown as Shown
+      file.#newest = shown as VerifiedNote
     }
     return file
   }
@@ -71,12 +71,12 @@ export class CheckpointFile {
    * Appends the note if it is new. Returns the reason if it contradicts a stored note, otherwise null. Throws what
    * `prove` throws.
    */
-  async keep(note: string, prove: Prove): Promise<string | null> {
+  async append(note: string, prove: Prove): Promise<string | null> {
     const shown = this.#read(note)
     if (typeof shown === 'string') return shown
     const newest = this.#newest
     const reason = contradictionOf(newest, shown) ?? (await this.#forkOf(newest, shown, prove))
-    if (reason !== null) return `${reason}; both notes are kept: ${await this.#keepEvidence(newest!, shown)}`
+    if (reason !== null) return `${reason}; both notes are kept: ${await this.#storeEvidence(newest!, shown)}`
     if (newest?.checkpoint.size === shown.checkpoint.size) return null
     await appendFile(this.#path, `${this.#isCut ? '\n' : ''}${JSON.stringify({ checkpoint: note })}\n`)
     this.#isCut = false
@@ -88,7 +88,7 @@ export class CheckpointFile {
    * Verifies a note. Returns the reason if the ledger's note key did not sign it, which is no evidence against
    * anybody.
    */
-  #read(note: string): Shown | string {
+  #read(note: string): VerifiedNote | string {
     const { sha256, verifySignature } = this.#providers
     try {
       return { note, checkpoint: verifyCheckpoint(note, this.#key, sha256, verifySignature) }
@@ -99,7 +99,11 @@ export class CheckpointFile {
   }
 
   /** Returns the reason if the larger ledger does not continue the stored one. The size alone proves nothing. */
-  async #forkOf(newest: Shown | null, { checkpoint }: Shown, prove: Prove): Promise<string | null> {
+  async #forkOf(
+    newest: VerifiedNote | null,
+    { checkpoint }: VerifiedNote,
+    prove: Prove,
+  ): Promise<string | null> {
     const earlier = newest?.checkpoint
     if (!earlier || earlier.size === checkpoint.size) return null
     const ends = { from: earlier.size, to: checkpoint.size }
@@ -116,7 +120,7 @@ export class CheckpointFile {
     }
   }
 
-  async #keepEvidence(kept: Shown, shown: Shown): Promise<string> {
+  async #storeEvidence(kept: VerifiedNote, shown: VerifiedNote): Promise<string> {
     const files = [
       [`${this.#path}${EVIDENCE}${kept.checkpoint.size}-kept.note`, kept.note],
       [`${this.#path}${EVIDENCE}${shown.checkpoint.size}-shown.note`, shown.note],
@@ -139,7 +143,7 @@ async function refuseEvidence(path: string): Promise<void> {
     )
 }
 
-function contradictionOf(newest: Shown | null, { checkpoint }: Shown): string | null {
+function contradictionOf(newest: VerifiedNote | null, { checkpoint }: VerifiedNote): string | null {
   if (!newest) return null
   const { size, root, chain } = newest.checkpoint
   if (checkpoint.size < size) return `the ledger has ${checkpoint.size} entries now, it had ${size}`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Deed, deedsOf, sumsOf } from '../../console/deeds.ts'
+import { type Activity, activitiesOf, sumsOf } from '../../console/activities.ts'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 
 type Given = {
@@ -27,10 +27,10 @@ const action = (id: string, given: Given = {}) => record(id, 'agent-action/1', g
 const outcome = (id: string, parent: string, payload: object | null, occurredAt?: string) =>
   record(id, 'agent-outcome/1', { parent, payload, ...(occurredAt !== undefined && { occurredAt }) })
 
-const drawn = (deeds: readonly Deed[]): unknown[] =>
-  deeds.map(({ record: { id }, ending, below }) => [`${id} ${ending}`, ...drawn(below)])
+const drawn = (activities: readonly Activity[]): unknown[] =>
+  activities.map(({ record: { id }, ending, below }) => [`${id} ${ending}`, ...drawn(below)])
 
-test('an action is one deed with its outcome and the decisions about it', () => {
+test('an action is one activity with its outcome and the decisions about it', () => {
   const records = [
     action('a'),
     action('b', { parent: 'a' }),
@@ -41,9 +41,9 @@ test('an action is one deed with its outcome and the decisions about it', () => 
     record('g', 'generic/1', { parent: 'elsewhere' }),
     record('h', 'generic/1', { parent: 'c' }),
   ]
-  const deeds = deedsOf(records)
-  assert.deepEqual(drawn(deeds), [['a ok', ['b error', ['h null']], ['d denied']], ['g null']])
-  const [a] = deeds
+  const activities = activitiesOf(records)
+  assert.deepEqual(drawn(activities), [['a ok', ['b error', ['h null']], ['d denied']], ['g null']])
+  const [a] = activities
   assert.deepEqual([a!.inside, a!.troubles], [3, 2])
   assert.deepEqual(
     a!.below[1]!.decisions.map(({ id }) => id),
@@ -51,11 +51,11 @@ test('an action is one deed with its outcome and the decisions about it', () => 
   )
 })
 
-test('a deed is ok only if an outcome says so', () => {
-  const ending = (...records: LedgerRecord[]) => deedsOf(records)[0]!.ending
+test('a activity is ok only if an outcome says so', () => {
+  const ending = (...records: LedgerRecord[]) => activitiesOf(records)[0]!.ending
   const span = (payload: object | null) => ending(record('s', 'otel-span/1', { payload }))
   assert.equal(ending(action('a')), 'no outcome')
-  assert.equal(deedsOf([action('a')], () => false)[0]!.ending, 'not read yet')
+  assert.equal(activitiesOf([action('a')], () => false)[0]!.ending, 'not read yet')
   assert.equal(ending(action('a'), outcome('o', 'a', null)), 'outcome erased')
   assert.equal(ending(action('a'), outcome('o', 'a', {})), 'unknown')
   assert.equal(ending(action('a'), outcome('o', 'a', { status: 'cancelled' })), 'cancelled')
@@ -72,9 +72,9 @@ test('a deed is ok only if an outcome says so', () => {
   assert.equal(span(null), 'outcome erased')
 })
 
-test('a deed has the times of its writer, also if only its start or its end was recorded', () => {
+test('a activity has the times of its writer, also if only its start or its end was recorded', () => {
   const times = (...records: LedgerRecord[]) => {
-    const [{ beganMs, endedMs }] = deedsOf(records) as [Deed]
+    const [{ beganMs, endedMs }] = activitiesOf(records) as [Activity]
     return [beganMs - ATMS, endedMs === null ? null : endedMs - ATMS]
   }
   const later = '2026-11-29T10:00:03.000Z'
@@ -94,7 +94,7 @@ test('a deed has the times of its writer, also if only its start or its end was 
 test('totals are by kind and name, the longest total time first', () => {
   const named = (id: string, kind: string, name: string) => action(id, { payload: { kind, name } })
   const sums = sumsOf(
-    deedsOf([
+    activitiesOf([
       named('a', 'tool', 'search'),
       outcome('b', 'a', { status: 'ok', durationMs: 5 }),
       named('c', 'tool', 'search'),
@@ -104,9 +104,9 @@ test('totals are by kind and name, the longest total time first', () => {
     ]),
   )
   assert.deepEqual(
-    sums.map(({ name, kind, deeds, endings, inAllMs, longestMs }) => [
+    sums.map(({ name, kind, count, endings, inAllMs, longestMs }) => [
       `${kind} ${name}`,
-      deeds,
+      count,
       Object.fromEntries(endings),
       inAllMs,
       longestMs,

@@ -1,5 +1,5 @@
 /** Runs tasks one after another. A failure reaches only the caller of its task. */
-export class InTurn {
+export class SerialTasks {
   #last: Promise<unknown> = Promise.resolve()
 
   /** Resolves when all tasks so far have ended. */

@@ -2,7 +2,7 @@ import type { Connection } from './connection.ts'
 import { OUTBOUND_IDLE_CONNECTIONS_MAX } from './limits.ts'
 
 /** Idle connections, by origin, for the next exchange. Each closes by itself after OUTBOUND_IDLE_MS_MAX. */
-export class KeptConnections {
+export class IdleConnections {
   readonly #byOrigin = new Map<string, Connection[]>()
   /** The connection that was stored first comes first. */
   readonly #all = new Set<Connection>()
@@ -14,14 +14,14 @@ export class KeptConnections {
   /** Removes and returns the connection used last, because the peer will close it last. null: there is none. */
   take(origin: string): Connection | null {
     const connection = this.#byOrigin.get(origin)?.at(-1) ?? null
-    if (connection !== null) this.drop(connection)
+    if (connection !== null) this.remove(connection)
     return connection
   }
 
   /** Stores a connection. Returns the one that was removed to make room, which the caller MUST destroy; or null. */
-  keep(connection: Connection): Connection | null {
+  add(connection: Connection): Connection | null {
     const oldest = this.#all.size < OUTBOUND_IDLE_CONNECTIONS_MAX ? null : this.#all.values().next().value!
-    if (oldest !== null) this.drop(oldest)
+    if (oldest !== null) this.remove(oldest)
     this.#all.add(connection)
     const others = this.#byOrigin.get(connection.origin)
     if (others) others.push(connection)
@@ -30,7 +30,7 @@ export class KeptConnections {
   }
 
   /** Removes a connection. Returns whether it was stored. */
-  drop(connection: Connection): boolean {
+  remove(connection: Connection): boolean {
     if (!this.#all.delete(connection)) return false
     const others = this.#byOrigin.get(connection.origin)!
     if (others.length === 1) this.#byOrigin.delete(connection.origin)

@@ -16,13 +16,13 @@ import { afterAttempt, type Delivery } from './delivery.ts'
 import { EndpointHealth } from './health.ts'
 import {
   WEBHOOK_ARCHIVE_PAUSE_MS,
-  WEBHOOK_HELD_REST_MS,
+  WEBHOOK_GATED_PAUSE_MS,
+  WEBHOOK_LEASE_USE_MS_MAX,
   WEBHOOK_LINGER_MS,
   WEBHOOK_OPEN_MAX,
-  WEBHOOK_REST_MS,
+  WEBHOOK_PAUSE_MS,
   WEBHOOK_ROWS_PER_WRITE,
   WEBHOOK_STRAGGLER_MS,
-  WEBHOOK_TURN_MS_MAX,
   WEBHOOK_WRITE_AFTER_MS,
 } from './limits.ts'
 import type { DeliveryLoader } from './load.ts'
@@ -31,16 +31,22 @@ import type { WebhookSigner } from './secrets.ts'
 import { isDownStatus } from './statuses.ts'
 import { type StopDeps, stopEndpoint } from './stop-endpoint.ts'
 import { DeliveryWindow, type Task } from './window.ts'
-import { type Again, mayRelease, type Settled, toRow, writeOutcomes } from './write-outcomes.ts'
+import {
+  mayRelease,
+  type RedeliveredEvent,
+  type SettledDelivery,
+  toRow,
+  writeOutcomes,
+} from './write-outcomes.ts'
 
-export type LaneDeps = AttemptDeps &
+export type EndpointSenderDeps = AttemptDeps &
   StopDeps & {
     readonly pool: pg.Pool
     /** Requests under way to all endpoints of this process. */
     readonly requests: Shares
     readonly observeDelivery: DeliveryObserver
     /** Has the follower verify the ledger at once. */
-    readonly awaitFloor: (ledgerId: Uuid) => void
+    readonly requestVerification: (ledgerId: Uuid) => void
   }
 
 /**
@@ -52,13 +58,13 @@ export type LaneDeps = AttemptDeps &
  * delivery that will be retried, or on which others wait, is written at once, because it decides what may be sent
  * next.
  */
-export class Lane {
+export class EndpointSender {
   readonly lease: WebhookLease
-  readonly #deps: LaneDeps
+  readonly #deps: EndpointSenderDeps
   readonly #endpoint: Endpoint
   readonly #signers: readonly WebhookSigner[]
   readonly #loader: DeliveryLoader
-  readonly #window: DeliveryWindow<Delivery, Settled>
+  readonly #window: DeliveryWindow<Delivery, SettledDelivery>
   readonly #health: EndpointHealth
   readonly #ended = Promise.withResolvers<void>()
   readonly #startedAt = performance.now()
@@ -74,14 +80,14 @@ export class Lane {
    * Settlements wait for the ledger's verified size: the next event of the stream with all that follow it, or some
    * due deliveries.
    */
-  #isStreamHeld = false
-  #isDueHeld = false
+  #isStreamGated = false
+  #isDueGated = false
   /** The archive did not deliver the events to recover, or the next event of the stream. */
-  #isArchiveHeld = false
+  #isArchiveAway = false
   /** Starts nothing more and waits for the deliveries under way. */
   #closing = false
   /** Another job has the lease: nothing more is written. */
-  #lost = false
+  #isLeaseLost = false
   #busy = false
   /** A write is needed: an outcome that decides on other deliveries, a position without wanted events, or a pause. */
   #mustWrite = false
@@ -96,7 +102,7 @@ export class Lane {
   readonly #mayLinger: () => boolean
 
   constructor(
-    deps: LaneDeps,
+    deps: EndpointSenderDeps,
     lease: WebhookLease,
     endpoint: Endpoint,
     about: {
@@ -119,7 +125,7 @@ export class Lane {
     this.#health = new EndpointHealth(endpoint, deps.now())
     this.#window = new DeliveryWindow({
       seq: endpoint.nextSeq,
-      told: 0,
+      eventsDelivered: 0,
       checkpoint: endpoint.checkpointSize,
     })
   }
@@ -135,20 +141,20 @@ export class Lane {
   async run(): Promise<void> {
     this.#pump()
     await this.#ended.promise
-    if (this.#lost) return
+    if (this.#isLeaseLost) return
     const stop = this.#health.stopOf(this.#deps.now())
     if (stop) await stopEndpoint(this.#deps, this.#endpoint, stop)
-    await endDelivery(this.#deps.pool, this.lease, this.#restMs)
+    await endDelivery(this.#deps.pool, this.lease, this.#pauseMs)
   }
 
-  get #restMs(): number | null {
-    if (this.#isArchiveHeld) return WEBHOOK_REST_MS
-    return this.#isHeld ? WEBHOOK_HELD_REST_MS : null
+  get #pauseMs(): number | null {
+    if (this.#isArchiveAway) return WEBHOOK_PAUSE_MS
+    return this.#isGated ? WEBHOOK_GATED_PAUSE_MS : null
   }
 
   /** Applies what the last poll read. */
-  look({ isOurs, version, dueAt, isDue, ends }: EndpointState): void {
-    if (!isOurs) this.#lost = true
+  applyState({ isOurs, version, dueAt, isDue, ends }: EndpointState): void {
+    if (!isOurs) this.#isLeaseLost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
     if ((isDue && dueAt !== this.#dueSeen) || this.#deps.now() >= this.#retryAtMs) {
       this.#mayHaveDue = true
@@ -156,11 +162,11 @@ export class Lane {
     }
     const { size, checkpoint, verifiedSize } = this.#ends
     this.#ends = ends
-    if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamHeld
+    if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamGated
     // A fault was found. Deliveries that were read but not sent are returned and read again.
     if (ends.verifiedSize < verifiedSize) this.#closing = true
-    if (ends.verifiedSize > verifiedSize) this.#letGo()
-    else if (this.#isHeld) this.#deps.awaitFloor(this.#endpoint.ledgerId)
+    if (ends.verifiedSize > verifiedSize) this.#openGate()
+    else if (this.#isGated) this.#deps.requestVerification(this.#endpoint.ledgerId)
     this.#pump()
   }
 
@@ -177,7 +183,7 @@ export class Lane {
   }
 
   #pump(): void {
-    if (performance.now() - this.#startedAt > WEBHOOK_TURN_MS_MAX) this.#closing = true
+    if (performance.now() - this.#startedAt > WEBHOOK_LEASE_USE_MS_MAX) this.#closing = true
     this.#send()
     if (this.#busy) return
     const step = this.#nextStep()
@@ -201,7 +207,7 @@ export class Lane {
   /** An endpoint with constant events keeps its lease: a new lease for each event would cost more than the event. */
   #isOver(): boolean {
     if (this.#window.underWay > 0) return false
-    if (this.#lost || !this.#maySend()) return true
+    if (this.#isLeaseLost || !this.#maySend()) return true
     if (this.#window.queued > 0) return false
     const nowMs = performance.now()
     this.#idleSince ??= nowMs
@@ -210,7 +216,7 @@ export class Lane {
 
   /** Returns the next read or write of the database; null: none. */
   #nextStep(): (() => Promise<void>) | null {
-    if (this.#lost) return null
+    if (this.#isLeaseLost) return null
     if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
     if (!this.#maySend() || this.#window.queued >= Math.min(this.#health.requestsMax, this.#loader.perLoad))
       return null
@@ -251,7 +257,7 @@ export class Lane {
   }
 
   readonly #fail = (error: unknown): void => {
-    this.#lost = this.#closing = true
+    this.#isLeaseLost = this.#closing = true
     this.#cut.abort()
     this.#ended.reject(error)
   }
@@ -334,9 +340,9 @@ export class Lane {
     this.#mayHaveDue = false
     this.#retryAtMs = Number.POSITIVE_INFINITY
     const ends = this.#ends
-    const { tasks, full, isHeld } = await this.#loader.due(this.#window.ids(), ends)
-    this.#isDueHeld = isHeld
-    this.#lookAgain(ends)
+    const { tasks, full, isGated } = await this.#loader.due(this.#window.ids(), ends)
+    this.#isDueGated = isGated
+    this.#checkGate(ends)
     for (const task of tasks) this.#mayHaveDue = !this.#window.add(task, false) || this.#mayHaveDue
     this.#mayHaveDue ||= full
   }
@@ -350,16 +356,16 @@ export class Lane {
       // Due deliveries make room. With a pause instead, an endpoint whose lease begins with a new delivery would
       // never get the due ones.
       if (this.#mayHaveDue) return
-      this.#health.rest(this.#deps.now())
+      this.#health.pause(this.#deps.now())
       this.#mustWrite = true
       return
     }
     const ends = this.#ends
-    const read = await this.#unlessHeld(this.#loader.next(this.#window.read, ends))
+    const read = await this.#unlessUnreadable(this.#loader.next(this.#window.read, ends))
     if (read === null) return
-    const { tasks, openRecords, position, more, isHeld } = read
-    this.#isStreamHeld = isHeld
-    this.#lookAgain(ends)
+    const { tasks, openRecords, position, more, isGated } = read
+    this.#isStreamGated = isGated
+    this.#checkGate(ends)
     for (const task of tasks) {
       const isRecordOpen = task.record !== null && openRecords.has(task.record)
       this.#window.add(task, isRecordOpen)
@@ -371,35 +377,35 @@ export class Lane {
   }
 
   /** null: the archive did not deliver it. */
-  async #unlessHeld<T>(loaded: Promise<T>): Promise<T | null> {
+  async #unlessUnreadable<T>(loaded: Promise<T>): Promise<T | null> {
     try {
       return await loaded
     } catch (error) {
       if (!isUnreadable(error)) throw error
-      this.#isArchiveHeld = true
+      this.#isArchiveAway = true
       return null
     }
   }
 
-  get #isHeld(): boolean {
-    return this.#isStreamHeld || this.#isDueHeld
+  get #isGated(): boolean {
+    return this.#isStreamGated || this.#isDueGated
   }
 
   /** The read was gated by the verified size in `ends`, which may have risen meanwhile. */
-  #lookAgain(ends: LedgerEnds): void {
-    if (!this.#isHeld) return
-    if (this.#ends.verifiedSize > ends.verifiedSize) this.#letGo()
-    else this.#deps.awaitFloor(this.#endpoint.ledgerId)
+  #checkGate(ends: LedgerEnds): void {
+    if (!this.#isGated) return
+    if (this.#ends.verifiedSize > ends.verifiedSize) this.#openGate()
+    else this.#deps.requestVerification(this.#endpoint.ledgerId)
   }
 
-  #letGo(): void {
-    this.#mayHaveMore ||= this.#isStreamHeld
-    this.#mayHaveDue ||= this.#isDueHeld
-    this.#isStreamHeld = this.#isDueHeld = false
+  #openGate(): void {
+    this.#mayHaveMore ||= this.#isStreamGated
+    this.#mayHaveDue ||= this.#isDueGated
+    this.#isStreamGated = this.#isDueGated = false
   }
 
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
-    const read = await this.#unlessHeld(this.#loader.recovery(recover))
+    const read = await this.#unlessUnreadable(this.#loader.recovery(recover))
     if (read === null) {
       // The cursor still has it: a later lease continues.
       this.#recover = null
@@ -413,7 +419,10 @@ export class Lane {
   }
 
   /** Writes outcomes, and the rows of `more`, in one statement. */
-  async #write(more: readonly WrittenDelivery[] = [], again: readonly Again[] = []): Promise<void> {
+  async #write(
+    more: readonly WrittenDelivery[] = [],
+    again: readonly RedeliveredEvent[] = [],
+  ): Promise<void> {
     this.#mustWrite = false
     this.#unwrittenSince = null
     const nowMs = this.#deps.now()
@@ -430,7 +439,7 @@ export class Lane {
     const of = { lease: this.lease, endpoint: this.#endpoint }
     const { isOurs, released } = await writeOutcomes(this.#deps.pool, of, progress, again, letsGo)
     if (!isOurs) {
-      this.#lost = this.#closing = true
+      this.#isLeaseLost = this.#closing = true
       return
     }
     this.#mayHaveDue ||= released > 0

@@ -3,7 +3,7 @@ import { Shares } from './shares.ts'
 /** How often the limit is computed anew. */
 const COUNT_EVERY_MS = 250
 
-type PlaceLimits = {
+type SlotLimits = {
   readonly underWayMax: number
   /** Raises the limit to as many requests as are answered in `waitMs`, up to `max`. Absent: the limit is fixed. */
   readonly fast?: { readonly max: number; readonly waitMs: number }
@@ -21,9 +21,9 @@ type PlaceLimits = {
  *
  * With `fast`, the limit grows where requests are cheap: as many are accepted as the server answers within `waitMs`.
  */
-export class Places {
+export class RequestSlots {
   readonly #now: () => number
-  readonly #limits: PlaceLimits
+  readonly #limits: SlotLimits
   readonly #shares: Shares
   #answered = 0
   #countedAtMs: number
@@ -31,7 +31,7 @@ export class Places {
   #filledAtMs: number
   #refused = 0
 
-  constructor(now: () => number, limits: PlaceLimits) {
+  constructor(now: () => number, limits: SlotLimits) {
     this.#now = now
     this.#limits = limits
     const { underWayMax } = limits
@@ -43,7 +43,7 @@ export class Places {
 
   /** Returns whether one more request may come. Counts a refusal if not. */
   admits(owner: string): boolean {
-    this.#countPlaces()
+    this.#adjustLimit()
     if (this.#shares.hasRoom(owner) || this.#takeBurst()) return true
     this.#refused++
     return false
@@ -72,13 +72,13 @@ export class Places {
   }
 
   /** Sets the limit from recent answers: half the weight is on the last period, the rest on those before. */
-  #countPlaces(): void {
+  #adjustLimit(): void {
     const { fast, underWayMax } = this.#limits
     if (!fast) return
     const passedMs = this.#now() - this.#countedAtMs
     if (passedMs < COUNT_EVERY_MS) return
-    const places = (this.#answered * fast.waitMs) / passedMs
-    this.#shares.max = Math.min(fast.max, Math.max(underWayMax, (this.#shares.max + places) / 2))
+    const slots = (this.#answered * fast.waitMs) / passedMs
+    this.#shares.max = Math.min(fast.max, Math.max(underWayMax, (this.#shares.max + slots) / 2))
     this.#answered = 0
     this.#countedAtMs += passedMs
   }

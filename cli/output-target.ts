@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
 /** Target of an output, with links resolved. */
-export type OutputPlace =
+export type OutputTarget =
   /** A regular file, or nothing yet. Written beside it and renamed. */
   | { readonly kind: 'file'; readonly path: string; readonly exists: boolean }
   /** A descriptor that this process inherited: /dev/stdout, /dev/fd/63 of `>(…)`. */
@@ -22,10 +22,10 @@ const DESCRIPTOR = /^(?:\/proc\/(?<pid>\d+)(?:\/task\/\d+)?|\/dev)\/fd\/(?<fd>\d
  * Throws SourceError for a folder, a socket or a closed descriptor, and for a link or a pipe that another user may
  * have put there. `isPrivate`: a pipe must belong to this user.
  */
-export async function findOutputPlace(
+export async function findOutputTarget(
   given: string,
   { isPrivate }: { readonly isPrivate: boolean },
-): Promise<OutputPlace> {
+): Promise<OutputTarget> {
   try {
     return await follow(given, isPrivate)
   } catch (error) {
@@ -49,7 +49,7 @@ export function cannotWrite(path: string, why: string): SourceError {
   return new SourceError('io', `${path} cannot be written ${why}`)
 }
 
-async function follow(given: string, isPrivate: boolean): Promise<OutputPlace> {
+async function follow(given: string, isPrivate: boolean): Promise<OutputTarget> {
   if (given.endsWith('/')) throw cannotWrite(given, '(a folder)')
   const { root } = parse(resolve(given))
   let folder = root
@@ -118,7 +118,7 @@ function isOwn({ uid }: Stats): boolean {
   return process.geteuid === undefined || uid === process.geteuid()
 }
 
-function descriptor(given: string, fd: number): OutputPlace {
+function descriptor(given: string, fd: number): OutputTarget {
   const stat = statOf(fd)
   // Descriptors that Node opened for itself (epoll, eventfd) have no type.
   const takesOutput = stat?.isFile() || stat?.isFIFO() || stat?.isCharacterDevice() || stat?.isSocket()

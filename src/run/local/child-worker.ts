@@ -21,7 +21,7 @@ type Options = {
   readonly script?: URL
 }
 
-export type WorkerApart = {
+export type ChildWorker = {
   /** Returns the metrics of its process; empty if no worker answers. */
   metrics(): Promise<string>
   /** Returns when the worker's rounds and its process have ended. */
@@ -40,7 +40,7 @@ type Child = {
 const SCRIPT = new URL('./worker-process.ts', import.meta.url)
 
 /** Variables that the worker does not need, or gets by message. */
-const KEPT_BACK =
+const OMITTED_VARIABLES =
   /^(DATABASE_URL|TALLYSTICK_(API|WORKER)_DATABASE_URL|TALLYSTICK_(MASTER|OPERATOR)_KEY(_PREVIOUS)?(_FILE)?)$/
 
 /**
@@ -52,7 +52,7 @@ const KEPT_BACK =
  * without the worker, and the next worker continues. If the cause persists, the log reports it once a minute, and the
  * worker's metrics are absent, for which there are alerts.
  */
-export async function startWorkerApart(options: Options): Promise<WorkerApart> {
+export async function startChildWorker(options: Options): Promise<ChildWorker> {
   let child = spawnWorker(options)
   const failed = child.ended.then((why) => {
     throw new Error(why)
@@ -119,7 +119,7 @@ async function keepRunning(
  */
 function spawnWorker({ script = SCRIPT, env, settings }: Options): Child {
   const child = fork(script, [], {
-    env: Object.fromEntries(Object.entries(env).filter(([name]) => !KEPT_BACK.test(name))),
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => !OMITTED_VARIABLES.test(name))),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** Result of a request. While it is repeated, the last result stays. */
-export type Asked<T> = {
+export type Query<T> = {
   readonly data: T | null
   readonly error: Error | null
   readonly isAsking: boolean
@@ -9,13 +9,13 @@ export type Asked<T> = {
 }
 
 /** Sends a request when the page opens, when one of `inputs` changes, and every `everyMs`. */
-export function useAsked<T>(
+export function useQuery<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[],
   everyMs?: number,
-): Asked<T> {
-  const [turn, setTurn] = useState(0)
-  const [asked, setAsked] = useState<{ data: T | null; error: Error | null; of: string }>(NOTHING)
+): Query<T> {
+  const [round, setTurn] = useState(0)
+  const [asked, setAnswer] = useState<{ data: T | null; error: Error | null; of: string }>(NOTHING)
   const [isAsking, setIsAsking] = useState(true)
   const of = JSON.stringify(inputs)
   useEffect(() => {
@@ -27,11 +27,11 @@ export function useAsked<T>(
       .catch((error: Error) => ({ data: null, error }))
       .then((answer) => {
         if (signal.aborted) return
-        setAsked({ ...answer, of })
+        setAnswer({ ...answer, of })
         setIsAsking(false)
       })
     return () => controller.abort()
-  }, [of, turn])
+  }, [of, round])
   useEffect(() => {
     if (everyMs === undefined) return
     const timer = setInterval(() => {

@@ -6,7 +6,7 @@ import { STREAM_STRING_CHARS } from '../../records/limits.ts'
  * Joins the texts of a long answer into strings of about STREAM_STRING_CHARS. Writing each text alone costs more than
  * making it.
  */
-export async function* inPieces(
+export async function* joinedTexts(
   texts: AsyncIterable<string> | Iterable<string>,
   slices: Slices,
 ): AsyncGenerator<string> {
@@ -22,15 +22,15 @@ export async function* inPieces(
 }
 
 /** Characters of streams whose whole text stays in memory until the last string is read. */
-const held = new WeakMap<object, number>()
+const charsOf = new WeakMap<object, number>()
 
-export function streamHeld(texts: Iterable<string>, chars: number, slices: Slices): Readable {
-  const stream = Readable.from(inPieces(texts, slices), { objectMode: true, highWaterMark: 1 })
-  held.set(stream, chars)
+export function streamText(texts: Iterable<string>, chars: number, slices: Slices): Readable {
+  const stream = Readable.from(joinedTexts(texts, slices), { objectMode: true, highWaterMark: 1 })
+  charsOf.set(stream, chars)
   return stream
 }
 
 /** Returns the characters in memory behind a stream; 0 for a stream that is made while it is read. */
-export function heldChars(stream: object): number {
-  return held.get(stream) ?? 0
+export function charsInMemory(stream: object): number {
+  return charsOf.get(stream) ?? 0
 }

@@ -6,27 +6,27 @@ import { kindOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null until `heldBy` is called. MUST be read by `heldBy`. */
-    held: Held | null
+    /** null until `reservationOf` is called. MUST be read by `reservationOf`. */
+    reservation: Reservation | null
   }
 }
 
 /**
  * Returns the resources of the request. MUST NOT be called before the request is authenticated, unless it is refused.
  */
-export function heldBy(request: FastifyRequest, reply: FastifyReply): Held {
-  request.held ??= new Held(request, reply)
-  return request.held
+export function reservationOf(request: FastifyRequest, reply: FastifyReply): Reservation {
+  request.reservation ??= new Reservation(request, reply)
+  return request.reservation
 }
 
 /**
  * Resources of a request: its slot among the requests under way, and bytes. They are reserved until the response
  * closes, because the client has read it or has gone. One object per request, with one owner and one listener.
  */
-export class Held {
+export class Reservation {
   readonly #kind: RequestKind
   readonly #owner: string
-  readonly #shares: Share[] = []
+  readonly #shares: ReservedBytes[] = []
   #admission: Admission | null = null
   #isOver: boolean
 
@@ -57,8 +57,8 @@ export class Held {
   }
 
   /** Reserves the bytes, whether there is room or not. */
-  take(budget: Shares, bytes: number): Share {
-    const share = new Share(budget, this.#owner, bytes)
+  take(budget: Shares, bytes: number): ReservedBytes {
+    const share = new ReservedBytes(budget, this.#owner, bytes)
     this.#shares.push(share)
     return share
   }
@@ -73,7 +73,7 @@ export class Held {
 }
 
 /** Bytes of one budget, reserved for one purpose. */
-export class Share {
+export class ReservedBytes {
   readonly #budget: Shares
   readonly #owner: string
   #bytes = 0

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startWorkerApart, type WorkerApart, workerThreads } from '../../../src/run/local/worker-apart.ts'
+import { type ChildWorker, startChildWorker, workerThreads } from '../../../src/run/local/child-worker.ts'
 import { until } from '../../helpers/wait.ts'
 import { runs } from '../postgres/holder.ts'
 
@@ -85,10 +85,10 @@ test('the worker has half of the threads, and one at least', () => {
 
 type Said = { why?: string; pid?: number; pauseMs?: number }
 
-async function start(t: TestContext, options: Partial<Parameters<typeof startWorkerApart>[0]> = {}) {
+async function start(t: TestContext, options: Partial<Parameters<typeof startChildWorker>[0]> = {}) {
   const said: Said[] = []
   const log = { error: (details: Said) => said.push(details), info: (details: Said) => said.push(details) }
-  const worker = await startWorkerApart({
+  const worker = await startChildWorker({
     settings: SETTINGS,
     script: SCRIPT,
     log,
@@ -101,6 +101,6 @@ async function start(t: TestContext, options: Partial<Parameters<typeof startWor
 
 type Seen = { pid: number; argv: string[]; env: string[]; settings: object }
 
-async function look(worker: WorkerApart): Promise<Seen> {
+async function look(worker: ChildWorker): Promise<Seen> {
   return JSON.parse(await worker.metrics())
 }

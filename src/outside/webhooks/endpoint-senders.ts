@@ -8,22 +8,22 @@ import { Shares } from '../../load/shares.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
-import { Lane, type LaneDeps } from './lane.ts'
+import { EndpointSender, type EndpointSenderDeps } from './endpoint-sender.ts'
 import {
+  WEBHOOK_ENDPOINTS_MAX,
   WEBHOOK_EVENTS_IN_MEMORY,
-  WEBHOOK_LANES_MAX,
   WEBHOOK_LEASE_MS,
   WEBHOOK_LEASE_RENEW_EVERY_MS,
-  WEBHOOK_LOOK_EVERY_MS,
   WEBHOOK_OPEN_MAX,
+  WEBHOOK_POLL_MS,
   WEBHOOK_REQUESTS_MAX,
-  WEBHOOK_SIGNERS_KEPT_MAX,
+  WEBHOOK_SIGNERS_CACHED_MAX,
   WEBHOOK_STOP_MS_MAX,
 } from './limits.ts'
 import { DeliveryLoader } from './load.ts'
 import { openWebhookSecret, type WebhookSigner } from './secrets.ts'
 
-export type LanesDeps = Omit<LaneDeps, 'requests'> & {
+export type EndpointSendersDeps = Omit<EndpointSenderDeps, 'requests'> & {
   readonly masterKey: Pick<MasterKey, 'open'>
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
@@ -32,9 +32,9 @@ export type LanesDeps = Omit<LaneDeps, 'requests'> & {
 }
 
 /** Endpoints that this process delivers to now. One query serves all of them. */
-export class WebhookLanes {
-  readonly #deps: LanesDeps
-  readonly #lanes = new Set<Lane>()
+export class EndpointSenders {
+  readonly #deps: EndpointSendersDeps
+  readonly #senders = new Set<EndpointSender>()
   readonly #leases = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
   /**
@@ -44,19 +44,19 @@ export class WebhookLanes {
   readonly #requests = new Shares({ rule: 'rest', max: WEBHOOK_REQUESTS_MAX })
   #renewedAt = 0
   #timer: NodeJS.Timeout | null = null
-  #looking = false
+  #isPolling = false
   #stopping = false
 
-  constructor(deps: LanesDeps) {
+  constructor(deps: EndpointSendersDeps) {
     this.#deps = deps
   }
 
   get size(): number {
-    return this.#lanes.size
+    return this.#senders.size
   }
 
   get queued(): number {
-    return [...this.#lanes].reduce((sum, { queued }) => sum + queued, 0)
+    return [...this.#senders].reduce((sum, { queued }) => sum + queued, 0)
   }
 
   get requestsUnderWay(): number {
@@ -77,53 +77,53 @@ export class WebhookLanes {
     const endpoint = await beginDelivery(this.#deps.pool, this.#deps.cursorMac, lease, limits)
     if (!endpoint) return
     const about = {
-      loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),
+      loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#senders.size),
       signers: endpoint.secrets.map((secret) => this.#signerOf(endpoint, secret)),
-      mayLinger: () => this.#lanes.size < WEBHOOK_LANES_MAX / 2,
+      mayLinger: () => this.#senders.size < WEBHOOK_ENDPOINTS_MAX / 2,
     }
-    const lane = new Lane({ ...this.#deps, requests: this.#requests }, lease, endpoint, about)
-    this.#lanes.add(lane)
-    this.#timer ??= setInterval(() => void this.look(), WEBHOOK_LOOK_EVERY_MS)
+    const sender = new EndpointSender({ ...this.#deps, requests: this.#requests }, lease, endpoint, about)
+    this.#senders.add(sender)
+    this.#timer ??= setInterval(() => void this.poll(), WEBHOOK_POLL_MS)
     try {
-      if (this.#stopping) lane.close()
-      await lane.run()
+      if (this.#stopping) sender.close()
+      await sender.run()
     } finally {
-      this.#lanes.delete(lane)
-      if (this.#lanes.size === 0) this.#stopLooking()
+      this.#senders.delete(sender)
+      if (this.#senders.size === 0) this.#stopPolling()
     }
   }
 
   /** Starts nothing more. Requests under way get some time; then they are cut, and other workers send them again. */
   async stop(): Promise<void> {
     this.#stopping = true
-    for (const lane of this.#lanes) lane.close()
+    for (const sender of this.#senders) sender.close()
     const cut = setTimeout(() => {
-      for (const lane of this.#lanes) lane.cut()
+      for (const sender of this.#senders) sender.cut()
     }, WEBHOOK_STOP_MS_MAX)
     await Promise.all(this.#leases)
     clearTimeout(cut)
   }
 
   /** Reads changes of all endpoints. A failed read changes nothing: a lease that is not renewed ends by itself. */
-  async look(): Promise<void> {
-    if (this.#looking || this.#lanes.size === 0) return
-    this.#looking = true
-    const lanes = [...this.#lanes]
+  async poll(): Promise<void> {
+    if (this.#isPolling || this.#senders.size === 0) return
+    this.#isPolling = true
+    const senders = [...this.#senders]
     const isRenewal = performance.now() - this.#renewedAt > WEBHOOK_LEASE_RENEW_EVERY_MS
     try {
-      const leases = lanes.map(({ lease }) => lease)
+      const leases = senders.map(({ lease }) => lease)
       const { pool, cursorMac } = this.#deps
-      const looks = await readEndpointStates(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
+      const states = await readEndpointStates(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
       if (isRenewal) this.#renewedAt = performance.now()
-      for (const [i, lane] of lanes.entries()) lane.look(looks[i]!)
+      for (const [i, sender] of senders.entries()) sender.applyState(states[i]!)
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'endpoints that are delivered to could not be looked at')
     } finally {
-      this.#looking = false
+      this.#isPolling = false
     }
   }
 
-  #stopLooking(): void {
+  #stopPolling(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
   }
@@ -133,7 +133,7 @@ export class WebhookLanes {
     const known = this.#signers.get(secret.secretId)
     if (known) return known
     const signer = openWebhookSecret(this.#deps.masterKey, { ...endpoint, ...secret })
-    if (this.#signers.size >= WEBHOOK_SIGNERS_KEPT_MAX)
+    if (this.#signers.size >= WEBHOOK_SIGNERS_CACHED_MAX)
       this.#signers.delete(this.#signers.keys().next().value!)
     this.#signers.set(secret.secretId, signer)
     return signer

@@ -15,24 +15,24 @@ import type { JsonObject } from '../../proof/json/json-value.ts'
 import {
   PEER_ENTRIES_OVERLAP_MIN,
   PEER_LEASE_MS,
+  PEER_LEASE_USE_MS_MAX,
   PEER_LINGER_MS,
-  PEER_LOOK_EVERY_MS,
   PEER_PAGE_BYTES_MAX,
+  PEER_POLL_MS,
   PEER_REQUEST_ENTRY_BYTES_SLOW,
   PEER_REQUEST_GROW_AFTER_MS,
   PEER_REQUESTS_UNDER_WAY,
   PEER_ROTATIONS_PER_REQUEST_MAX,
-  PEER_TURN_MS_MAX,
 } from './limits.ts'
 import { type Outgoing, readLaterShare, readOutgoing, renderOutgoing } from './outbox.ts'
-import { believedKeys } from './peer-keys.ts'
+import { authenticKeys } from './peer-keys.ts'
 import { PeerError, type PeerPost, type PostDeps, postToPeer } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
 import { readReceipt } from './receipts.ts'
 import { judgeRefused } from './refused-entry.ts'
 import { RequestLimits } from './request-limits.ts'
 import {
-  type Answered,
+  type AnsweredRequest,
   answerBytesMax,
   isAllReceived,
   nothingSent,
@@ -44,17 +44,17 @@ import {
   type UnderWay,
 } from './requests.ts'
 import { type ShakeHandsDeps, shakeHands } from './shake-hands.ts'
-import { askSummary } from './summary.ts'
+import { fetchSummary } from './summary.ts'
 
-type DrainDeps = PostDeps &
+type PeerSenderDeps = PostDeps &
   ShakeHandsDeps & {
-    readonly observeDrain: DrainObserver
+    readonly observeSending: PeerSenderObserver
     /** null: tracing is off. */
     readonly tracePost: PostTracer | null
     readonly log: { warn(details: object, message: string): void }
   }
 
-export type DrainObserver = {
+export type PeerSenderObserver = {
   /** Called when a request ends, with any result. */
   readonly request: (ms: number) => void
   /** Called when a refused request ends a lease. `code`: that of the PeerError. */
@@ -70,12 +70,12 @@ export type PostTracer = (
 ) => ((failure: string | null) => void) | null
 
 /** Peerings that this process sends to now: PEER_REQUESTS_UNDER_WAY requests to each, many peerings at once. */
-export class PeerDrains {
-  readonly #deps: DrainDeps
+export class PeerSenders {
+  readonly #deps: PeerSenderDeps
   readonly #stopping = new AbortController()
   readonly #leases = new Set<Promise<void>>()
 
-  constructor(deps: DrainDeps) {
+  constructor(deps: PeerSenderDeps) {
     this.#deps = deps
   }
 
@@ -86,7 +86,7 @@ export class PeerDrains {
   /** Sends to one peer during one lease, to its end. */
   async take(lease: PeerLease): Promise<void> {
     if (this.#stopping.signal.aborted) return
-    const taken = new Drain(this.#deps, lease, this.#stopping.signal).run()
+    const taken = new PeerSender(this.#deps, lease, this.#stopping.signal).run()
     const ended = taken.catch(() => {}).finally(() => this.#leases.delete(ended))
     this.#leases.add(ended)
     await taken
@@ -99,8 +99,8 @@ export class PeerDrains {
   }
 }
 
-class Drain {
-  readonly #deps: DrainDeps
+class PeerSender {
+  readonly #deps: PeerSenderDeps
   readonly #lease: PeerLease
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
@@ -111,7 +111,7 @@ class Drain {
   /** Records whose share was sent during this lease. */
   readonly #shared = new Set<Uuid>()
 
-  constructor(deps: DrainDeps, lease: PeerLease, stopping: AbortSignal) {
+  constructor(deps: PeerSenderDeps, lease: PeerLease, stopping: AbortSignal) {
     this.#deps = deps
     this.#lease = lease
     this.#stopping = stopping
@@ -124,7 +124,7 @@ class Drain {
     let busyAtMs = performance.now()
     let isFirst = true
     while (!this.#isOver()) {
-      const peer = await this.#look()
+      const peer = await this.#readPeer()
       if (peer === null) return
       if (isFirst) this.#limits = new RequestLimits(peer.requestBytes)
       isFirst = false
@@ -132,7 +132,7 @@ class Drain {
       try {
         if (await this.#step(peer)) busyAtMs = performance.now()
         else if (performance.now() - busyAtMs > PEER_LINGER_MS) break
-        else await sleep(PEER_LOOK_EVERY_MS, undefined, { signal: this.#stopping }).catch(() => {})
+        else await sleep(PEER_POLL_MS, undefined, { signal: this.#stopping }).catch(() => {})
       } catch (error) {
         if (!(error instanceof PeerError)) throw error
         if (this.#stopping.aborted) break
@@ -144,13 +144,13 @@ class Drain {
     await endDrain(this.#deps.pool, this.#lease, null)
   }
 
-  async #look(): Promise<DrainedPeer | null> {
+  async #readPeer(): Promise<DrainedPeer | null> {
     const peer = await readPeer(this.#deps.pool, this.#lease, PEER_LEASE_MS)
-    return peer && { ...peer, keys: believedKeys(this.#deps.peerMacs, peer, peer.keys) }
+    return peer && { ...peer, keys: authenticKeys(this.#deps.peerMacs, peer, peer.keys) }
   }
 
   #isOver(): boolean {
-    return this.#stopping.aborted || performance.now() - this.#beganAtMs > PEER_TURN_MS_MAX
+    return this.#stopping.aborted || performance.now() - this.#beganAtMs > PEER_LEASE_USE_MS_MAX
   }
 
   /**
@@ -167,17 +167,17 @@ class Drain {
       const isSlow = (error.code === 'reset' || error.code === 'timeout') && peer.failures > 0
       if (isSlow && size.entries > 1 && size.bytes > PEER_REQUEST_ENTRY_BYTES_SLOW)
         this.#limits.shrink(size.bytes)
-      await this.#keepLimit(peer, before, error)
+      await this.#storeLimit(peer, before, error)
       return error
     }
     if (this.#limits.refuse(error.refusal, size)) {
-      await this.#keepLimit(peer, before, error)
+      await this.#storeLimit(peer, before, error)
       return null
     }
-    return this.#judge(peer, outgoing, error)
+    return this.#judgeRefused(peer, outgoing, error)
   }
 
-  async #keepLimit(peer: DrainedPeer, before: number | null, error: PeerError): Promise<void> {
+  async #storeLimit(peer: DrainedPeer, before: number | null, error: PeerError): Promise<void> {
     const { learnt } = this.#limits
     if (learnt === before) return
     await storeRequestBytes(this.#deps.pool, this.#lease, learnt, true)
@@ -186,14 +186,14 @@ class Drain {
       this.#deps.log.warn(about, 'a peer, or something before it, takes smaller requests only')
   }
 
-  async #judge(peer: DrainedPeer, outgoing: Outgoing, error: PeerError): Promise<PeerError | null> {
+  async #judgeRefused(peer: DrainedPeer, outgoing: Outgoing, error: PeerError): Promise<PeerError | null> {
     try {
       const sent = await judgeRefused(this.#deps.pool, peer, { outgoing, error }, (one) =>
         this.#sendAlone(peer, one),
       )
       if (sent === 'unknown') return error
       await this.#settle(sent)
-      this.#tell(outgoing, sent)
+      this.#report(outgoing, sent)
       return null
     } catch (cause) {
       if (!(cause instanceof PeerError)) throw cause
@@ -204,7 +204,7 @@ class Drain {
   /** Sends one entry. Returns the answer, or the reason for a refusal. Throws PeerError for any other failure. */
   async #sendAlone(peer: DrainedPeer, outgoing: Outgoing): Promise<JsonObject | PeerError> {
     // The lease only lasts for one request.
-    if ((await this.#look()) === null) {
+    if ((await this.#readPeer()) === null) {
       this.#isLost = true
       throw new PeerError('aborted', 'it is the turn of another')
     }
@@ -215,7 +215,7 @@ class Drain {
   }
 
   async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
-    this.#deps.observeDrain.failure(error.code)
+    this.#deps.observeSending.failure(error.code)
     // A proxy may repeat requests. Once, a new nonce is all that is needed, so there is no pause. If it repeats, it
     // is a failure like others, with a pause.
     const isReplayed = error.code === 'request_replayed'
@@ -234,9 +234,9 @@ class Drain {
       await shakeHands(this.#deps, peer, post)
       return true
     }
-    if (peer.state === 'revoked') return this.#sayEnd(peer)
+    if (peer.state === 'revoked') return this.#sendRevocation(peer)
     if (peer.state !== 'active') return false
-    if (peer.knownKid !== peer.envelopeKid) return this.#tellKey(peer)
+    if (peer.knownKid !== peer.envelopeKid) return this.#sendRotations(peer)
     if (peer.summaryDue) return this.#compare(post)
     if (peer.backlog === null && peer.nextSeq >= peer.size) return false
     return this.#send(peer, (await this.#readShare(peer)) ?? (await this.#readNext(peer)))
@@ -261,9 +261,11 @@ class Drain {
    * the first page again.
    */
   async #compare(post: (path: string, body: string) => Promise<JsonObject>): Promise<boolean> {
-    const held = await askSummary(async (path, body) => ((await this.#look()) ? post(path, body) : null))
-    if (held !== null)
-      await withPooledTransaction(this.#deps.pool, (client) => storeSummary(client, this.#lease, held))
+    const summary = await fetchSummary(async (path, body) =>
+      (await this.#readPeer()) ? post(path, body) : null,
+    )
+    if (summary !== null)
+      await withPooledTransaction(this.#deps.pool, (client) => storeSummary(client, this.#lease, summary))
     return true
   }
 
@@ -278,7 +280,7 @@ class Drain {
       ended?.(error instanceof PeerError ? error.code : 'error')
       throw error
     } finally {
-      this.#deps.observeDrain.request(performance.now() - beganAtMs)
+      this.#deps.observeSending.request(performance.now() - beganAtMs)
     }
   }
 
@@ -339,15 +341,15 @@ class Drain {
     const entriesMin = underWay.length === 0 ? 1 : PEER_ENTRIES_OVERLAP_MIN
     const outgoing = await readAfter(this.#deps.pool, newest, entriesMin, this.#limits.max)
     if (outgoing === null) return newest
-    const next = await this.#lookAgain(newest.peer, outgoing)
+    const next = await this.#readPeerAgain(newest.peer, outgoing)
     if (next !== null) underWay.push(this.#begin(next))
     return next
   }
 
   /** Reads the peering again. null: something else comes first. */
-  async #lookAgain(before: DrainedPeer, outgoing: Outgoing): Promise<Request | null> {
+  async #readPeerAgain(before: DrainedPeer, outgoing: Outgoing): Promise<Request | null> {
     if (this.#isOver()) return null
-    const peer = await this.#look()
+    const peer = await this.#readPeer()
     const isAsBefore =
       peer?.state === 'active' &&
       peer.envelopeKid === before.envelopeKid &&
@@ -356,19 +358,19 @@ class Drain {
     return isAsBefore ? { peer, outgoing } : null
   }
 
-  async #takeAnswer({ peer, outgoing, answer }: Answered): Promise<void> {
+  async #takeAnswer({ peer, outgoing, answer }: AnsweredRequest): Promise<void> {
     const sent = await readOutcomes(this.#deps.pool, peer, outgoing, answer)
     await this.#settle(sent)
-    this.#tell(outgoing, sent)
+    this.#report(outgoing, sent)
     const mayGrow = this.#limits.learnt !== null && peer.refusedAgoMs > PEER_REQUEST_GROW_AFTER_MS
     if (!outgoing.isFull || !mayGrow) return
     this.#limits.grow()
     await storeRequestBytes(this.#deps.pool, this.#lease, this.#limits.learnt, false)
   }
 
-  #tell({ entries }: Outgoing, { receipts, dead }: SentResults): void {
+  #report({ entries }: Outgoing, { receipts, dead }: SentResults): void {
     this.#limits.settle(entries.length)
-    this.#deps.observeDrain.entries({ received: receipts.length, refused: dead.length })
+    this.#deps.observeSending.entries({ received: receipts.length, refused: dead.length })
   }
 
   async #settle(sent: SentResults): Promise<void> {
@@ -378,7 +380,7 @@ class Drain {
   }
 
   /** Sends our key rotations, signed by the old key. Until the peer knows the new key, nothing else is sent. */
-  async #tellKey(peer: DrainedPeer): Promise<boolean> {
+  async #sendRotations(peer: DrainedPeer): Promise<boolean> {
     const { pool } = this.#deps
     const rotations = await readRotations(pool, peer.ledgerId, peer.knownKid, PEER_ROTATIONS_PER_REQUEST_MAX)
     if (rotations.length === 0)
@@ -401,7 +403,7 @@ class Drain {
   }
 
   /** Sends the revocation as the last entry. */
-  async #sayEnd(peer: DrainedPeer): Promise<boolean> {
+  async #sendRevocation(peer: DrainedPeer): Promise<boolean> {
     const { revokedSeq } = peer
     if (revokedSeq === null || peer.nextSeq > revokedSeq) return false
     const end = { ...peer, backlog: null, nextSeq: revokedSeq, size: revokedSeq + 1 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import { WEBHOOK_LOOK_EVERY_MS } from '../../../src/outside/webhooks/limits.ts'
+import { WEBHOOK_POLL_MS } from '../../../src/outside/webhooks/limits.ts'
 import { expectStatus } from '../../helpers/app.ts'
 import { until } from '../../helpers/wait.ts'
 import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
@@ -183,7 +183,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
     await notarizeMany(20)
     await endpoint.hears(1)
     await endpoint.ask('DELETE')
-    await sleep(20 * WEBHOOK_LOOK_EVERY_MS)
+    await sleep(20 * WEBHOOK_POLL_MS)
     const heard = endpoint.received().length
     assert.ok(heard < 20)
     for (const response of waiting) response.writeHead(204).end()

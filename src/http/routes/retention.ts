@@ -8,10 +8,10 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { previewRule } from '../../records/retention/preview.ts'
 import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
-import { heldBy } from '../connections/held.ts'
+import { reservationOf } from '../connections/reservation.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { PREVIEWS_MAX, PREVIEWS_OF_LEDGER_MAX } from '../limits.ts'
+import { PREVIEWS_MAX, PREVIEWS_PER_LEDGER_MAX } from '../limits.ts'
 import { noMembers, SEQ_TEXT } from '../schemas/common.ts'
 import {
   holdBody,
@@ -25,16 +25,16 @@ import {
   ruleList,
   ruleView,
   seqParams,
-} from '../schemas/keeping.ts'
+} from '../schemas/retention.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 const WRITE = { scope: scopeOfEntry('hold-set') } as const
 const READ = { scope: ['retention:manage', 'audit:read', 'payloads:erase'] } as const
 
 /** Rules of retention, and legal holds (docs/guides/erasure-and-retention.md). */
-export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
+export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const previews = new Slots(PREVIEWS_OF_LEDGER_MAX, PREVIEWS_MAX)
+  const previews = new Slots(PREVIEWS_PER_LEDGER_MAX, PREVIEWS_MAX)
 
   typed.post(
     '/v1/retention/rules',
@@ -83,7 +83,7 @@ export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
       const { ledgerId } = request.caller
       const giveBack = previews.take(ledgerId)
       // A preview reads for seconds and writes nothing. Its slot is left to a request that writes.
-      heldBy(request, reply).leave()
+      reservationOf(request, reply).leave()
       try {
         const { oldest, ...preview } = await previewRule(deps, ledgerId, rule, from)
         return { ...preview, oldest: oldest?.toISOString() ?? null }

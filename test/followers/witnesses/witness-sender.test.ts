@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { PEER_WITNESSES_MAX, WITNESS_POSTS_OF_LEDGER_MAX } from '../../../src/followers/limits.ts'
+import { PEER_WITNESSES_MAX, WITNESS_POSTS_PER_LEDGER_MAX } from '../../../src/followers/limits.ts'
 import { namedWitness } from '../../../src/followers/witnesses/named-witness.ts'
 import type { WitnessSetting } from '../../../src/followers/witnesses/settings.ts'
-import { type LaneTarget, WitnessLane } from '../../../src/followers/witnesses/witness-lane.ts'
+import { WitnessSender, type WitnessTarget } from '../../../src/followers/witnesses/witness-sender.ts'
 import { parseAllowances } from '../../../src/outside/connector/allowances.ts'
 import { Connector } from '../../../src/outside/connector/connector.ts'
 import { parseId, type Uuid } from '../../../src/proof/ids.ts'
@@ -35,7 +35,7 @@ async function setUp(t: TestContext) {
   const logged: string[] = []
   let nowMs = 1_000_000
   const ledgerId = parseId('led', app.ledger.ledger.id)
-  const deps: ConstructorParameters<typeof WitnessLane>[0] & Parameters<typeof namedWitness>[0] = {
+  const deps: ConstructorParameters<typeof WitnessSender>[0] & Parameters<typeof namedWitness>[0] = {
     pool,
     connector,
     userAgent: 'test',
@@ -44,7 +44,7 @@ async function setUp(t: TestContext) {
     now: () => nowMs,
     observe: (name, outcome) => void seen.push(`${name} ${outcome}`),
   }
-  const laneOf = (witness: WitnessSetting) => new WitnessLane(deps, namedWitness(deps, witness))
+  const laneOf = (witness: WitnessSetting) => new WitnessSender(deps, namedWitness(deps, witness))
   const { noteVerifierKey } = (await app.send('GET', '/v1/ledger')).json()
   return {
     app,
@@ -123,7 +123,7 @@ test('a witness that has seen more or less than was stored is asked again from t
   assert.deepEqual(logged, [])
   // A witness that was restored from a backup, with the same key.
   const forgetful = new Map()
-  witness.state.findSeen = (origin) => forgetful.get(origin) ?? null
+  witness.state.findCosignedTree = (origin) => forgetful.get(origin) ?? null
   await grow()
   lane.add(ledgerId)
   await lane.step()
@@ -242,9 +242,9 @@ test('peers of one ledger that do not answer delay no peer of another', async ()
     Array.from({ length: PEER_WITNESSES_MAX }, (_, i) => ({ ledgerId, peerId: `${i}` as unknown as Uuid }))
   const sent: Uuid[] = []
   const answer = Promise.withResolvers<boolean>()
-  const target: LaneTarget = {
+  const target: WitnessTarget = {
     name: 'peers',
-    restsAsOne: false,
+    pausesAsOne: false,
     postsMax: PEER_WITNESSES_MAX,
     expand: async (ledgerIds) => ledgerIds.flatMap(peersOf),
     sweep: async () => [],
@@ -255,19 +255,19 @@ test('peers of one ledger that do not answer delay no peer of another', async ()
   }
   const stopping = new AbortController().signal
   const log = { error: () => {} }
-  const lane = new WitnessLane({ stopping, log, now: () => 0, observe: () => {} }, target)
+  const lane = new WitnessSender({ stopping, log, now: () => 0, observe: () => {} }, target)
   lane.add(slow)
   await lane.step()
   lane.add(quick)
   await lane.step()
   const count = (ledgerId: Uuid) => sent.filter((each) => each === ledgerId).length
-  assert.deepEqual([count(slow), count(quick)], [WITNESS_POSTS_OF_LEDGER_MAX, PEER_WITNESSES_MAX])
+  assert.deepEqual([count(slow), count(quick)], [WITNESS_POSTS_PER_LEDGER_MAX, PEER_WITNESSES_MAX])
   lane.add(slow)
   answer.resolve(true)
   while (await lane.step());
   assert.equal(
     count(slow),
-    PEER_WITNESSES_MAX + WITNESS_POSTS_OF_LEDGER_MAX,
+    PEER_WITNESSES_MAX + WITNESS_POSTS_PER_LEDGER_MAX,
     'all, and again those that had begun',
   )
 })

@@ -1,9 +1,9 @@
 import type { LedgerRecord } from '../sdk/generated/api.ts'
 
-/* Groups records into deeds. An action, its outcomes and the decisions about it form one deed. */
+/* Groups records into activities. An action, its outcomes and the decisions about it form one activity. */
 
-/** A record with its outcomes and decisions, and the deeds below it in the order of their start. */
-export type Deed = {
+/** A record with its outcomes and decisions, and the activities below it in the order of their start. */
+export type Activity = {
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
   readonly decisions: readonly LedgerRecord[]
@@ -12,8 +12,8 @@ export type Deed = {
   readonly beganMs: number
   /** null: no record tells when it ended. */
   readonly endedMs: number | null
-  readonly below: readonly Deed[]
-  /** `inside`: number of deeds below, at any depth. `troubles`: how many of them did not end well. */
+  readonly below: readonly Activity[]
+  /** `inside`: number of activities below, at any depth. `troubles`: how many of them did not end well. */
   readonly inside: number
   readonly troubles: number
 }
@@ -40,13 +40,13 @@ export function isDecision({ type }: LedgerRecord): boolean {
 }
 
 /**
- * Returns the top deeds, whose parent is not among the records. `isRead`: returns whether all records below a record
+ * Returns the top activities, whose parent is not among the records. `isRead`: returns whether all records below a record
  * were read.
  */
-export function deedsOf(
+export function activitiesOf(
   records: readonly LedgerRecord[],
   isRead: (id: string) => boolean = () => true,
-): readonly Deed[] {
+): readonly Activity[] {
   const known = new Map(records.map((record) => [record.id, record]))
   const byParent = new Map<string | null, LedgerRecord[]>()
   for (const record of records) {
@@ -55,7 +55,7 @@ export function deedsOf(
     if (list === undefined) byParent.set(parent, [record])
     else list.push(record)
   }
-  const deed = (record: LedgerRecord): Deed => {
+  const activity = (record: LedgerRecord): Activity => {
     const [outcomes, decisions, rest]: [LedgerRecord[], LedgerRecord[], LedgerRecord[]] = [[], [], []]
     // A decision may be about another decision.
     const sort = ({ id }: LedgerRecord) => {
@@ -72,7 +72,7 @@ export function deedsOf(
       }
     }
     sort(record)
-    const below = rest.map(deed).sort((one, other) => one.beganMs - other.beganMs)
+    const below = rest.map(activity).sort((one, other) => one.beganMs - other.beganMs)
     return {
       record,
       outcomes,
@@ -84,12 +84,12 @@ export function deedsOf(
       troubles: below.reduce((sum, { ending, troubles }) => sum + troubles + (FINE.has(ending) ? 0 : 1), 0),
     }
   }
-  return (byParent.get(null) ?? []).map(deed)
+  return (byParent.get(null) ?? []).map(activity)
 }
 
 /**
- * Returns the word for the end of a deed. A known status wins over an earlier unknown one. Without an outcome the
- * last decision counts, if it is a denial. `isRead`: all records about the deed were read.
+ * Returns the word for the end of a activity. A known status wins over an earlier unknown one. Without an outcome the
+ * last decision counts, if it is a denial. `isRead`: all records about the activity were read.
  */
 export function endingOf(
   record: LedgerRecord,
@@ -116,7 +116,7 @@ function statusOf({ payload }: LedgerRecord): string {
   return typeof status === 'string' ? status : 'unknown'
 }
 
-/** Returns start and end of a deed: by the writer's times if there are any, otherwise by the server's. */
+/** Returns start and end of a activity: by the writer's times if there are any, otherwise by the server's. */
 function timesOf(
   record: LedgerRecord,
   outcomes: readonly LedgerRecord[],
@@ -173,36 +173,36 @@ export function isRun({ type, payload }: LedgerRecord): boolean {
   return RUN_SPANS.includes(attributes?.['gen_ai.operation.name'])
 }
 
-/** Yields all deeds, each before the deeds below it. */
-export function* everyDeed(deeds: readonly Deed[]): Generator<Deed, void, undefined> {
-  for (const deed of deeds) {
-    yield deed
-    yield* everyDeed(deed.below)
+/** Yields all activities, each before the activities below it. */
+export function* everyActivity(activities: readonly Activity[]): Generator<Activity, void, undefined> {
+  for (const activity of activities) {
+    yield activity
+    yield* everyActivity(activity.below)
   }
 }
 
-/** Totals of the deeds of one kind and name. */
+/** Totals of the activities of one kind and name. */
 export type Sum = {
   readonly name: string
   readonly kind: string
-  deeds: number
-  /** Number of deeds by ending. */
+  count: number
+  /** Number of activities by ending. */
   readonly endings: Map<string, number>
   inAllMs: number
   longestMs: number
 }
 
 /** Returns the totals of actions by kind and name, longest total time first. */
-export function sumsOf(deeds: readonly Deed[]): readonly Sum[] {
+export function sumsOf(activities: readonly Activity[]): readonly Sum[] {
   const sums = new Map<string, Sum>()
-  for (const { record, ending, beganMs, endedMs } of everyDeed(deeds)) {
+  for (const { record, ending, beganMs, endedMs } of everyActivity(activities)) {
     if (ending === null) continue
     const { name, kind } = namesOf(record)
     const of = JSON.stringify([kind, name])
-    const sum = sums.get(of) ?? { name, kind, deeds: 0, endings: new Map(), inAllMs: 0, longestMs: 0 }
+    const sum = sums.get(of) ?? { name, kind, count: 0, endings: new Map(), inAllMs: 0, longestMs: 0 }
     sums.set(of, sum)
     const ms = endedMs === null ? 0 : endedMs - beganMs
-    sum.deeds++
+    sum.count++
     sum.endings.set(ending, (sum.endings.get(ending) ?? 0) + 1)
     sum.inAllMs += ms
     sum.longestMs = Math.max(sum.longestMs, ms)
@@ -210,7 +210,7 @@ export function sumsOf(deeds: readonly Deed[]): readonly Sum[] {
   return [...sums.values()].sort((one, other) => other.inAllMs - one.inAllMs)
 }
 
-/** Returns the name and the kind of a deed. The kind is `tool`, `model`, or the record's type. */
+/** Returns the name and the kind of a activity. The kind is `tool`, `model`, or the record's type. */
 export function namesOf({ type, payload }: LedgerRecord): { readonly name: string; readonly kind: string } {
   const { name, kind, method } = (payload ?? {}) as Record<string, unknown>
   const given = typeof name === 'string' ? name : typeof method === 'string' ? method : null

@@ -7,7 +7,7 @@ import {
   WITNESS_LEDGERS_WAITING_MAX,
   WITNESS_PAUSE_MS_MAX,
   WITNESS_PAUSE_MS_MIN,
-  WITNESS_POSTS_OF_LEDGER_MAX,
+  WITNESS_POSTS_PER_LEDGER_MAX,
   WITNESS_ROUND_MS_MAX,
   WITNESS_SWEEP_AGE_MS,
   WITNESS_SWEEP_EVERY_MS,
@@ -18,7 +18,7 @@ import { type SendDeps, WitnessError, type WitnessFailure } from './send-checkpo
 
 export type WitnessOutcome = 'cosigned' | WitnessFailure
 
-type LaneDeps = Pick<SendDeps, 'log'> & {
+type WitnessSenderDeps = Pick<SendDeps, 'log'> & {
   readonly stopping: AbortSignal
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
@@ -31,11 +31,11 @@ type LaneDeps = Pick<SendDeps, 'log'> & {
  */
 export type Uncosigned = { readonly ledgerId: Uuid; readonly peerId: Uuid | null }
 
-/** A witness, or all peers of a deployment, as a WitnessLane uses it. */
-export type LaneTarget = {
+/** A witness, or all peers of a deployment, as a WitnessSender uses it. */
+export type WitnessTarget = {
   readonly name: string
   /** True if one failure pauses all sending: the target is one server. */
-  readonly restsAsOne: boolean
+  readonly pausesAsOne: boolean
   readonly postsMax: number
   /** Returns the missing cosignatures of ledgers that have grown. */
   expand(ledgerIds: readonly Uuid[]): Promise<readonly Uncosigned[]>
@@ -46,30 +46,34 @@ export type LaneTarget = {
 }
 
 /** `sinceMs`: when this process first learned of it. */
-type Waiting = Uncosigned & { readonly sinceMs: number; readonly dueMs: number; readonly failures: number }
+type WaitingCheckpoint = Uncosigned & {
+  readonly sinceMs: number
+  readonly dueMs: number
+  readonly failures: number
+}
 
 /**
  * Sends checkpoints to one witness. Each witness has its own sender, so a slow or unreachable one delays no other,
  * and publishing only reports which ledgers have grown. The newest checkpoint of a waiting ledger is sent; earlier
  * ones are skipped.
  */
-export class WitnessLane {
-  readonly #deps: LaneDeps
-  readonly #target: LaneTarget
+export class WitnessSender {
+  readonly #deps: WitnessSenderDeps
+  readonly #target: WitnessTarget
   readonly #waker = new Waker()
   /** Ledgers that have grown since the last round. */
   readonly #grown = new Set<Uuid>()
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, WaitingCheckpoint>()
   readonly #underWay = new Map<string, Promise<void>>()
   readonly #posts = new Counts()
   /** A request's error that is no WitnessError, until a round throws it. */
-  #broken: { readonly error: unknown } | null = null
+  #failure: { readonly error: unknown } | null = null
   /** While the witness does not answer, nothing is sent. The pause grows with each failure. */
   #restUntilMs = 0
   #failures = 0
   #sweepAtMs = 0
 
-  constructor(deps: LaneDeps, target: LaneTarget) {
+  constructor(deps: WitnessSenderDeps, target: WitnessTarget) {
     this.#deps = deps
     this.#target = target
   }
@@ -123,8 +127,8 @@ export class WitnessLane {
       if (this.#underWay.size === 0) round.abort()
       await Promise.race([end.catch(() => {}), ...this.#underWay.values()])
     }
-    const broken = this.#broken
-    this.#broken = null
+    const broken = this.#failure
+    this.#failure = null
     if (broken) throw broken.error
     return this.#next(nowMs) !== null
   }
@@ -133,30 +137,30 @@ export class WitnessLane {
    * Returns a due ledger that may be sent. Ledgers with nothing under way come first, so that one ledger does not
    * take all requests.
    */
-  #next(nowMs: number): Waiting | null {
+  #next(nowMs: number): WaitingCheckpoint | null {
     if (this.#underWay.size >= this.#target.postsMax) return null
     if (this.#deps.now() < this.#restUntilMs || this.#deps.stopping.aborted) return null
-    let second: Waiting | null = null
+    let second: WaitingCheckpoint | null = null
     for (const [key, waiting] of this.#waiting) {
       if (waiting.dueMs > nowMs || this.#underWay.has(key)) continue
       const posts = this.#posts.of(waiting.ledgerId)
       if (posts === 0) return waiting
-      if (posts < WITNESS_POSTS_OF_LEDGER_MAX) second ??= waiting
+      if (posts < WITNESS_POSTS_PER_LEDGER_MAX) second ??= waiting
     }
     return second
   }
 
-  #begin(waiting: Waiting): void {
+  #begin(waiting: WaitingCheckpoint): void {
     const [key, { ledgerId }] = [keyOf(waiting), waiting]
     this.#posts.add(ledgerId, 1)
     const sent = this.#send(waiting)
       .catch((error) => {
-        this.#broken ??= { error }
+        this.#failure ??= { error }
       })
       .finally(() => {
         this.#underWay.delete(key)
         this.#posts.add(ledgerId, -1)
-        if (this.#broken || this.#next(this.#deps.now())) this.#waker.wake()
+        if (this.#failure || this.#next(this.#deps.now())) this.#waker.wake()
       })
     this.#underWay.set(key, sent)
   }
@@ -179,7 +183,7 @@ export class WitnessLane {
   }
 
   /** The ledger is removed first. A checkpoint that is published meanwhile adds it again. */
-  async #send(waiting: Waiting): Promise<void> {
+  async #send(waiting: WaitingCheckpoint): Promise<void> {
     const { observe, log, now, stopping } = this.#deps
     const { ledgerId, peerId } = waiting
     this.#waiting.delete(keyOf(waiting))
@@ -200,7 +204,7 @@ export class WitnessLane {
       observe(this.name, error.failure)
       // A peer may decline. There is nothing to investigate.
       if (error.failure === 'declined') return
-      if (error.failure === 'unreachable' && this.#target.restsAsOne) this.#rest(pauseMs)
+      if (error.failure === 'unreachable' && this.#target.pausesAsOne) this.#pause(pauseMs)
       log.error(
         {
           witness: this.name,
@@ -214,7 +218,7 @@ export class WitnessLane {
     }
   }
 
-  #rest(askedMs: number): void {
+  #pause(askedMs: number): void {
     this.#failures++
     const pauseMs = Math.max(askedMs, pauseAfter(this.#failures))
     this.#restUntilMs = this.#deps.now() + Math.min(WITNESS_PAUSE_MS_MAX, pauseMs)

@@ -1,11 +1,11 @@
 import type { Transferable } from 'node:worker_threads'
 
 /** Messages to and from a thread. */
-export type Given = { readonly name: string; readonly input: unknown }
+export type ThreadInput = { readonly name: string; readonly input: unknown }
 
-export type Ended = { readonly done: unknown } | { readonly threw: string }
+export type ThreadOutput = { readonly done: unknown } | { readonly threw: string }
 
-export type PieceOptions = {
+export type WorkOptions = {
   /** A ledger, a peer of one, the operator, or UNPROVEN. Owners are served round-robin. */
   readonly owner: string
   /**
@@ -21,8 +21,8 @@ export type PieceOptions = {
   readonly transfer?: readonly Transferable[]
 }
 
-export type Piece = Given &
-  PieceOptions & {
+export type ThreadWork = ThreadInput &
+  WorkOptions & {
     readonly resolve: (done: unknown) => void
     readonly reject: (error: Error) => void
   }
