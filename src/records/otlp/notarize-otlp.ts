@@ -44,7 +44,7 @@ function orLater(error: unknown): Error {
 }
 
 function tryAgain(): ApiError {
-  return new ApiError('overloaded', 'others wrote to the same traces meanwhile: send the request again', {
+  return new ApiError('overloaded', 'other requests wrote to the same traces meanwhile: send the request again', {
     retryable: true,
     retryAfterMs: 1_000,
   })
