@@ -95,7 +95,7 @@ export class DatabaseClock {
     this.#isOff = isOff
     const about = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
     if (isOff)
-      this.#log.warn(about, "this machine's clock is off the database's, which is used instead: set it")
-    else this.#log.info(about, "this machine's clock is the database's again")
+      this.#log.warn(about, "this machine's clock differs from the database's: set it. Until then the database's clock is used")
+    else this.#log.info(about, "this machine's clock agrees with the database's again")
   }
 }

@@ -28,9 +28,9 @@ export async function writeObject(
   const kept = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
   if (kept === null || !equalBytes(kept, bytes)) {
     if (outcome === 'exists' && kept !== null)
-      throw new ArchiveConflict(name, 'is another one than this ledger has')
+      throw new ArchiveConflict(name, 'differs from this ledger’s')
     throw new ArchiveStoreError(
-      `${name} was written, and ${kept === null ? 'is not there' : 'reads otherwise'}`,
+      `${name} was written, and ${kept === null ? 'is missing' : 'reads back differently'}`,
     )
   }
   observe?.(bytes.length)

@@ -83,12 +83,12 @@ function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
   const said = saidOfReceived(statement)
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
   if (said === null || received === null)
-    throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
+    throw new ProofError('received_mismatch', `${statement.kind} does not receive an entry`)
   const record = row.recordId === null ? null : formatId('rec', row.recordId)
   if (said.record !== record)
     throw new ProofError(
       'line_contradicts_envelope',
-      `the entry is about ${said.record}, its row about ${record}`,
+      `the entry is about ${said.record}, but its row about ${record}`,
     )
   return { said, statement: received.statement }
 }

@@ -11,7 +11,7 @@ export class LedgerWatch {
     log: { warn(details: object, message: string): void },
   ) {
     this.#watch = new Watch({
-      what: 'ledgers that are tailed',
+      what: 'ledgers with open event streams',
       keyOf: (ledgerId) => ledgerId,
       look,
       pollMs: EVENTS_POLL_MS,

@@ -85,7 +85,7 @@ export class Watch<Key, Seen> {
         await this.#look()
         isAway = false
       } catch (error) {
-        if (!isAway) log.warn({ err: error }, `${what} cannot be looked at`)
+        if (!isAway) log.warn({ err: error }, `${what} cannot be read`)
         isAway = true
       }
       tookMs = performance.now() - startedAt

@@ -126,7 +126,7 @@ export function verifySigned(signed: RequestSignature, key: PublicKey): void {
   if (verifyRequestSignature(signed, key, nativeProviders.verifySignature)) return
   throw new ApiError(
     'signature_invalid',
-    'the key has not signed this request, for this server and this ledger',
+    'the key did not sign this request to this server and this ledger',
   )
 }
 

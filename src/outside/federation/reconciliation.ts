@@ -98,7 +98,7 @@ export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliat
 export async function askPeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
   const { state } = await getPeer(deps, of, of.peerId)
   if (state !== 'active')
-    throw new ApiError('state_conflict', `the peering is ${state}: nothing is asked of the other side`)
+    throw new ApiError('state_conflict', `the peering is ${state}: no reconciliation can be requested`)
   await wantPeerSummary(deps.readPool, of)
   return reconcilePeer(deps, of)
 }

@@ -117,7 +117,7 @@ export class WebhookLanes {
       if (isRenewal) this.#renewedAt = performance.now()
       for (const [i, lane] of lanes.entries()) lane.look(looks[i]!)
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'endpoints that are delivered to could not be looked at')
+      this.#deps.log.warn({ err: error }, 'active endpoints could not be read')
     } finally {
       this.#looking = false
     }
