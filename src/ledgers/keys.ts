@@ -131,7 +131,10 @@ function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const isOwn =
     Math.max(...ends) === (row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) &&
     row.secrets.every((secret) => deps.keyMac.isOf(grantedBy(caller, row, secret), secret.mac))
-  if (!isOwn) throw new Error(`the key ${formatId('key', row.keyId)} was not made by a server, or was changed outside it`)
+  if (!isOwn)
+    throw new Error(
+      `the key ${formatId('key', row.keyId)} was not made by a server, or was changed outside it`,
+    )
 }
 
 function requireScopes(caller: Caller, scopes: readonly Scope[]): void {

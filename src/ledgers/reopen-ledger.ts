@@ -28,7 +28,10 @@ export async function reopenLedger(
 ): Promise<Closure> {
   const closure = await getClosure(deps, ledgerId)
   if (closure.known.size !== known.size || toHex(closure.known.chain) !== known.chain) {
-    throw new ApiError('state_conflict', 'known differs from what was known of the ledger when it was closed: send known as GET answers it')
+    throw new ApiError(
+      'state_conflict',
+      'known differs from what was known of the ledger when it was closed: send known as GET answers it',
+    )
   }
   if (closure.entry) return closure
   await refuseWithoutKeys(deps, ledgerId)

@@ -32,10 +32,7 @@ export function registerPrompts(server: McpServer): void {
 
 function auditText(record: string | undefined, traceId: string | undefined): string {
   const [which, find] = record
-    ? [
-        `the run that began with ${record}`,
-        `get_history of ${record}, and then of each record below it`,
-      ]
+    ? [`the run that began with ${record}`, `get_history of ${record}, and then of each record below it`]
     : traceId
       ? [`the run with the trace id ${traceId}`, `search_records with traceId ${traceId}, all of its pages`]
       : [

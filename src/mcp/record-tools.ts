@@ -36,7 +36,9 @@ export const notarize = defineTool({
     references: z
       .array(z.string().max(256))
       .max(16)
-      .describe('what it is about in other systems, to find records by: a URI, or system:id such as order:4711')
+      .describe(
+        'what it is about in other systems, to find records by: a URI, or system:id such as order:4711',
+      )
       .optional(),
     metadata: json.describe('any JSON object, not signed').optional(),
     subject: z
@@ -54,9 +56,15 @@ export const notarize = defineTool({
       .optional(),
     gate: z
       .enum(['principal', 'auto'])
-      .describe('gated types only: who judges: you (principal, the default) or only the rules of the type (auto)')
+      .describe(
+        'gated types only: who judges: you (principal, the default) or only the rules of the type (auto)',
+      )
       .optional(),
-    deadline: z.string().max(40).describe('gated types only: deadline of the delivery, RFC 3339 in UTC').optional(),
+    deadline: z
+      .string()
+      .max(40)
+      .describe('gated types only: deadline of the delivery, RFC 3339 in UTC')
+      .optional(),
     maxRevisions: z.int().min(0).max(100).describe('gated types only').optional(),
     ...writing,
   }),

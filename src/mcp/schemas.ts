@@ -36,11 +36,7 @@ export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 export const stepping = {
   record: recordId,
   ...writing,
-  ifVersion: z
-    .int()
-    .min(1)
-    .describe('only take the step if the record still has this `version`')
-    .optional(),
+  ifVersion: z.int().min(1).describe('only take the step if the record still has this `version`').optional(),
 }
 
 export const reason = z.string().max(1_000).describe('the reason, for people; it can be erased later')

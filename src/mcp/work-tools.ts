@@ -121,11 +121,7 @@ export const verdict = defineTool({
     ...stepping,
     verdict: z.enum(['accept', 'reject']),
     reason: reason.optional(),
-    validUntil: z
-      .string()
-      .max(40)
-      .describe('until when the signal is valid, RFC 3339 in UTC')
-      .optional(),
+    validUntil: z.string().max(40).describe('until when the signal is valid, RFC 3339 in UTC').optional(),
   }),
   unsupported: OWN_SIGNATURE,
   output: record,

@@ -78,13 +78,9 @@ export function refuseMove(
   { kind, ifVersions }: Pick<Wanted, 'kind' | 'ifVersions'>,
 ): void {
   if (ifVersions?.includes(version) === false) {
-    throw new ApiError(
-      'version_mismatch',
-      `the record has version ${version}, which is not in If-Match`,
-      {
-        members: { state, version },
-      },
-    )
+    throw new ApiError('version_mismatch', `the record has version ${version}, which is not in If-Match`, {
+      members: { state, version },
+    })
   }
   const next = standing ? nextEvents(standing) : []
   if (next.includes(kind)) return
@@ -143,9 +139,13 @@ function refuseParty(row: GatedRecordRow, { kind, partyId: party, actorId }: Wan
     (role === 'other than the performer' && party !== row.performerId)
   const judgesItself = VERDICTS.has(kind) && actorId === row.performerId
   if (isEntitled && judgesItself) {
-    throw new ApiError('not_entitled', `the performer cannot take the step ${kind}, not even on behalf of another agent`, {
-      members: { role: 'other than the performer' },
-    })
+    throw new ApiError(
+      'not_entitled',
+      `the performer cannot take the step ${kind}, not even on behalf of another agent`,
+      {
+        members: { role: 'other than the performer' },
+      },
+    )
   }
   if (isEntitled) return
   throw new ApiError('not_entitled', `${kind} is for ${WHOSE[role]}`, {

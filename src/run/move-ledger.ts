@@ -163,7 +163,9 @@ async function refuseGrown({ ledger, ledgerId, target }: Move, here: NonNullable
   const { size } = (await readStanding(target, ledgerId))!
   if (size <= here.size) return
   await setClosed(target, ledgerId, ['moving'], null)
-  throw new Error(`${ledger} has ${size - here.size} more entries at the target: move the ledger back instead`)
+  throw new Error(
+    `${ledger} has ${size - here.size} more entries at the target: move the ledger back instead`,
+  )
 }
 
 /** Closes the target first, so that never both are open. */

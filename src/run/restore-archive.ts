@@ -135,7 +135,8 @@ async function issueKey(
 ): Promise<string> {
   const ledgerId = parseId('led', ledger)
   const found = await findValidKey(client, ledgerId)
-  if (!found) throw new Error('the ledger has no valid API key that could get a new secret: leave out --api-key-out')
+  if (!found)
+    throw new Error('the ledger has no valid API key that could get a new secret: leave out --api-key-out')
   const { keyId, agentId, scopes, expiresAt } = found
   const secret = makeApiKey(ledgerId)
   const secretHash = hashKey(secret)

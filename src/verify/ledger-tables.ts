@@ -91,7 +91,7 @@ export function openTables(
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
   let held: AuditedEntry | null = null
   for await (const entry of entries) {
-    if (held?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} is there twice`)
+    if (held?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} occurs twice`)
     if (held) yield held
     held = entry
   }

@@ -75,7 +75,10 @@ export async function readContent(from: Db | ReadsArchive, row: StoredChunk): Pr
   const { content, archived, seq, chunk, firstRecordId, count } = row
   if (content !== null) return content
   if (archived === null)
-    throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is neither in Postgres nor in the archive`)
+    throw new ProofError(
+      'chunk_syntax',
+      `the content of chunk ${chunk} of seq ${seq} is neither in Postgres nor in the archive`,
+    )
   const { metadata: kept, erasures, ...place } = archived
   const copy = await archiveOf(from).read({
     ...{ place, seq, chunk, firstRecordId, count },

@@ -95,7 +95,10 @@ export class DatabaseClock {
     this.#isOff = isOff
     const about = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
     if (isOff)
-      this.#log.warn(about, "this machine's clock differs from the database's: set it. Until then the database's clock is used")
+      this.#log.warn(
+        about,
+        "this machine's clock differs from the database's: set it. Until then the database's clock is used",
+      )
     else this.#log.info(about, "this machine's clock agrees with the database's again")
   }
 }

@@ -47,8 +47,7 @@ const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
   '3D000': 'create the database first',
   '42501':
     'let the database’s owner run `npm run op -- migrate`, or `grant connect on database … to …` (docs/operate/postgres.md)',
-  '53300':
-    'raise max_connections, or run fewer processes (docs/operate/settings.md#connections)',
+  '53300': 'raise max_connections, or run fewer processes (docs/operate/settings.md#connections)',
   '08P01': 'if that is a pooler, see docs/operate/postgres.md#poolers',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'write the host name of the certificate in the URL (for Aurora the cluster’s endpoint, not an alias). If it is that name already, ' +
@@ -80,5 +79,8 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
     'it does not accept TLS: turn TLS on there (ssl = on), or write sslmode=disable in the URL if you trust the network in between',
   ],
   [/asks for a password/, 'docs/operate/postgres.md says where to set it'],
-  [/timeout|Connection terminated/, 'check that it can be reached from here: address, firewall, security group'],
+  [
+    /timeout|Connection terminated/,
+    'check that it can be reached from here: address, firewall, security group',
+  ],
 ]

@@ -228,7 +228,9 @@ export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginN
   for (const { login, isMember } of rows) {
     if (isMember) continue
     if (isMember === null)
-      throw new Error('TALLYSTICK_DATABASE_LOGINS=rds-iam needs the role rds_iam, which only a Postgres of RDS has')
+      throw new Error(
+        'TALLYSTICK_DATABASE_LOGINS=rds-iam needs the role rds_iam, which only a Postgres of RDS has',
+      )
     await client
       .query(`grant rds_iam to ${pg.escapeIdentifier(login)}`)
       .catch((error: Error & { code?: string }) => {

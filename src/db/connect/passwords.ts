@@ -163,7 +163,6 @@ function parsePassword(text: string, where: string): string {
   if (password === '') throw new Error(`${where} is empty`)
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX)
     throw new Error(`${where} is longer than ${PASSWORD_BYTES_MAX} bytes: it must be only the password`)
-  if (/[\0\r\n]/.test(password))
-    throw new Error(`${where} has several lines: it must be only the password`)
+  if (/[\0\r\n]/.test(password)) throw new Error(`${where} has several lines: it must be only the password`)
   return password
 }

@@ -272,7 +272,8 @@ export class Replica {
   async #identify(client: pg.PoolClient): Promise<void> {
     if (this.#known.has(client)) return
     const [ours, its] = await Promise.all([readSystem(this.#primary), readSystem(client)])
-    if (ours !== its) throw new ReplicaError('foreign', `the server belongs to the database system ${its}, not to ${ours}`)
+    if (ours !== its)
+      throw new ReplicaError('foreign', `the server belongs to the database system ${its}, not to ${ours}`)
     this.#known.add(client)
   }
 

@@ -19,8 +19,7 @@ const PORT_DEFAULT = '5432'
 export function parseTokenRequest(env: Environment): TokenRequest {
   const login = env['PGHOST'] ? loginOfVariables(env) : loginOfUrl(env)
   const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || regionOf(login.host)
-  if (!region)
-    throw new Error(`set AWS_REGION: the host name ${login.host} does not name its region`)
+  if (!region) throw new Error(`set AWS_REGION: the host name ${login.host} does not name its region`)
   return { ...login, region }
 }
 

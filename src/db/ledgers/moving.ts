@@ -45,7 +45,8 @@ export async function lockMoves(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
     MOVE_LOCK,
   ])
-  if (!rows[0]!.locked) throw new Error('another move-ledger is running in this database: wait until it has ended')
+  if (!rows[0]!.locked)
+    throw new Error('another move-ledger is running in this database: wait until it has ended')
 }
 
 /** Changes the ledger's state from one of `from` to `to`. Throws if it is in neither. */

@@ -27,7 +27,10 @@ export async function checkDatabase(
   waitMs: number,
 ): Promise<Pooler> {
   if (database.isUnverified)
-    log.warn({}, `the database ${database.where} is not authenticated by a certificate: see sslmode in docs/operate/postgres.md`)
+    log.warn(
+      {},
+      `the database ${database.where} is not authenticated by a certificate: see sslmode in docs/operate/postgres.md`,
+    )
   const look = async () => {
     await database.prepare()
     const pooler = await refusePooler(pool, database)

@@ -75,7 +75,9 @@ export async function migrate(options: {
       return { ...done, turnedOn }
     })
     if (former.length > 0)
-      tell(`revoked the privileges of ${former.join(' and ')}: processes that use these logins are refused from now on`)
+      tell(
+        `revoked the privileges of ${former.join(' and ')}: processes that use these logins are refused from now on`,
+      )
     if (turnedOn > 0)
       tell(
         `triggers that were off are on again (${turnedOn}): audit each ledger, because writes meanwhile were not checked ` +

@@ -79,7 +79,10 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
         )
     } catch (error) {
       deps.unreleased.pause(ledger)
-      deps.log.error({ err: error, ledger, from: piece.from }, 'content could not leave Postgres for the archive')
+      deps.log.error(
+        { err: error, ledger, from: piece.from },
+        'content could not leave Postgres for the archive',
+      )
     }
   }
   return released > 0
@@ -166,7 +169,8 @@ async function compareEnvelopes(
   for (const { rows: ofBundle, wanted } of bundlesOf(ledgerId, size, rows)) {
     const there = await content.readEnvelopes(wanted)
     for (const [i, { seq, envelope }] of ofBundle.entries())
-      if (!equalBytes(there[i]!, envelope)) throw new Error(`the archive has a different envelope of seq ${seq}`)
+      if (!equalBytes(there[i]!, envelope))
+        throw new Error(`the archive has a different envelope of seq ${seq}`)
   }
 }
 

@@ -27,8 +27,7 @@ export async function writeObject(
   const outcome = await store.put(name, bytes)
   const kept = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
   if (kept === null || !equalBytes(kept, bytes)) {
-    if (outcome === 'exists' && kept !== null)
-      throw new ArchiveConflict(name, 'differs from this ledger’s')
+    if (outcome === 'exists' && kept !== null) throw new ArchiveConflict(name, 'differs from this ledger’s')
     throw new ArchiveStoreError(
       `${name} was written, and ${kept === null ? 'is missing' : 'reads back differently'}`,
     )

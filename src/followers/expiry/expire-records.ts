@@ -90,7 +90,10 @@ async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow>
   const deadline = found.deadline?.toISOString()
   const agreed = signed.created.predicate['deadline']
   if (agreed !== deadline)
-    throw new ProofError('columns_contradict_entries', `the deadline is ${deadline}, but ${agreed} was signed`)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `the deadline is ${deadline}, but ${agreed} was signed`,
+    )
   const signer = await deps.signers.signerOf(found)
   return signAsSystem({ signer, nowMs: deps.now() }, found, signed, {
     kind: 'record-expired',

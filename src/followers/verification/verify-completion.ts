@@ -42,7 +42,10 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
   const signed = await verifyCase(keys, found)
   const terms = readTerms(signed.created.predicate)
   if (terms.gate !== found.gate)
-    throw new ProofError('columns_contradict_entries', `the gate is ${found.gate}, but ${terms.gate} was signed`)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `the gate is ${found.gate}, but ${terms.gate} was signed`,
+    )
   if (found.state === 'SUBMITTED') {
     requireOf(signed.newest, 'completion-submitted', signed)
     const { recordedAtMs, subjects } = signed.newest

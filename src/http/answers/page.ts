@@ -115,5 +115,7 @@ function partsOf(cursor: string): unknown[] {
 }
 
 function refusedCursor(detail: string): ApiError {
-  return new ApiError('invalid_request', `${detail}: start again without a cursor`, { members: { path: '/cursor' } })
+  return new ApiError('invalid_request', `${detail}: start again without a cursor`, {
+    members: { path: '/cursor' },
+  })
 }

@@ -75,8 +75,12 @@ function count({ response, held, share }: Stream): boolean {
 }
 
 function tooMuch(): ApiError {
-  return new ApiError('overloaded', 'too many bytes of earlier answers are still unread: read them, then try again', {
-    retryable: true,
-    retryAfterMs: 1_000,
-  })
+  return new ApiError(
+    'overloaded',
+    'too many bytes of earlier answers are still unread: read them, then try again',
+    {
+      retryable: true,
+      retryAfterMs: 1_000,
+    },
+  )
 }

@@ -44,7 +44,10 @@ export function watchReplica(metrics: Metrics, replica: WatchedReplica | null, r
   )
   readGauge(
     metrics,
-    { name: 'tallystick_replica_lag_bytes', help: 'Bytes of the primary’s log that the replica has not replayed' },
+    {
+      name: 'tallystick_replica_lag_bytes',
+      help: 'Bytes of the primary’s log that the replica has not replayed',
+    },
     ofLag('bytes', 1),
   )
   readGauge(

@@ -127,10 +127,7 @@ function lastPlace({ caller }: FastifyRequest, lastEventId: string, ends: Ledger
 /** Refuses a cursor beyond the ledger's end. Events up to the cursor would be skipped later. */
 function within(ends: LedgerEnds, [seq, told, checkpoint]: readonly [number, number, number]): EventPosition {
   if (seq + Math.sign(told) <= ends.size && checkpoint <= ends.checkpoint) return { seq, told, checkpoint }
-  throw invalid(
-    '/cursor',
-    'the cursor is beyond the ledger’s end: an older backup was restored',
-  )
+  throw invalid('/cursor', 'the cursor is beyond the ledger’s end: an older backup was restored')
 }
 
 function invalid(path: string, detail: string): ApiError {

@@ -181,7 +181,8 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
         problems: ['invalid_idempotency_key', 'integrity_fault'],
       },
       schema: {
-        summary: 'Set which issuers’ statements the ledger registers; the policy becomes an entry of the ledger',
+        summary:
+          'Set which issuers’ statements the ledger registers; the policy becomes an entry of the ledger',
         body: policyBody,
         response: { 200: policyView },
       },

@@ -15,7 +15,9 @@ const report = z
     records: count,
     keys: z
       .literal(['self-asserted', 'pinned', 'given'])
-      .describe('why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given'),
+      .describe(
+        'why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given',
+      ),
     firstKid: hash.nullable(),
     checkpoint: z
       .literal(['given', 'own', 'none'])

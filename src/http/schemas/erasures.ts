@@ -14,7 +14,9 @@ export const eraseBody = z
   .meta({ examples: [{ code: 'data_subject_request', reason: 'ticket 4711' }] })
 
 const document = z.enum(['payload', 'evidence', 'values', 'reason'])
-const completion = idOf('cmp').nullable().describe('the completion that has the evidence or the compared values')
+const completion = idOf('cmp')
+  .nullable()
+  .describe('the completion that has the evidence or the compared values')
 
 export const erasable = z
   .strictObject({

@@ -113,7 +113,9 @@ const receivedData = z
         version: z.int().min(1).nullable(),
       })
       .nullable()
-      .describe('the record of the received entry, as its home knows it; null: the entry is about the peering'),
+      .describe(
+        'the record of the received entry, as its home knows it; null: the entry is about the peering',
+      ),
     peer: idOf('peer').describe('the peer that sent it'),
     received: z
       .strictObject({

@@ -19,7 +19,9 @@ const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('the peer
 /** Terms of a gated record, in addition to the members of every record. */
 export const terms = {
   performer: anyAgent
-    .describe('`agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates it')
+    .describe(
+      '`agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates it',
+    )
     .optional(),
   gate: z
     .enum(['principal', 'auto'])

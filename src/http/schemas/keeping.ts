@@ -32,7 +32,9 @@ export const ruleView = z
     days: days.nullable(),
     replacedBy: seq
       .nullable()
-      .describe('of the next rule for the same records; for records that exist it can only lengthen retention'),
+      .describe(
+        'of the next rule for the same records; for records that exist it can only lengthen retention',
+      ),
     setAt: instant,
   })
   .meta({ id: 'RetentionRule' })
@@ -48,7 +50,9 @@ export const previewRuleView = z.strictObject({
   held: z.int().min(0).describe('records that the rule would erase, but a hold prevents it'),
   oldest: instant.nullable(),
   byType: z.record(z.string(), z.int().min(1)),
-  nextSeq: seq.nullable().describe('`from` of the next page, whose numbers add to these; null: this was the last page'),
+  nextSeq: seq
+    .nullable()
+    .describe('`from` of the next page, whose numbers add to these; null: this was the last page'),
 })
 
 export const holdBody = z

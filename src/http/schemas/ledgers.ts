@@ -65,9 +65,7 @@ export const ledgerSummary = z
         foundAt: instant,
       })
       .nullable()
-      .describe(
-        'why it does not verify: it gets no checkpoints until the operator clears the fault',
-      ),
+      .describe('why it does not verify: it gets no checkpoints until the operator clears the fault'),
   })
   .meta({ id: 'LedgerSummary' })
 
@@ -84,7 +82,9 @@ export const ledgerAbout = ledgerDescription.extend({
       scopes: z.array(z.enum(SCOPES)),
       expiresAt: instant
         .nullable()
-        .describe('when the secret that was sent expires; an old secret of a rotated key expires before the key'),
+        .describe(
+          'when the secret that was sent expires; an old secret of a rotated key expires before the key',
+        ),
     })
     .describe('the key of this request'),
 })

@@ -3,7 +3,9 @@ import { z } from 'zod'
 export const otlpSettings = z
   .strictObject({
     take: z.enum(['agents', 'all']).describe('agents: only spans and logs about actions of agents'),
-    content: z.enum(['digest', 'keep']).describe('how to store attributes with content: their digest, or the value itself'),
+    content: z
+      .enum(['digest', 'keep'])
+      .describe('how to store attributes with content: their digest, or the value itself'),
     rest: z.enum(['reject', 'drop']).describe('whether the answer reports how many were not accepted'),
   })
   .meta({ id: 'OtlpSettings' })

@@ -24,7 +24,9 @@ export const reconciliationView = z
           'entries about these records, our offers, answers to theirs, and the peering; none about keys',
         ),
         acknowledged: count.describe('of these, entries with a signed receipt stored here'),
-        inFlight: count.describe('of these, entries without a receipt; they will get none after the peering is revoked'),
+        inFlight: count.describe(
+          'of these, entries without a receipt; they will get none after the peering is revoked',
+        ),
         deadLetters: count.describe('of these, refused by the other side for good'),
       })
       .describe('from this server to the peer'),
@@ -59,7 +61,10 @@ export const reconciliationView = z
                 .describe(
                   'leaf: the same version is another entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions',
                 ),
-              home: z.enum(['ours', 'theirs']).nullable().describe('null: this ledger has nothing of the record'),
+              home: z
+                .enum(['ours', 'theirs'])
+                .nullable()
+                .describe('null: this ledger has nothing of the record'),
               ours: held,
               theirs: held,
             }),
@@ -68,9 +73,7 @@ export const reconciliationView = z
           .describe('faults first'),
       })
       .nullable()
-      .describe(
-        'the other side’s summary, compared with what is stored here now; null: not requested yet',
-      ),
+      .describe('the other side’s summary, compared with what is stored here now; null: not requested yet'),
     asking: z.boolean().describe('whether a new summary is being requested'),
   })
   .meta({ id: 'PeerReconciliation' })

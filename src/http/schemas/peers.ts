@@ -36,7 +36,9 @@ export const addPeerBody = z
   .meta({ examples: [{ name: 'Harbour Freight' }] })
 
 export const peerReason = z
-  .strictObject({ code: erasureCode.optional().describe('the reason, as a word for programs; absent: requested') })
+  .strictObject({
+    code: erasureCode.optional().describe('the reason, as a word for programs; absent: requested'),
+  })
   .meta({ examples: [{ code: 'contract_ended' }] })
 
 const usedOf = (what: string) =>
@@ -81,7 +83,10 @@ export const peerView = z
         lastSuccessAt: instant.nullable(),
         resumeAt: instant.nullable().describe('nothing is sent before this time'),
         deadLetters: z.int().min(0),
-        forks: z.int().min(0).describe(`contradicting entries that the peer signed; counted up to ${PEER_FORKS_COUNTED_MAX}`),
+        forks: z
+          .int()
+          .min(0)
+          .describe(`contradicting entries that the peer signed; counted up to ${PEER_FORKS_COUNTED_MAX}`),
       })
       .nullable()
       .describe('null: nothing to send yet'),
@@ -94,8 +99,14 @@ export const peerView = z
       .describe('how much of what the peer sends is stored here in a day'),
     witness: z
       .strictObject({
-        ownKey: z.string().nullable().describe('with which this ledger cosigns the peer’s checkpoints; null: it does not'),
-        key: z.string().nullable().describe('with which the peer cosigns this ledger’s checkpoints; null: unknown'),
+        ownKey: z
+          .string()
+          .nullable()
+          .describe('with which this ledger cosigns the peer’s checkpoints; null: it does not'),
+        key: z
+          .string()
+          .nullable()
+          .describe('with which the peer cosigns this ledger’s checkpoints; null: unknown'),
         cosignedSize: z.int().min(0).describe('size of this ledger that the peer has cosigned'),
         seenSize: z.int().min(0).describe('size of the peer’s ledger that this ledger has cosigned'),
         fork: z

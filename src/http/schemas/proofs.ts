@@ -17,9 +17,7 @@ import {
 
 const path = z.array(hash).describe('RFC 9162 audit path, from the leaf up')
 const size = z.int().min(1)
-const ofSize = sizeText
-  .describe('prove it in the checkpoint of this size; absent: in the newest')
-  .optional()
+const ofSize = sizeText.describe('prove it in the checkpoint of this size; absent: in the newest').optional()
 
 const cosignatures = z
   .string()
@@ -47,7 +45,9 @@ export const checkpointsCursor = z.tuple([size])
 /** docs/formats/proofs.md */
 export const entryProof = z.strictObject({
   ledger: ledgerDescription,
-  keys: z.array(publishedKey).describe('the key that signed the envelope, or `registration` if that is present'),
+  keys: z
+    .array(publishedKey)
+    .describe('the key that signed the envelope, or `registration` if that is present'),
   registration: base64
     .describe('if the agent signed the entry itself: the envelope that registered the agent’s key')
     .optional(),
@@ -63,7 +63,7 @@ export const entryProof = z.strictObject({
       count: size,
       path,
     })
-    .describe("proof of the record’s position in its batch")
+    .describe('proof of the record’s position in its batch')
     .optional(),
 })
 

@@ -75,11 +75,9 @@ export const recordEntriesPage = pageOf(
     signedBy: signedBy.optional().describe('absent for a record of another ledger'),
     document: stepDocument
       .nullable()
-      .describe("the document of the step; null: it has none. The payload is in the record"),
+      .describe('the document of the step; null: it has none. The payload is in the record'),
     received: base64
-      .describe(
-        'for a record of another ledger: the received envelope, to which `document` belongs',
-      )
+      .describe('for a record of another ledger: the received envelope, to which `document` belongs')
       .optional(),
   }),
 )

@@ -122,10 +122,7 @@ export const recordView = z
     state: z.enum(RECORD_STATES),
     version: z.int().min(1),
     nextEvents: z.array(entryKind).describe('kinds of entries that can come next'),
-    payload: z
-      .looseObject({})
-      .nullable()
-      .describe('null: erased, or its home shares only digests'),
+    payload: z.looseObject({}).nullable().describe('null: erased, or its home shares only digests'),
     salt: salt.nullable(),
     digest: hash.describe('of the salted payload (docs/formats/documents.md)'),
     actor: anyAgent,

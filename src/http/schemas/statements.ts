@@ -44,9 +44,7 @@ export const policyBody = z
   .strictObject({
     issuers: issuers(
       z.strictObject({
-        kid: kid
-          .describe('label 4 of its statements, in hex; absent: the RFC 9679 thumbprint')
-          .optional(),
+        kid: kid.describe('label 4 of its statements, in hex; absent: the RFC 9679 thumbprint').optional(),
         alg,
         spki,
       }),

@@ -99,5 +99,8 @@ export const previewView = z.strictObject({
   outcome: outcome
     .nullable()
     .describe('of all rules; null: a document is absent or not valid, or the type is not gated'),
-  rules: z.array(ruleOutcome).nullable().describe('outcome of each rule, in order; null if `outcome` is null'),
+  rules: z
+    .array(ruleOutcome)
+    .nullable()
+    .describe('outcome of each rule, in order; null if `outcome` is null'),
 })

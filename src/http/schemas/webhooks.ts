@@ -38,13 +38,13 @@ const settings = {
   types: z
     .array(z.string().regex(/^[a-z][a-z0-9.-]{0,62}(\/[1-9][0-9]{0,8})?$/))
     .max(WEBHOOK_NAMES_MAX)
-    .describe(
-      'types of the records of events: `name/version`, or `name` for all versions; empty: all types',
-    ),
+    .describe('types of the records of events: `name/version`, or `name` for all versions; empty: all types'),
   include: z
     .array(z.enum(['documents', 'envelope']))
     .max(2)
-    .describe('what events contain in addition to the signed statement; `documents` needs the scope `records:read`'),
+    .describe(
+      'what events contain in addition to the signed statement; `documents` needs the scope `records:read`',
+    ),
 } satisfies { readonly [Name in keyof WebhookSettings]: z.ZodType }
 
 const URL_EXAMPLE = 'https://example.com/hooks/tallystick'
@@ -87,7 +87,9 @@ const standing = z.strictObject({
   behind: count.describe('entries that are still to be examined'),
   failures: count.describe('in a row'),
   failingSince: instant.nullable(),
-  resumeAt: instant.nullable().describe('nothing is sent before this time, because the endpoint failed or asked for a pause'),
+  resumeAt: instant
+    .nullable()
+    .describe('nothing is sent before this time, because the endpoint failed or asked for a pause'),
   lastSuccessAt: instant.nullable(),
   lastFailureAt: instant.nullable(),
   recovery: z
@@ -184,10 +186,7 @@ export const deliveryAnswer = z
           durationMs: count,
           status: z.int().nullable().describe('null: no answer'),
           error: z.string().nullable().describe('why, as a word for programs'),
-          reason: z
-            .enum(TLS_REASONS)
-            .nullable()
-            .describe('for `tls_failed`: a code of Node or OpenSSL'),
+          reason: z.enum(TLS_REASONS).nullable().describe('for `tls_failed`: a code of Node or OpenSSL'),
           excerpt: z
             .string()
             .nullable()
@@ -210,9 +209,6 @@ export const recoverBody = z
   .strictObject({
     since: time.describe('recordedAt, inclusive'),
     until: time.describe('recordedAt, exclusive; absent: up to the endpoint’s position').optional(),
-    delivered: z
-      .boolean()
-      .describe('whether delivered events are delivered again; absent: false')
-      .optional(),
+    delivered: z.boolean().describe('whether delivered events are delivered again; absent: false').optional(),
   })
   .meta({ examples: [{ since: '2026-11-20T12:00:00Z' }] })

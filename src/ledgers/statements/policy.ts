@@ -52,7 +52,9 @@ export async function findPolicy({ readPool }: PolicyDeps, ledgerId: Uuid): Prom
     return { issuers, ...(contentTypes && { contentTypes }), seq, leaf, setAt: recordedAt, actor }
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
-    throw new ApiError('integrity_fault', 'the registration policy differs from what was signed', { cause: error })
+    throw new ApiError('integrity_fault', 'the registration policy differs from what was signed', {
+      cause: error,
+    })
   }
 }
 
@@ -93,7 +95,10 @@ function completePolicy({ issuers, contentTypes }: WantedPolicy): RegistrationPo
   }
   const bytes = utf8Encode(canonicalize(policy as unknown as JsonValue)).length
   if (bytes > POLICY_BYTES_MAX)
-    throw refused(`the policy has ${bytes} bytes; at most ${POLICY_BYTES_MAX} are allowed: name fewer keys`, '')
+    throw refused(
+      `the policy has ${bytes} bytes; at most ${POLICY_BYTES_MAX} are allowed: name fewer keys`,
+      '',
+    )
   return policy
 }
 

@@ -54,7 +54,10 @@ function defineTypes(metrics: Metrics, parts: ReadonlyMap<string, Types>): void 
   )
   readCounter(
     metrics,
-    { name: 'tallystick_schema_work_refused_total', help: 'Compilations and validations that were refused because too many were waiting' },
+    {
+      name: 'tallystick_schema_work_refused_total',
+      help: 'Compilations and validations that were refused because too many were waiting',
+    },
     ofEach(({ work }) => work.refused),
   )
   readCounter(

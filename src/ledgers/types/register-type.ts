@@ -74,9 +74,6 @@ async function findSame(
 ): Promise<TypeRow | null> {
   const type = await findType(deps.readPool, caller.ledgerId, name)
   if (type && type.definition !== canonical)
-    throw new ApiError(
-      'type_exists',
-      `${name} is registered with another definition, and types never change`,
-    )
+    throw new ApiError('type_exists', `${name} is registered with another definition, and types never change`)
   return type
 }

@@ -195,7 +195,10 @@ function decideOffer(known: Known, entry: Proposed): Decision {
   const { isShared, offers } = known.records.get(entry.record!.id)!
   if (!isShared) throw new EntryRefused('not_shared', `${entry.record!.name} is not shared with this peer`)
   if (offers >= PEER_OFFERS_MAX)
-    throw new EntryRefused('too_many_offers', `${offers} offers for ${entry.record!.name} were answered, the most allowed`)
+    throw new EntryRefused(
+      'too_many_offers',
+      `${offers} offers for ${entry.record!.name} were answered, the most allowed`,
+    )
   if (entry.documentState === 'absent')
     throw new EntryRefused('document_presence', 'the evidence was not sent with it')
   return { todo: 'offer' }
@@ -286,7 +289,7 @@ function takenOffer(known: Known, entry: Proposed): number | null {
   const remote = parseRemoteAgent(actor)
   if (remote === null || remote.ledger !== known.ids.ledger) return null
   if (offer?.peer !== known.ids.peer)
-    throw new EntryRefused('offer_unknown', `${actor} has not offered this step`)
+    throw new EntryRefused('offer_unknown', `this step of ${actor} was not offered through this peering`)
   const offered = decideOwnOffer(known, offer, entry.record!.id)
   verifyTaken(termsOfOffer(offered), termsOfTaken(entry.statement))
   return offer.seq

@@ -204,7 +204,7 @@ class Drain {
     // The lease only lasts for one request.
     if ((await this.#look()) === null) {
       this.#isLost = true
-      throw new PeerError('aborted', 'the lease ended, because another peer is waiting')
+      throw new PeerError('aborted', 'the lease of this peer has ended')
     }
     const result = await this.#begin({ peer, outgoing }).posted
     if (result.status === 'fulfilled') return result.value

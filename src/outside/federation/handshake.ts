@@ -90,7 +90,8 @@ async function addPeer(
   invited: Identity,
 ): Promise<void> {
   const inviter = JSON.parse(row.inviter) as Identity
-  if (invited.ledger === inviter.ledger) throw new ApiError('peer_exists', 'a ledger cannot be a peer of itself')
+  if (invited.ledger === inviter.ledger)
+    throw new ApiError('peer_exists', 'a ledger cannot be a peer of itself')
   const self = await getSelf(deps.readPool, ledgerId)
   // The invited side trusts the key in the invitation.
   if (self.envelopeKid !== inviter.envelopeKey.kid)

@@ -241,7 +241,10 @@ export function watchInbox(metrics: Metrics, inbox: Pick<Inbox, 'waiting'>): voi
   )
   readGauge(
     metrics,
-    { name: 'tallystick_peer_inbox_waiting_max', help: 'With so many waiting requests the next one is refused' },
+    {
+      name: 'tallystick_peer_inbox_waiting_max',
+      help: 'With so many waiting requests the next one is refused',
+    },
     () => PEER_REQUESTS_WAITING_MAX,
   )
 }

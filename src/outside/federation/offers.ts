@@ -75,9 +75,13 @@ export function offerCompletion(
 export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about: AboutOffer): Promise<null> {
   const record = await findForStep(deps, caller, about)
   if (!record) return null
-  throw new ApiError('not_home', `the home of the record is ${record.home}: only that ledger takes this step`, {
-    members: { ledger: record.home },
-  })
+  throw new ApiError(
+    'not_home',
+    `the home of the record is ${record.home}: only that ledger takes this step`,
+    {
+      members: { ledger: record.home },
+    },
+  )
 }
 
 async function findForStep(
@@ -102,7 +106,9 @@ async function offer(
   const record = await findForStep(deps, caller, about)
   if (!record) return null
   if (about.occurredAt !== undefined)
-    throw new ApiError('invalid_request', 'leave out occurredAt: an offer has none', { members: { path: '/occurredAt' } })
+    throw new ApiError('invalid_request', 'leave out occurredAt: an offer has none', {
+      members: { path: '/occurredAt' },
+    })
   const offered = { ...about, step, document: documentOf(record), record }
   const build = (signer: Signer) => {
     refuseOffer(record, caller, about, step)
@@ -170,7 +176,9 @@ function refuseOffer(
   const { row, ledger, gated, home } = record
   const isOpen = step === 'record-activated' && gated.performer === null
   if (!isOpen && gated.performer !== remoteName(ledger, partyOf(caller, onBehalfOf))) {
-    throw new ApiError('not_entitled', `only the performer can take the step ${step}`, { members: { role: 'performer' } })
+    throw new ApiError('not_entitled', `only the performer can take the step ${step}`, {
+      members: { role: 'performer' },
+    })
   }
   refuseMove(row, remoteStandingOf(record), { kind: step, ifVersions })
   if (row.peerState !== 'active') {

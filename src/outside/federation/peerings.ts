@@ -107,8 +107,7 @@ function readInvitation(
 /** Refuses a peer's URL by the rules for a tenant's: both are equally untrusted. Throws ApiError `url_refused`. */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
   // Paths are appended to the URL.
-  if (/[?]|\/$/.test(url))
-    throw new ApiError('url_refused', `the peer's server, ${url}, is not a base URL`)
+  if (/[?]|\/$/.test(url)) throw new ApiError('url_refused', `the peer's server, ${url}, is not a base URL`)
   const checked = checkOutboundUrl(url, allowances)
   if (!checked.ok) throw new ApiError('url_refused', `the peer's server, ${url}: ${checked.detail}`)
 }

@@ -58,7 +58,10 @@ function openToken({ masterKey }: ShakeHandsDeps, { ledgerId, peerId, sealedToke
   try {
     return masterKey.open(sealedToken!, tokenContext(ledgerId, peerId))
   } catch {
-    throw new PeerError('token_unreadable', 'the master key was replaced since then: ask for another invitation')
+    throw new PeerError(
+      'token_unreadable',
+      'the master key was replaced since then: ask for another invitation',
+    )
   }
 }
 

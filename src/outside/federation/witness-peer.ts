@@ -88,7 +88,10 @@ async function judge(
   const forks = signed !== null && isFork(seen, signed.tree)
   const named = { ledger: request.ledger, peer: request.peer }
   if (forks)
-    log.warn(named, 'a peer has signed two different trees of one size: both are stored (docs/guides/federation.md)')
+    log.warn(
+      named,
+      'a peer has signed two different trees of one size: both are stored (docs/guides/federation.md)',
+    )
   else if (refusal?.status === 422) log.warn(named, `a peer's checkpoint was not cosigned: ${refusal.reason}`)
   await keepPeerWitness(client, request, {
     remote: witness === null || witness === remoteKey ? null : remoteOf(witness, origin),

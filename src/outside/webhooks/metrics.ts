@@ -41,7 +41,7 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
     metrics,
     {
       name: 'tallystick_webhook_attempt_failures_total',
-      help: 'Failed attempts, by status of the answer, by “the receiver is away or overloaded”, or by why there was no answer',
+      help: 'Failed attempts by reason: status of the answer, receiver away or overloaded, or why there was no answer',
     },
     () => failures.readings('reason'),
   )

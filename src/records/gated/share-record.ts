@@ -120,7 +120,10 @@ function refuseBegunBefore(
 async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, recordId: Uuid): Promise<void> {
   const salts = await listChosenSalts(readPool, ledgerId, recordId)
   if (!salts.some(isWeakSalt)) return
-  throw new ApiError('weak_salt', 'a salt that was sent with the record can be guessed: share the record whole')
+  throw new ApiError(
+    'weak_salt',
+    'a salt that was sent with the record can be guessed: share the record whole',
+  )
 }
 
 /** Verifies the creation. Otherwise an attacker who can write columns could have another record shared. */

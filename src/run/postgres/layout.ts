@@ -79,9 +79,7 @@ export function chooseDataDir(
     if (dir !== local) options.log(`data goes to ${dir}, because ${whyNot(local, runAs)}`)
     return dir
   }
-  throw new Error(
-    `no folder for the data: ${whyNot(local, runAs)}; set TALLYSTICK_DATA to another folder`,
-  )
+  throw new Error(`no folder for the data: ${whyNot(local, runAs)}; set TALLYSTICK_DATA to another folder`)
 }
 
 /** Returns the default folder that an earlier start used; null: none. */

@@ -85,7 +85,8 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
     onProgress: ({ entries, total }) => restore.onProgress?.(entries, total),
   })
   if (!archive.ok) throw new RestoreError(namedFaults(archive))
-  if (archive.entries !== size) throw new RestoreError('the archive has grown meanwhile: run the command again')
+  if (archive.entries !== size)
+    throw new RestoreError('the archive has grown meanwhile: run the command again')
   await writer.finish()
   const own = await findOwnKeys(client, ledgerId)
   if (!restore.readOnly) refuseLackOfKeys(own)

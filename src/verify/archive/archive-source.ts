@@ -89,7 +89,7 @@ async function openReaders(place: string, s3: S3Settings): Promise<(ledger: stri
     default:
       throw new SourceError(
         'usage',
-        '--archive takes a directory, or an address that begins with file://, http://, https:// or s3://',
+        '--archive needs a directory, or an address that begins with file://, http://, https:// or s3://',
       )
   }
 }
@@ -116,10 +116,10 @@ async function chooseDirectory(place: string, ledger: string | null): Promise<st
   if (names.includes(CHECKPOINT_OBJECT)) return place
   const ledgers = names.filter((name) => isId('led', name))
   if (ledgers.length === 1) return join(place, ledgers[0]!)
-  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${place} holds no archive of a ledger`)
+  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${place} has no archive of a ledger`)
   const shown = ledgers.slice(0, 20).join('\n  ')
   throw new SourceError(
     'usage',
-    `${place} holds ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`,
+    `${place} has ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`,
   )
 }

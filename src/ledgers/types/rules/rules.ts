@@ -72,7 +72,10 @@ class RuleReader {
 
   #expected(operator: Operator): Rule['expected'] {
     if (this.#has('expected') === this.#has('value'))
-      throw this.#error([], 'must have either expected (a JSON Pointer into the payload) or value (a constant)')
+      throw this.#error(
+        [],
+        'must have either expected (a JSON Pointer into the payload) or value (a constant)',
+      )
     if (this.#has('expected'))
       return { pointer: this.#member('expected', isPlace, 'a JSON Pointer into the payload') as string }
     return { constant: this.#member('value', CONSTANTS[operator].is, CONSTANTS[operator].what) }

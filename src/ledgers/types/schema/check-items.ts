@@ -49,10 +49,8 @@ function compileContains(schema: JsonObject, compiling: Compiling): Check {
         seen.items.add(index)
       }
     }
-    if (matches < min)
-      return fault('contains', `must have at least ${min} items that match \`contains\``)
-    if (matches > max)
-      return fault('contains', `must have at most ${max} items that match \`contains\``)
+    if (matches < min) return fault('contains', `must have at least ${min} items that match \`contains\``)
+    if (matches > max) return fault('contains', `must have at most ${max} items that match \`contains\``)
     return null
   }
 }

@@ -70,7 +70,7 @@ function compileOneOf(schema: JsonObject, compiling: Compiling): Check {
 function compileNot(_: JsonObject, compiling: Compiling): Check {
   const check = compiling.subschema('not')
   return (value, meter) =>
-    check(value, meter, null) ? null : fault('not', 'must not match the schema under \`not\`')
+    check(value, meter, null) ? null : fault('not', 'must not match the schema under `not`')
 }
 
 function compileIf(schema: JsonObject, compiling: Compiling): Check {
