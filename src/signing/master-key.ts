@@ -60,7 +60,7 @@ export function makeMasterKey(key: Uint8Array): MasterKey {
         return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
       } catch {
         throw new Error(
-          'a sealed key cannot be opened: it was sealed with another TALLYSTICK_MASTER_KEY, or its row was changed',
+          'a sealed key cannot be opened: TALLYSTICK_MASTER_KEY is not the one that sealed it, or the row was changed',
         )
       }
     },

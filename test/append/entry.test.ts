@@ -83,7 +83,7 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
     refused({ besides: [...(said.besides ?? []), { name: 'other', sha256: HASH }] })
     refused({}, { agent: 'agt_none' })
     refused({}, { ledger: 'led_none' })
-    // The year 10000 has five digits, and what is before 1970 no count of seconds.
+    // The year 10000 has five digits, and what is before 1970 not a number of seconds.
     const times = 'key' in author ? [-1] : [-1, 253_402_300_800_000]
     for (const at of times) refused({}, 'key' in author ? { authenticatedAtMs: at } : {}, at)
   })

@@ -49,7 +49,7 @@ for (const mode of ['transaction', 'statement'] as const)
   }, async (t) => {
     const { config, ownerUrl } = await configureThrough(t, mode)
     const reason =
-      /reached through a pooler that hands connections on after each transaction or statement: set its pool mode to session/
+      /behind a pooler that shares connections between sessions: set its pool mode to session/
     await assert.rejects(startServer(config), reason)
     await assert.rejects(startWorker(config), reason)
     const masterKey = makeMasterKey(TEST_MASTER_KEY)

@@ -57,7 +57,7 @@ test('POST /mcp', async (t) => {
       await publish()
       const { verified, summary, reports } = await callTool(client, 'verify_record', { record: record.id })
       assert.deepEqual([verified, reports.length, reports[0].subject], [true, 1, record.id])
-      assert.match(summary, /^VERIFIED by the server: .* the server itself did the checking\.$/)
+      assert.match(summary, /^VERIFIED by the server: .* the server checked its own data\.$/)
     })
 
     await t.test(`serves the official client, ${era}: gated work is offered, done and judged`, async (t) => {

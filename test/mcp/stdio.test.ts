@@ -89,10 +89,10 @@ test('refuses lines that are no messages, by their id where they show one, and g
     .filter(([, code]) => code !== null)
     .map(([id, code, message]) => [id, code, message.slice(0, 35)])
   assert.deepEqual(refused, [
-    [1, -32700, 'the message is not taken: json_dupl'],
-    ['two', -32700, 'the message is not taken: json_numb'],
-    [3, -32700, 'the message is not taken: json_dept'],
-    [null, -32700, 'the message is not taken: json_synt'],
+    [1, -32700, 'the message is not accepted: json_dupl'],
+    ['two', -32700, 'the message is not accepted: json_numb'],
+    [3, -32700, 'the message is not accepted: json_dept'],
+    [null, -32700, 'the message is not accepted: json_synt'],
     [null, -32600, 'batches are not taken: send one mes'],
     [5, -32600, 'the message is no JSON-RPC 2.0 requ'],
     [null, -32700, 'the message holds bytes that are no'],

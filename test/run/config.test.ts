@@ -144,7 +144,7 @@ test('a key may be in a file, of its owner and group alone, with a newline at it
     [{ TALLYSTICK_MASTER_KEY_FILE: file(` ${master}`) }, /holds more than one line, or spaces/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n\n`) }, /holds more than one line, or spaces/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file('\n') }, /is empty/],
-    [{ TALLYSTICK_MASTER_KEY_FILE: file(master.repeat(20)) }, /holds more than a key/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master.repeat(20)) }, /has more than a key/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}ab`) }, /TALLYSTICK_MASTER_KEY: must be 32 bytes/],
     [{ TALLYSTICK_MASTER_KEY_FILE: join(dir, 'nowhere') }, /MASTER_KEY_FILE: cannot be read: ENOENT/],
     [{ TALLYSTICK_MASTER_KEY_FILE: dir }, /MASTER_KEY_FILE: /],
@@ -170,7 +170,7 @@ test('a lock that has ended when content leaves for the archive is refused', () 
   for (const days of ['30', '90'])
     assert.throws(
       () => parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: days }),
-      /LOCK_DAYS \(\d+\) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS \(90\): .* Lock for as long as/,
+      /LOCK_DAYS \(\d+\) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS \(90\): .* Lock it for as long as/,
     )
   assert.equal(parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: '91' }).archive?.keepDays, 90)
   assert.equal(parseConfig(keep).archive?.keepDays, 90)

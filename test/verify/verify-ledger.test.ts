@@ -227,6 +227,6 @@ test('verifies a stream by spooling it, and leaves nothing behind', async () => 
   }
   await assert.rejects(
     verifyLedger(spooledExport('a server', async () => broken())),
-    /a server broke off before its end \(terminated\)/,
+    /a server ended too early \(terminated\)/,
   )
 })

@@ -147,7 +147,7 @@ function wait(
   if (added.length === 0) return
   const [{ ledgerId, seq }] = added as [PendingErasure]
   const details = { err, ledger: formatId('led', ledgerId), seq, documents: added.length }
-  log.error(details, 'an erasure is waiting for the archive')
+  log.error(details, 'an erasure waits for the archive')
 }
 
 /**

@@ -69,7 +69,7 @@ test('a standby is refused, and a primary that was replaced is never listened to
   await cutAll(proxy, [write, read])
   const fenced = await append()
   assert.ok(fenced.status === 'unavailable' && /it was replaced/.test(fenced.error.message))
-  await assert.rejects(read.query('select'), /it was replaced: its timeline is 1, and .* has seen 2/)
+  await assert.rejects(read.query('select'), /it is an old primary: its timeline is 1, and .* has seen 2/)
   assert.equal(await countEntries(primary), size)
 
   proxy.leadTo(standby.ownerUrl)

@@ -209,7 +209,7 @@ test('refuses a batch with another item, order, or number of items than was sign
   const refused = (items: TestLine['items'], pattern: RegExp) =>
     assertRefused('batch_contradicts_statement', () => verify(chain, { ...line, items }), pattern)
   refused(null, /items of batch-notarized/)
-  refused([a!, b!], /2 items, signed are 3/)
+  refused([a!, b!], /2 items, but 3 were signed/)
   refused([b!, a!, c!], /root/)
   refused([a!, b!, { ...c!, type: 'generic/2' }], /root/)
   assertRefused('batch_item', () => verify(chain, { ...line, items: [a!, b!, { ...c!, more: 1 } as never] }))
@@ -266,7 +266,7 @@ test('refuses a document that is not the one that was signed', () => {
   assertRefused(
     'document_presence',
     () => verify(chain, { ...line, documents: [] }),
-    /0 documents, signed are 1/,
+    /0 documents, but 1 were signed/,
   )
   const erased = verify(chain, changed({ salt: null, document: null, erasedBy: 9 }))
   assert.deepEqual(erased.step.erased, [

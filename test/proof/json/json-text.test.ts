@@ -240,7 +240,7 @@ describe('says why it refuses', () => {
   })
 
   test('naming the member that stands twice', () => {
-    assert.throws(() => parseJsonText('{"x":{"a":1},"y":{"a":1,"b":2,"a":3}}'), /"a" stands twice/)
+    assert.throws(() => parseJsonText('{"x":{"a":1},"y":{"a":1,"b":2,"a":3}}'), /"a" occurs twice/)
   })
 
   test('shortening a number that is a page long', () => {

@@ -88,6 +88,6 @@ test('logins with tokens of RDS get no passwords, and none is made for them', (t
   const loginPasswordFiles = { api: '/run/api', worker: null }
   assert.throws(
     () => getLogins({ ...config, loginPasswordFiles }, OWNER_URL),
-    /rds-iam goes with no password files/,
+    /rds-iam RDS accepts only tokens/,
   )
 })

@@ -246,7 +246,7 @@ test('a piece that nobody waits for any more gives its turn back, and one that g
   assert.deepEqual(new Set(await Promise.all(stalled)), new Set(['archive_unavailable']))
   stage.pass(ARCHIVE_AWAY_PAUSE_MS)
   t.mock.timers.tick(1)
-  await assert.rejects(late, /took all turns for 5 s/)
+  await assert.rejects(late, /were fetched first for 5 s/)
   const next = stage.read(4)
   await settle()
   assert.equal(stage.asked.length, 3)
