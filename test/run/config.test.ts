@@ -141,8 +141,8 @@ test('a key may be in a file, of its owner and group alone, with a newline at it
   const refused: [env: Record<string, string>, message: RegExp][] = [
     [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o444) }, /KEY_FILE: .* is open to every user .* chmod 440/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o442) }, /is open to every user/],
-    [{ TALLYSTICK_MASTER_KEY_FILE: file(` ${master}`) }, /holds more than one line, or spaces/],
-    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n\n`) }, /holds more than one line, or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(` ${master}`) }, /has several lines or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n\n`) }, /has several lines or spaces/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file('\n') }, /is empty/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file(master.repeat(20)) }, /has more than a key/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}ab`) }, /TALLYSTICK_MASTER_KEY: must be 32 bytes/],
@@ -199,7 +199,10 @@ test('witnesses are keys with an address that may be called, or the configuratio
   )
   const wrong: [string, RegExp][] = [
     [key, /write each witness as its verifier key, a space and its URL/],
-    ['w1 https://w1.example', /w1: not <name>\+<id>\+<key>; the verifier key of a witness is what/],
+    [
+      'w1 https://w1.example',
+      /w1: not <name>\+<id>\+<key>; `tallystick witness` prints the verifier key of a witness/,
+    ],
     [`${key} https://127.0.0.1`, /is not a public address/],
     [`${key} http://w1.example`, /use https:/],
     [`${key} https://w1.example,${key} https://w2.example`, /would count twice/],

@@ -64,7 +64,7 @@ function older(one: Place | null, other: Place): Place {
 export function describeLate({ seq, atMs, newestAtMs }: LateEntry, covered: number): string {
   const [at, newestAt] = [atMs, newestAtMs].map((ms) => new Date(ms).toISOString())
   return (
-    `seq ${seq} was recorded at ${at}, the newest entry at ${newestAt}, and the newest checkpoint covers only ${covered} entries: ` +
+    `seq ${seq} was recorded at ${at}, the newest entry at ${newestAt}, and the newest checkpoint covers ${covered} entries: ` +
     'later entries could have been removed or replaced. A ledger gets no checkpoints while no worker runs, ' +
     'while it has a fault, or while it is closed: ask its operator, and verify again when it has a newer one'
   )

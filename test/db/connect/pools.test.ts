@@ -113,7 +113,7 @@ test('a connection that could not be made is a database that is away, whatever t
     ],
     [url({ password: '' }), /it asks for a password, and none is given/],
     [url({ pathname: '/nowhere' }), /database "nowhere" does not exist: create the database first/],
-    [url({ port: '1' }), /ECONNREFUSED.*: is Postgres running there\?/],
+    [url({ port: '1' }), /ECONNREFUSED.*: check that Postgres runs there/],
     [
       url({ hostname: 'nowhere.invalid', search: 'sslmode=disable' }),
       /ENOTFOUND.*its host name is unknown: check the URL/,

@@ -252,7 +252,7 @@ test('a schema of our names that somebody else made is refused by name, and stay
   await sql('drop schema tallystick_jobs cascade', 'taken')
   await sql('create schema tallystick_jobs authorization other', 'taken')
   await sql('create table tallystick_jobs.job ()', 'taken')
-  await assert.rejects(start(), /a schema tallystick_jobs that Tallystick did not make/)
+  await assert.rejects(start(), /a schema tallystick_jobs that Tallystick did not create/)
 })
 
 test('a schema of another login is refused, also where it looks as if migrate had made it, and none of its code runs', async () => {

@@ -143,7 +143,7 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
   const other = await app.newLedger()
   for (const [size, fault] of [
     ['1000', /had 1000 entries and has fewer/],
-    ['3', /first 3 entries are not the ones/],
+    ['3', /first 3 entries differ from before/],
   ] as const) {
     const path = join(dir, 'checkpoints', `${app.ledger.ledger.id}.note`)
     await new KeptCheckpoints(join(dir, 'checkpoints')).keep(app.ledger.ledger.id, forgedNote(app, size))

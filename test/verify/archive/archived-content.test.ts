@@ -311,7 +311,7 @@ test('of an object no more is read than was written, and one that is longer is a
   const place = { ...chunk.place, linesBytes: lines.length - 1 }
   await assert.rejects(
     stage.content.read({ ...chunk, place }),
-    (error: Error) => error instanceof ArchiveFault && /is another one/.test(error.message),
+    (error: Error) => error instanceof ArchiveFault && /differs from what was written/.test(error.message),
   )
   assert.equal(await stage.read(0), 'read')
 })

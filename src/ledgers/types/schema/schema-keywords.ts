@@ -112,8 +112,7 @@ const readAnchor: ReadKeyword = (reader, value, path) => {
 
 /** Allowed at the root only: a subschema of another dialect would have other rules. */
 const readDialect: ReadKeyword = (reader, value, path) => {
-  if (value !== DIALECT || path.length > 1)
-    throw reader.error(path, `must be ${DIALECT}, and only at the root`)
+  if (value !== DIALECT || path.length > 1) throw reader.error(path, `must be ${DIALECT}, at the root only`)
 }
 
 export const KEYWORDS: Readonly<Record<string, ReadKeyword>> = {
