@@ -1228,7 +1228,7 @@ begin
     + (select count(*) from restored)
   into changed;
   if changed <> expected then
-    raise exception 'an entry that ends something ends what is there, once'
+    raise exception 'an entry can end only something that exists and has not ended'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 end $function$;
@@ -1273,7 +1273,7 @@ begin
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
       array_send(gated_tolerances), array_send(document_items), array_send(document_names), array_send(document_subjects),
       array_send(document_digests), array_send(document_salts), array_send(document_contents)]), mac) then
-    raise exception 'append_entries is called by who holds the master key'
+    raise exception 'only a caller that has the master key may call append_entries'
       using errcode = 'invalid_authorization_specification', constraint = 'append_entries_mac';
   end if;
   if current_setting('session_replication_role') = 'replica' then
@@ -1501,7 +1501,7 @@ begin
     -- An entry without the records that it begins is a caller's mistake that only an auditor would find.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
-      raise exception 'an entry that begins records comes with them'
+      raise exception 'an entry that begins records must come with their rows'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
     end if;
   end if;
@@ -1583,7 +1583,7 @@ begin
     )
     select (select count(*) from item), (select count(*) from moved) into expected, changed;
     if changed <> expected then
-      raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+      raise exception 'this change of the peering is not allowed in its state' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
     -- Entries before this one do not concern the other side, so the cursor starts after them. This entry may be sent.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
@@ -1633,7 +1633,7 @@ begin
       ) p on true
       where i.outcome = 0 and i.kind in ('record-created', 'record-shared')
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
-      raise exception 'a record is shared with a peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
+      raise exception 'a record can be shared only with an active peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
     -- Peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
@@ -1643,7 +1643,7 @@ begin
         exists (select from entries e where e.ledger_id = i.ledger_id and e.seq = r.first_seq and e.signer_kid is not null)
         or exists (select from entries e where e.ledger_id = i.ledger_id and e.subject_id = i.record_id and e.version > 1
           and e.signer_kid is not null))) then
-      raise exception 'what agents have signed is not shared' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_signed';
+      raise exception 'records with entries signed by agents cannot be shared' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_signed';
     end if;
   end if;
   if kinds && '{record-created,record-activated}' then
@@ -1673,7 +1673,7 @@ begin
       left join offers o on o.ledger_id = i.ledger_id and o.seq = i.seq
       left join documents d on d.ledger_id = i.ledger_id and d.seq = i.seq
       where i.outcome = 0 and i.kind = 'step-offered' and (o.step = 'completion-submitted') <> (d.seq is not null)) then
-      raise exception 'a completion is offered with its evidence'
+      raise exception 'a completion must be offered with its evidence'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
     end if;
   end if;
@@ -1713,7 +1713,7 @@ begin
   where i.outcome = 0 and i.kind = 'hold-lifted' and h.ledger_id = i.ledger_id and h.seq = d.hold and h.lifted_seq is null;
   get diagnostics lifted = row_count;
   if lifted <> (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'hold-lifted') then
-    raise exception 'a hold that is lifted stands'
+    raise exception 'only a hold that is in force can be lifted'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
@@ -1731,7 +1731,7 @@ begin
       or (select count(*) from holds x
         where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 1024)
   ) then
-    raise exception 'a ledger has 1,024 rules, and as many holds that stand'
+    raise exception 'a ledger can have 1,024 retention rules and 1,024 holds in force'
       using errcode = 'integrity_constraint_violation', constraint = 'keeping_max';
   end if;
   if exists (
@@ -1740,7 +1740,7 @@ begin
       select sum(cardinality(x.record_ids)) from holds x
       where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 65536
   ) then
-    raise exception 'holds that stand name 65,536 records of a ledger'
+    raise exception 'holds in force can name 65,536 records of a ledger'
       using errcode = 'integrity_constraint_violation', constraint = 'holds_records_max';
   end if;
 end $function$;
@@ -1797,7 +1797,7 @@ begin
     )
     select count(*) into changed from moved;
     if changed <> expected then
-      raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+      raise exception 'this change of the peering is not allowed in its state' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
   end if;
 
@@ -1933,7 +1933,7 @@ begin
     ) newest on true
     where i.outcome = 0 and i.kind = 'statement-registered' and newest.leaf is distinct from decode(d.policy, 'hex')
   ) then
-    raise exception 'a statement is registered by the newest policy of its ledger'
+    raise exception 'a statement must be registered under the newest policy of its ledger'
       using errcode = 'integrity_constraint_violation', constraint = 'statements_policy';
   end if;
 end $function$;
@@ -1951,7 +1951,7 @@ begin
     and (old.state, new.state) in (('kept', 'leaving'), ('leaving', 'leaving'), ('leaving', 'left')) then
     return new;
   end if;
-  raise exception 'a piece of an archive stays: content lies there that is nowhere else'
+  raise exception 'a piece of an archive cannot be removed or changed: it has the only copy of its content'
     using errcode = 'integrity_constraint_violation', constraint = 'archive_pieces_change';
 end $function$;
 
@@ -1974,7 +1974,7 @@ begin
     ) entry on true
     where not a.whole or entry.item_count is distinct from a.records
   ) then
-    raise exception 'the chunks of a batch come with its entry, and hold as many records as it says'
+    raise exception 'the chunks of a batch must come with its entry and have as many records as it says'
       using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_begin';
   end if;
   return null;
@@ -2007,7 +2007,7 @@ begin
         and p.state = 'leaving') then
     return new;
   end if;
-  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry, or when it leaves for the archive'
+  raise exception 'a chunk of a batch may change only by an erasure with an entry, or when its content moves to the archive'
     using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
 end $function$;
 
@@ -2054,7 +2054,7 @@ begin
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain) then
     return new;
   end if;
-  raise exception 'a chain head moves forward only, together with the entries that explain it'
+  raise exception 'a chain head may only move forward, together with its entries'
     using errcode = 'integrity_constraint_violation', constraint = 'chain_heads_forward_only';
 end $function$;
 
@@ -2149,7 +2149,7 @@ begin
     -- The first three lines of the note (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
-    raise exception 'a checkpoint agrees with the chain and extends the checkpoints before it'
+    raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
       using errcode = 'integrity_constraint_violation', constraint = 'checkpoints_agree';
   end if;
   return new;
@@ -2258,7 +2258,7 @@ begin
         and x.document = new.document and x.document_seq = new.seq and x.seq = new.erased_seq) then
     return new;
   end if;
-  raise exception 'a document comes with its entry, and goes with an erasure'
+  raise exception 'a document may be added only with its entry, and removed only by an erasure'
     using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
 end $function$;
 
@@ -2281,7 +2281,7 @@ begin
       where p.end_seq > new.seq and p.end_seq <= a.size and p.state = 'leaving') then
     return new;
   end if;
-  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+  raise exception 'table % is append-only: % is refused', tg_table_name, lower(tg_op)
     using errcode = 'integrity_constraint_violation', constraint = 'entries_append_only';
 end $function$;
 
@@ -2467,7 +2467,7 @@ begin
     where entry.known is null or record.party_id is distinct from a.principal_id
       or (a.version, a.last_seq, a.revisions) is distinct from (1, a.first_seq, 0)
   ) then
-    raise exception 'a gated record begins with the entry that creates it'
+    raise exception 'a gated record must come with the entry that creates it'
       using errcode = 'integrity_constraint_violation', constraint = 'gated_records_begin';
   end if;
   insert into open_deadlines (ledger_id, record_id, deadline)
@@ -2505,7 +2505,7 @@ begin
             select from record_transitions t
             where t.from_state = b.state and t.kind = step.kind and t.to_state = a.state)))
   ) then
-    raise exception 'a gated record changes only by a known transition, explained by an entry'
+    raise exception 'a gated record may change only by a known transition with an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'gated_records_change';
   end if;
   for gone in select ledger_id, last_seq from before where waits_for_worker(state, gate) loop
@@ -2557,7 +2557,7 @@ begin
     ) then
     return new;
   end if;
-  raise exception 'an idempotency key only loses its fingerprint, and only with an erasure'
+  raise exception 'an idempotency key may only lose its fingerprint, and only by an erasure'
     using errcode = 'integrity_constraint_violation', constraint = 'idempotency_keys_append_only';
 end $function$;
 
@@ -2661,7 +2661,7 @@ begin
       return new;
     end if;
   end if;
-  raise exception 'rules and holds change only by an entry'
+  raise exception 'retention rules and holds may change only by an entry'
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_change';
 end $function$;
 
@@ -2823,7 +2823,7 @@ begin
     and (old.fork_note is null or (new.fork_note, new.fork_held) = (old.fork_note, old.fork_held)) then
     return new;
   end if;
-  raise exception 'what was cosigned of a peer only grows'
+  raise exception 'the cosigned size of a peer may only grow'
     using errcode = 'integrity_constraint_violation', constraint = 'peer_witnesses_grow';
 end $function$;
 
@@ -2849,7 +2849,7 @@ begin
     ) entry on true
     where entry.known is null or a.payload is null or a.payload_erased_seq is not null
   ) then
-    raise exception 'a record begins with an entry that is about it'
+    raise exception 'a record must come with an entry about it'
       using errcode = 'integrity_constraint_violation', constraint = 'records_begin';
   end if;
   return null;
@@ -2881,7 +2881,7 @@ begin
       -- A label is removed with the payload or later.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
-    raise exception 'a record changes only by an erasure, explained by an entry'
+    raise exception 'a record may change only by an erasure with an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';
   end if;
   return null;
@@ -2975,7 +2975,7 @@ CREATE OR REPLACE FUNCTION tallystick.refuse_change()
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 begin
-  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+  raise exception 'table % is append-only: % is refused', tg_table_name, lower(tg_op)
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
 end $function$;
 
@@ -3001,7 +3001,7 @@ begin
     or d.rule is not null and (f.since + r.days * interval '24 hours' <= clock_timestamp() and r.rule_seq = d.rule) is not true)
   limit 1;
   if refused is not null then
-    raise exception 'it is held, or kept for longer'
+    raise exception 'a hold or a retention rule prevents the erasure'
       using errcode = 'integrity_constraint_violation', constraint = refused;
   end if;
 end $function$;
@@ -3062,7 +3062,7 @@ begin
     where i.outcome = 0 and i.kind = 'agent-key-registered'
       and (k.current >= 8 or k.known >= 256 or case when d."endorsedBy" is null then k.known > 0 else not k.endorsed end)
   ) then
-    raise exception 'a further key of an agent is endorsed by a current one, of which there are eight at most, and 256 ever'
+    raise exception 'a current key of the agent must endorse another key; an agent can have 8 current keys, and 256 in all'
       using errcode = 'integrity_constraint_violation', constraint = 'agent_signing_keys_endorsed';
   end if;
   insert into agent_signing_keys (ledger_id, agent_id, kid, alg, spki, required, registered_seq)
@@ -3229,7 +3229,7 @@ begin
   if current_setting('session_replication_role') = 'replica' then perform refuse_without_triggers(); end if;
   if given ~ '^[0-9a-f]{80}$' and mac_holds(convert_to(session_name(), 'UTF8'), decode(given, 'hex')) then return; end if;
   if pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'tallystick'), 'member') then return; end if;
-  raise exception 'this session has not proven that it holds the master key'
+  raise exception 'this session has not proven that it has the master key'
     using errcode = 'invalid_authorization_specification', constraint = 'session_mac';
 end $function$;
 
@@ -3422,7 +3422,7 @@ begin
     and substr(new.hashes, 1, length(old.hashes)) = old.hashes then
     return new;
   end if;
-  raise exception 'the stored tree only grows'
+  raise exception 'the stored tree may only grow'
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
 end $function$;
 
@@ -3535,7 +3535,7 @@ begin
     where outcomes[n.item] = 0;
     if (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'record-created')
       <> (select count(*) from unnest(gated_items) n (item) where outcomes[n.item] = 0) then
-      raise exception 'an entry that creates a gated record comes with its terms'
+      raise exception 'an entry that creates a gated record must come with its terms'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_gated_records';
     end if;
   end if;
@@ -3569,7 +3569,7 @@ begin
         where i.outcome = 0 and i.kind in ('completion-submitted', 'completion-verified'))
       <> (select count(*) from unnest(document_items, document_names) n (item, document)
         where outcomes[n.item] = 0 and n.document in ('evidence', 'values') and kinds[n.item] <> 'step-offered') then
-      raise exception 'a completion comes with its evidence, and its verification with the values'
+      raise exception 'a completion must come with its evidence, and its verification with the compared values'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
     end if;
   end if;

@@ -273,7 +273,7 @@ export const ERROR_CODES = {
     400,
     'The Idempotency-Key is not valid',
     'no',
-    'send 1 to 255 visible ASCII characters, or none where none is taken',
+    'send 1 to 255 visible ASCII characters; leave the header out if `detail` says that it is not accepted',
   ],
   idempotency_key_reused: [
     422,
@@ -299,7 +299,7 @@ export const ERROR_CODES = {
     421,
     'The ledger is in another deployment',
     'no',
-    'send it to the shared address of the deployments; if that answers this, tell the operator: nothing was written',
+    'send it to the shared address of the deployments; if that gives the same answer, tell the operator: nothing was written',
   ],
   no_registration_policy: [
     409,

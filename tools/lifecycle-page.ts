@@ -5,7 +5,7 @@ type Transition = (typeof LIFECYCLE)[number]
 /** Renders docs/reference/lifecycle.md below its title, from the table by which steps are decided, stored and verified. */
 export function lifecyclePage(): string {
   return `Look up every state and step of a record. Any other step is refused. The server (\`src/proof/statement/kinds.ts\`) and
-the database (\`record_transitions\`) decide by the same rows, and a verifier rebuilds every state by them. For the story
+the database (\`record_transitions\`) decide by the same rows, and a verifier recomputes every state from them. For the story
 read [Gated records](../guides/gated-records.md).
 
 \`\`\`mermaid
@@ -23,7 +23,7 @@ ${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}
 - **Who** is the agent of the API key, or the agent that the key names in \`onBehalfOf\`. The worker signs as \`system\`,
   and only the worker's login may write its events.
 - The performer may be an agent of another ledger that the record is shared with. It takes its steps at its own server.
-  They become steps of the record when this ledger's chain has taken them
+  They become steps of the record when this ledger's chain has accepted them
   ([federation](../formats/federation.md#steps-of-a-remote-performer)).
 - \`record-activated\` and \`completion-submitted\` come before the record's deadline, \`record-expired\` after it, by the
   database's clock.

@@ -52,10 +52,10 @@ ${MEMBER_NAMES.map((name) => `    ${quoted(name)},`).join('\n')}
 """Optional members of records, by the server's names, in the order in which statements have them."""
 
 
-${typedDict('OtherMembers', 'Members that are signed as they are given.', others)}
+${typedDict('OtherMembers', 'Members that are signed unchanged.', others)}
 
 OTHER_MEMBERS: Final[Mapping[str, str]] = {${others.map(({ name, argument }) => `${quoted(argument)}: ${quoted(name)}`).join(', ')}}
-"""The server's names of these, by argument."""
+"""Names of these members in the API, by argument."""
 
 
 ${typedDict(
@@ -90,11 +90,11 @@ function operationTable(openApi: OpenApi): string {
 from typing import Literal, NamedTuple
 
 API_VERSION = ${quoted(openApi.info.version)}
-"""The server's release that this was made from."""
+"""Release of the server from which this file was made."""
 
 
 class Operation(NamedTuple):
-    """One route. \`repeat\`: repeating it does not do it twice, does not with the same Idempotency-Key, or does."""
+    """One route. \`repeat\`: when a request can be repeated without being done twice: always, with the same key, or never."""
 
     method: str
     path: str

@@ -53,11 +53,11 @@ function operationTable(openApi: OpenApi): string {
 export type Operation = {
   readonly method: string
   readonly path: string
-  /** Whether repeating it does it twice: it doesn't, it doesn't with the same Idempotency-Key, or it does. */
+  /** When a request can be repeated without being done twice: always, with the same Idempotency-Key, or never. */
   readonly repeat: 'freely' | 'with-key' | 'never'
 }
 
-/** The server's release that this was made from. */
+/** Release of the server from which this file was made. */
 export const API_VERSION = '${openApi.info.version}'
 
 export const operations = {

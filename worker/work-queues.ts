@@ -229,7 +229,7 @@ async function handleJobs(
     const outcome = outcomes[i]!
     if (outcome.status === 'completed') return { id: job.id, status: 'completed' }
     const details = { err: outcome.error, queue, job: job.id, payload: job.data }
-    if (outcome.status === 'deadletter') log.error(details, 'a job is given up: it is a dead letter now')
+    if (outcome.status === 'deadletter') log.error(details, 'a job was given up: it is now a dead letter')
     else log.warn({ ...details, attempt: attemptOf(job) }, 'a job failed')
     return { id: job.id, status: outcome.status, output: outcome.error }
   })

@@ -105,7 +105,7 @@ begin
     + (select count(*) from restored)
   into changed;
   if changed <> expected then
-    raise exception 'an entry that ends something ends what is there, once'
+    raise exception 'an entry can end only something that exists and has not ended'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 end $$;

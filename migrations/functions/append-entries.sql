@@ -126,7 +126,7 @@ begin
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
       array_send(gated_tolerances), array_send(document_items), array_send(document_names), array_send(document_subjects),
       array_send(document_digests), array_send(document_salts), array_send(document_contents)]), mac) then
-    raise exception 'append_entries is called by who holds the master key'
+    raise exception 'only a caller that has the master key may call append_entries'
       using errcode = 'invalid_authorization_specification', constraint = 'append_entries_mac';
   end if;
   if current_setting('session_replication_role') = 'replica' then
@@ -354,7 +354,7 @@ begin
     -- An entry without the records that it begins is a caller's mistake that only an auditor would find.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
-      raise exception 'an entry that begins records comes with them'
+      raise exception 'an entry that begins records must come with their rows'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
     end if;
   end if;

@@ -40,7 +40,7 @@ begin
     )
     select (select count(*) from item), (select count(*) from moved) into expected, changed;
     if changed <> expected then
-      raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+      raise exception 'this change of the peering is not allowed in its state' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
     -- Entries before this one do not concern the other side, so the cursor starts after them. This entry may be sent.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
@@ -90,7 +90,7 @@ begin
       ) p on true
       where i.outcome = 0 and i.kind in ('record-created', 'record-shared')
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
-      raise exception 'a record is shared with a peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
+      raise exception 'a record can be shared only with an active peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
     -- Peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
@@ -100,7 +100,7 @@ begin
         exists (select from entries e where e.ledger_id = i.ledger_id and e.seq = r.first_seq and e.signer_kid is not null)
         or exists (select from entries e where e.ledger_id = i.ledger_id and e.subject_id = i.record_id and e.version > 1
           and e.signer_kid is not null))) then
-      raise exception 'what agents have signed is not shared' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_signed';
+      raise exception 'records with entries signed by agents cannot be shared' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_signed';
     end if;
   end if;
   if kinds && '{record-created,record-activated}' then
@@ -130,7 +130,7 @@ begin
       left join offers o on o.ledger_id = i.ledger_id and o.seq = i.seq
       left join documents d on d.ledger_id = i.ledger_id and d.seq = i.seq
       where i.outcome = 0 and i.kind = 'step-offered' and (o.step = 'completion-submitted') <> (d.seq is not null)) then
-      raise exception 'a completion is offered with its evidence'
+      raise exception 'a completion must be offered with its evidence'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
     end if;
   end if;

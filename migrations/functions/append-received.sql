@@ -53,7 +53,7 @@ begin
     )
     select count(*) into changed from moved;
     if changed <> expected then
-      raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+      raise exception 'this change of the peering is not allowed in its state' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
   end if;
 

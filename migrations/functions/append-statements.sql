@@ -25,7 +25,7 @@ begin
     ) newest on true
     where i.outcome = 0 and i.kind = 'statement-registered' and newest.leaf is distinct from decode(d.policy, 'hex')
   ) then
-    raise exception 'a statement is registered by the newest policy of its ledger'
+    raise exception 'a statement must be registered under the newest policy of its ledger'
       using errcode = 'integrity_constraint_violation', constraint = 'statements_policy';
   end if;
 end $$;

@@ -2,7 +2,7 @@
 create or replace function refuse_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
-  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+  raise exception 'table % is append-only: % is refused', tg_table_name, lower(tg_op)
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
 end $$;
 
@@ -29,7 +29,7 @@ begin
       where p.end_seq > new.seq and p.end_seq <= a.size and p.state = 'leaving') then
     return new;
   end if;
-  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+  raise exception 'table % is append-only: % is refused', tg_table_name, lower(tg_op)
     using errcode = 'integrity_constraint_violation', constraint = 'entries_append_only';
 end $$;
 
@@ -93,7 +93,7 @@ begin
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain) then
     return new;
   end if;
-  raise exception 'a chain head moves forward only, together with the entries that explain it'
+  raise exception 'a chain head may only move forward, together with its entries'
     using errcode = 'integrity_constraint_violation', constraint = 'chain_heads_forward_only';
 end $$;
 
@@ -111,7 +111,7 @@ begin
     ) entry on true
     where entry.known is null or a.payload is null or a.payload_erased_seq is not null
   ) then
-    raise exception 'a record begins with an entry that is about it'
+    raise exception 'a record must come with an entry about it'
       using errcode = 'integrity_constraint_violation', constraint = 'records_begin';
   end if;
   return null;
@@ -135,7 +135,7 @@ begin
     ) entry on true
     where not a.whole or entry.item_count is distinct from a.records
   ) then
-    raise exception 'the chunks of a batch come with its entry, and hold as many records as it says'
+    raise exception 'the chunks of a batch must come with its entry and have as many records as it says'
       using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_begin';
   end if;
   return null;
@@ -177,7 +177,7 @@ begin
         and p.state = 'leaving') then
     return new;
   end if;
-  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry, or when it leaves for the archive'
+  raise exception 'a chunk of a batch may change only by an erasure with an entry, or when its content moves to the archive'
     using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
 end $$;
 
@@ -205,7 +205,7 @@ begin
       -- A label is removed with the payload or later.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
-    raise exception 'a record changes only by an erasure, explained by an entry'
+    raise exception 'a record may change only by an erasure with an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';
   end if;
   return null;
@@ -232,7 +232,7 @@ begin
     where entry.known is null or record.party_id is distinct from a.principal_id
       or (a.version, a.last_seq, a.revisions) is distinct from (1, a.first_seq, 0)
   ) then
-    raise exception 'a gated record begins with the entry that creates it'
+    raise exception 'a gated record must come with the entry that creates it'
       using errcode = 'integrity_constraint_violation', constraint = 'gated_records_begin';
   end if;
   insert into open_deadlines (ledger_id, record_id, deadline)
@@ -277,7 +277,7 @@ begin
             select from record_transitions t
             where t.from_state = b.state and t.kind = step.kind and t.to_state = a.state)))
   ) then
-    raise exception 'a gated record changes only by a known transition, explained by an entry'
+    raise exception 'a gated record may change only by a known transition with an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'gated_records_change';
   end if;
   for gone in select ledger_id, last_seq from before where waits_for_worker(state, gate) loop
@@ -321,7 +321,7 @@ begin
         and x.document = new.document and x.document_seq = new.seq and x.seq = new.erased_seq) then
     return new;
   end if;
-  raise exception 'a document comes with its entry, and goes with an erasure'
+  raise exception 'a document may be added only with its entry, and removed only by an erasure'
     using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
 end $$;
 
@@ -341,7 +341,7 @@ begin
     ) then
     return new;
   end if;
-  raise exception 'an idempotency key only loses its fingerprint, and only with an erasure'
+  raise exception 'an idempotency key may only lose its fingerprint, and only by an erasure'
     using errcode = 'integrity_constraint_violation', constraint = 'idempotency_keys_append_only';
 end $$;
 
@@ -355,7 +355,7 @@ begin
     -- The first three lines of the note (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
-    raise exception 'a checkpoint agrees with the chain and extends the checkpoints before it'
+    raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
       using errcode = 'integrity_constraint_violation', constraint = 'checkpoints_agree';
   end if;
   return new;
@@ -371,7 +371,7 @@ begin
     and substr(new.hashes, 1, length(old.hashes)) = old.hashes then
     return new;
   end if;
-  raise exception 'the stored tree only grows'
+  raise exception 'the stored tree may only grow'
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
 end $$;
 
@@ -385,7 +385,7 @@ begin
     and (old.fork_note is null or (new.fork_note, new.fork_held) = (old.fork_note, old.fork_held)) then
     return new;
   end if;
-  raise exception 'what was cosigned of a peer only grows'
+  raise exception 'the cosigned size of a peer may only grow'
     using errcode = 'integrity_constraint_violation', constraint = 'peer_witnesses_grow';
 end $$;
 
@@ -416,6 +416,6 @@ begin
     and (old.state, new.state) in (('kept', 'leaving'), ('leaving', 'leaving'), ('leaving', 'left')) then
     return new;
   end if;
-  raise exception 'a piece of an archive stays: content lies there that is nowhere else'
+  raise exception 'a piece of an archive cannot be removed or changed: it has the only copy of its content'
     using errcode = 'integrity_constraint_violation', constraint = 'archive_pieces_change';
 end $$;

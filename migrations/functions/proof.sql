@@ -45,7 +45,7 @@ begin
   if current_setting('session_replication_role') = 'replica' then perform refuse_without_triggers(); end if;
   if given ~ '^[0-9a-f]{80}$' and mac_holds(convert_to(session_name(), 'UTF8'), decode(given, 'hex')) then return; end if;
   if pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'tallystick'), 'member') then return; end if;
-  raise exception 'this session has not proven that it holds the master key'
+  raise exception 'this session has not proven that it has the master key'
     using errcode = 'invalid_authorization_specification', constraint = 'session_mac';
 end $$;
 

@@ -114,7 +114,7 @@ begin
   where i.outcome = 0 and i.kind = 'hold-lifted' and h.ledger_id = i.ledger_id and h.seq = d.hold and h.lifted_seq is null;
   get diagnostics lifted = row_count;
   if lifted <> (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'hold-lifted') then
-    raise exception 'a hold that is lifted stands'
+    raise exception 'only a hold that is in force can be lifted'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
@@ -132,7 +132,7 @@ begin
       or (select count(*) from holds x
         where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 1024)
   ) then
-    raise exception 'a ledger has 1,024 rules, and as many holds that stand'
+    raise exception 'a ledger can have 1,024 retention rules and 1,024 holds in force'
       using errcode = 'integrity_constraint_violation', constraint = 'keeping_max';
   end if;
   if exists (
@@ -141,7 +141,7 @@ begin
       select sum(cardinality(x.record_ids)) from holds x
       where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 65536
   ) then
-    raise exception 'holds that stand name 65,536 records of a ledger'
+    raise exception 'holds in force can name 65,536 records of a ledger'
       using errcode = 'integrity_constraint_violation', constraint = 'holds_records_max';
   end if;
 end $$;
@@ -172,7 +172,7 @@ begin
     or d.rule is not null and (f.since + r.days * interval '24 hours' <= clock_timestamp() and r.rule_seq = d.rule) is not true)
   limit 1;
   if refused is not null then
-    raise exception 'it is held, or kept for longer'
+    raise exception 'a hold or a retention rule prevents the erasure'
       using errcode = 'integrity_constraint_violation', constraint = refused;
   end if;
 end $$;
@@ -196,6 +196,6 @@ begin
       return new;
     end if;
   end if;
-  raise exception 'rules and holds change only by an entry'
+  raise exception 'retention rules and holds may change only by an entry'
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_change';
 end $$;

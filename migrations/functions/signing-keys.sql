@@ -22,7 +22,7 @@ begin
     where i.outcome = 0 and i.kind = 'agent-key-registered'
       and (k.current >= 8 or k.known >= 256 or case when d."endorsedBy" is null then k.known > 0 else not k.endorsed end)
   ) then
-    raise exception 'a further key of an agent is endorsed by a current one, of which there are eight at most, and 256 ever'
+    raise exception 'a current key of the agent must endorse another key; an agent can have 8 current keys, and 256 in all'
       using errcode = 'integrity_constraint_violation', constraint = 'agent_signing_keys_endorsed';
   end if;
   insert into agent_signing_keys (ledger_id, agent_id, kid, alg, spki, required, registered_seq)

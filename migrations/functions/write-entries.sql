@@ -97,7 +97,7 @@ begin
     where outcomes[n.item] = 0;
     if (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'record-created')
       <> (select count(*) from unnest(gated_items) n (item) where outcomes[n.item] = 0) then
-      raise exception 'an entry that creates a gated record comes with its terms'
+      raise exception 'an entry that creates a gated record must come with its terms'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_gated_records';
     end if;
   end if;
@@ -131,7 +131,7 @@ begin
         where i.outcome = 0 and i.kind in ('completion-submitted', 'completion-verified'))
       <> (select count(*) from unnest(document_items, document_names) n (item, document)
         where outcomes[n.item] = 0 and n.document in ('evidence', 'values') and kinds[n.item] <> 'step-offered') then
-      raise exception 'a completion comes with its evidence, and its verification with the values'
+      raise exception 'a completion must come with its evidence, and its verification with the compared values'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
     end if;
   end if;

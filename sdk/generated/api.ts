@@ -71,7 +71,7 @@ export type Cancellation = Revision
 export type LedgerEvent =
   | {
       /**
-       * the same however often it is asked for
+       * the same in every answer
        */
       id: string
       type:
@@ -93,7 +93,7 @@ export type LedgerEvent =
     }
   | {
       /**
-       * the same however often it is asked for
+       * the same in every answer
        */
       id: string
       type: 'signal.emitted'
@@ -105,7 +105,7 @@ export type LedgerEvent =
     }
   | {
       /**
-       * the same however often it is asked for
+       * the same in every answer
        */
       id: string
       type: 'batch.recorded'
@@ -117,7 +117,7 @@ export type LedgerEvent =
     }
   | {
       /**
-       * the same however often it is asked for
+       * the same in every answer
        */
       id: string
       type: 'payload.erased'
@@ -129,7 +129,7 @@ export type LedgerEvent =
     }
   | {
       /**
-       * the same however often it is asked for
+       * the same in every answer
        */
       id: string
       type: 'entry.received'
@@ -141,7 +141,7 @@ export type LedgerEvent =
     }
   | {
       /**
-       * the same however often it is asked for
+       * the same in every answer
        */
       id: string
       type: 'statement.registered'
@@ -153,7 +153,7 @@ export type LedgerEvent =
     }
   | {
       /**
-       * the same however often it is asked for
+       * the same in every answer
        */
       id: string
       type: 'checkpoint.published'
@@ -345,7 +345,7 @@ export interface RuleOutcome {
   id: string
   outcome: 'pass' | 'fail'
   /**
-   * why it fails
+   * why the rule failed
    */
   code?:
     | 'expected_erased'
@@ -365,7 +365,7 @@ export interface RuleOutcome {
 }
 export interface SignedEntry {
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   seq: number
   kind: 'statement' | EntryKind
@@ -410,18 +410,18 @@ export interface HashedItem {
 }
 export interface PageQuery {
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
 }
 export interface NewKey {
   id: string
   /**
-   * the secret: shown here, and never again
+   * the secret, shown only here
    */
   key: string
   agent: string
@@ -432,15 +432,15 @@ export interface NewKey {
 export interface Erasure {
   document: 'payload' | 'evidence' | 'values' | 'reason'
   /**
-   * of the entry that digests what was erased
+   * of the entry that has the digest of the erased document
    */
   documentSeq: number
   /**
-   * whose evidence or compared values
+   * the completion that has the evidence or the compared values
    */
   completion: string | null
   /**
-   * why, as a word for programs
+   * the reason, as a word for programs
    */
   code: string
   /**
@@ -458,7 +458,7 @@ export interface Erasure {
 export interface LedgerRecord {
   id: string
   /**
-   * its home
+   * its home ledger
    */
   ledger: string
   /**
@@ -468,11 +468,11 @@ export interface LedgerRecord {
   state: RecordState
   version: number
   /**
-   * kinds of entries that may come next
+   * kinds of entries that can come next
    */
   nextEvents: EntryKind[]
   /**
-   * null once erased, and where its home shares digests alone
+   * null: erased, or its home shares only digests
    */
   payload: {
     [k: string]: unknown
@@ -483,14 +483,14 @@ export interface LedgerRecord {
    */
   digest: string
   /**
-   * `agt_…`, or of another ledger `led_…/agt_…`
+   * `agt_…`; in another ledger `led_…/agt_…`
    */
   actor: string
   key: string
   onBehalfOf: string | null
   parent: string | null
   /**
-   * null without, and once erased
+   * null: none, or erased
    */
   references: string[] | null
   occurredAt: string | null
@@ -499,7 +499,7 @@ export interface LedgerRecord {
    */
   recordedAt: string
   /**
-   * its newest entry; of a record of another ledger, the one that received that
+   * its newest entry; for a record of another ledger, the entry that received it
    */
   entry: RecordEntry
   batch: string | null
@@ -510,17 +510,17 @@ export interface LedgerRecord {
     [k: string]: unknown
   } | null
   /**
-   * what was erased is null from this entry on
+   * null: not erased. From this entry on, the payload is null
    */
   erasure: RecordErasure | null
   /**
-   * null of what was notarized
+   * null for a notarized record
    */
   gated: GatedRecord | null
 }
 export interface RecordEntry {
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   seq: number
   kind: EntryKind
@@ -539,7 +539,7 @@ export interface RecordEntry {
 }
 export interface RecordErasure {
   /**
-   * null where nobody signed the entry
+   * null: the entry cannot be read, so no signed entry says why
    */
   code: string | null
   by: string | 'system'
@@ -548,13 +548,13 @@ export interface RecordErasure {
    */
   recordedAt: string
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   seq: number
 }
 export interface GatedRecord {
   /**
-   * `agt_…`, or of another ledger `led_…/agt_…`
+   * `agt_…`; in another ledger `led_…/agt_…`
    */
   principal: string
   performer: string | null
@@ -575,24 +575,24 @@ export interface GatedRecord {
   revision: Revision | null
   cancellation: Cancellation | null
   /**
-   * by peer; null: with nobody
+   * peers that it is shared with; null: none
    */
   share: SharedWith[] | null
   /**
-   * of a record of another ledger: the newest step that was offered here
+   * for a record of another ledger: the newest step offered in this ledger
    */
   offer: Offer | null
 }
 export interface Completion {
   id: string
   /**
-   * null once erased
+   * null: erased
    */
   evidence: {
     [k: string]: unknown
   } | null
   /**
-   * for whom: onBehalfOf, or the actor
+   * the party: onBehalfOf, or else the actor
    */
   by: string | 'system'
   /**
@@ -605,7 +605,7 @@ export interface Completion {
   seq: number
   salt: string | null
   /**
-   * of the salted document; null without one
+   * of the salted document; null: the step has none
    */
   digest: string | null
   /**
@@ -617,7 +617,7 @@ export interface Verification {
   outcome: 'pass' | 'fail'
   rules: RuleOutcome[]
   /**
-   * what the rules compared; null once erased
+   * the compared values; null: erased
    */
   values:
     | {
@@ -625,7 +625,7 @@ export interface Verification {
       }[]
     | null
   /**
-   * for whom: onBehalfOf, or the actor
+   * the party: onBehalfOf, or else the actor
    */
   by: string | 'system'
   /**
@@ -638,7 +638,7 @@ export interface Verification {
   seq: number
   salt: string | null
   /**
-   * of the salted document; null without one
+   * of the salted document; null: the step has none
    */
   digest: string | null
   /**
@@ -650,11 +650,11 @@ export interface Verdict {
   verdict: 'accept' | 'reject'
   signal: SettlementSignal
   /**
-   * null without one, and once erased
+   * null: the step has none, or it is erased
    */
   reason: string | null
   /**
-   * for whom: onBehalfOf, or the actor
+   * the party: onBehalfOf, or else the actor
    */
   by: string | 'system'
   /**
@@ -667,7 +667,7 @@ export interface Verdict {
   seq: number
   salt: string | null
   /**
-   * of the salted document; null without one
+   * of the salted document; null: the step has none
    */
   digest: string | null
   /**
@@ -684,11 +684,11 @@ export interface SettlementSignal {
 export interface Overturn {
   signal: SettlementSignal
   /**
-   * null without one, and once erased
+   * null: the step has none, or it is erased
    */
   reason: string | null
   /**
-   * for whom: onBehalfOf, or the actor
+   * the party: onBehalfOf, or else the actor
    */
   by: string | 'system'
   /**
@@ -701,7 +701,7 @@ export interface Overturn {
   seq: number
   salt: string | null
   /**
-   * of the salted document; null without one
+   * of the salted document; null: the step has none
    */
   digest: string | null
   /**
@@ -711,11 +711,11 @@ export interface Overturn {
 }
 export interface Revision {
   /**
-   * null without one, and once erased
+   * null: the step has none, or it is erased
    */
   reason: string | null
   /**
-   * for whom: onBehalfOf, or the actor
+   * the party: onBehalfOf, or else the actor
    */
   by: string | 'system'
   /**
@@ -728,7 +728,7 @@ export interface Revision {
   seq: number
   salt: string | null
   /**
-   * of the salted document; null without one
+   * of the salted document; null: the step has none
    */
   digest: string | null
   /**
@@ -739,7 +739,7 @@ export interface Revision {
 export interface SharedWith {
   peer: string
   /**
-   * with payload, evidence, values and reasons; or the signed entries alone
+   * whole: with payload, evidence, values and reasons; digests: only the signed entries
    */
   documents: 'whole' | 'digests'
 }
@@ -747,15 +747,15 @@ export interface Offer {
   state: 'pending' | 'taken' | 'refused'
   step: 'record-activated' | 'completion-submitted'
   /**
-   * that the step would have
+   * of the record after the step
    */
   version: number
   /**
-   * null of another step
+   * null for other steps
    */
   completion: string | null
   /**
-   * for whom: onBehalfOf, or the actor
+   * the party: onBehalfOf, or else the actor
    */
   by: string
   /**
@@ -767,17 +767,17 @@ export interface Offer {
    */
   seq: number
   /**
-   * why it was refused
+   * reason of the refusal
    */
   code: string | null
   /**
-   * the entry of this ledger that received the decision of its home
+   * the entry of this ledger that received the home’s decision
    */
   decidedBy: number | null
 }
 export interface Problem {
   /**
-   * names the code; documentation, nothing to fetch
+   * names the code; not an address to fetch
    */
   type: string
   title: string
@@ -800,11 +800,11 @@ export interface Problem {
    */
   reason?: string | undefined
   /**
-   * JSON Pointer to the fault
+   * JSON Pointer to the faulty member
    */
   path?: string | undefined
   /**
-   * which item of a batch
+   * index of the item in the batch
    */
   index?: number | undefined
   /**
@@ -812,11 +812,11 @@ export interface Problem {
    */
   scope?: Scope | undefined
   /**
-   * the scopes that the key does not hold
+   * the scopes that the key lacks
    */
   scopes?: Scope[] | undefined
   /**
-   * the end of the secret that was sent
+   * when the secret that was sent expires
    */
   expiresAt?: string | undefined
   /**
@@ -824,25 +824,25 @@ export interface Problem {
    */
   recordType?: string | undefined
   /**
-   * the entry that has ended it, or the offer that is to be decided first
+   * the entry that ended it, or the offer that must be decided first
    */
   seq?: number | undefined
   /**
-   * what else of the record lies beside the chain, oldest first
+   * the record’s other documents, oldest first
    */
   remaining?: ErasableDocument[] | undefined
   /**
-   * holds that are in the way, oldest first
+   * holds that prevent it, oldest first
    */
   holds?: {
     /**
-     * place in the chain, from 0
+     * position in the chain, from 0
      */
     seq: number
     case: string
   }[] | undefined
   /**
-   * the record’s, which is in the way
+   * the record’s state, which does not allow this
    */
   state?: RecordState | undefined
   /**
@@ -854,11 +854,11 @@ export interface Problem {
    */
   nextEvents?: EntryKind[] | undefined
   /**
-   * the endpoint that is just like it
+   * the identical webhook that exists
    */
   webhook?: string | undefined
   /**
-   * whose step it is
+   * the party that may take the step
    */
   role?: 'principal' | 'performer' | 'worker' | 'other than the performer' | undefined
   /**
@@ -866,22 +866,22 @@ export interface Problem {
    */
   ledger?: string | undefined
   /**
-   * when the day of the peering’s budget is over
+   * when the day of the peering’s budget ends
    */
   resetsAt?: string | undefined
 }
 export interface ErasableDocument {
   document: 'payload' | 'evidence' | 'values' | 'reason'
   /**
-   * of the entry that digests it
+   * of the entry that has its digest
    */
   seq: number
   /**
-   * whose evidence or compared values
+   * the completion that has the evidence or the compared values
    */
   completion: string | null
   /**
-   * where it is erased
+   * the address that erases it
    */
   address: string
 }
@@ -891,7 +891,7 @@ export interface RpcStatus {
    */
   code: number
   /**
-   * `code: detail`, as a problem document has them (docs/reference/errors.md)
+   * `code: detail`, as in a problem document (docs/reference/errors.md)
    */
   message: string
 }
@@ -901,7 +901,7 @@ export interface Ledger {
   issuer: string
   origin: string
   /**
-   * the key of its checkpoints, as signed notes name keys
+   * the key of its checkpoints, as a C2SP verifier key
    */
   noteVerifierKey: string
 }
@@ -926,7 +926,7 @@ export interface PublishedKey {
 export interface Statement {
   id: string
   /**
-   * of the entry that the statement is; the next one registers it
+   * of the statement’s own entry; the next entry registers it
    */
   seq: number
   /**
@@ -941,7 +941,7 @@ export interface Statement {
    */
   kid: string
   /**
-   * who had it registered
+   * the agent that registered it
    */
   actor: string
   /**
@@ -976,7 +976,7 @@ export interface RegistrationPolicy {
    */
   seq: number
   /**
-   * of the entry that set it; statements that it takes name it
+   * of the entry that set it; statements registered under the policy name it
    */
   leaf: string
   /**
@@ -996,20 +996,20 @@ export interface RecordType {
    */
   digest: string
   /**
-   * null: it is in every ledger
+   * null: built in
    */
   registeredAt: string | null
   definition: {
     [k: string]: unknown
   }
   /**
-   * null: the ledger’s first entry has its digest
+   * null: built in, with its digest in the ledger’s first entry
    */
   entry: EntryPlace | null
 }
 export interface EntryPlace {
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   seq: number
   kind: EntryKind
@@ -1042,7 +1042,7 @@ export interface SigningKey {
    */
   spki: string
   /**
-   * from this entry on nothing is taken in the agent’s name but what it has signed; for good
+   * from this entry on, for good, only what the agent has signed is accepted in its name
    */
   required: boolean
   /**
@@ -1055,21 +1055,21 @@ export interface SigningKey {
    */
   seq: number
   /**
-   * of the entry that revokes it
+   * of the entry that revokes it; null: it is valid
    */
   revokedSeq: number | null
 }
 export interface OtlpSettings {
   /**
-   * spans and logs that tell what an agent did, or all
+   * agents: only spans and logs about actions of agents
    */
   take: 'agents' | 'all'
   /**
-   * attributes with content by their digest, or as they are
+   * how to store attributes with content: their digest, or the value itself
    */
   content: 'digest' | 'keep'
   /**
-   * whether the exporter is told how many were not taken
+   * whether the answer reports how many were not accepted
    */
   rest: 'reject' | 'drop'
 }
@@ -1083,18 +1083,18 @@ export interface ApiKey {
    */
   createdAt: string
   /**
-   * the key that made it; null: the operator did
+   * the key that it was made with; null: the operator made it
    */
   madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: as by default (docs/integrations/otlp.md)
+   * null: the defaults of docs/integrations/otlp.md
    */
   otlp: OtlpSettings | null
   /**
-   * one, or more while the key is rotated; none once it is revoked
+   * one, or more during a rotation; none after the key was revoked
    */
   secrets: {
     expiresAt: string | null
@@ -1114,7 +1114,7 @@ export interface RecordEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   * as signed: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1125,7 +1125,7 @@ export interface RecordEventData {
    */
   envelope?: string | undefined
   /**
-   * what lies beside the entry; none of a batch
+   * documents of the entry; none for a batch
    */
   documents?: {
     subject: string
@@ -1134,7 +1134,7 @@ export interface RecordEventData {
      */
     digest: string
     /**
-     * null when the document is erased or withheld
+     * null if the document is erased or withheld
      */
     salt: string | null
     /**
@@ -1152,11 +1152,11 @@ export interface RecordEventData {
         )
       | null
     /**
-     * the entry that says so
+     * the entry that erased it
      */
     erasedBy: number | null
     /**
-     * where the record has some
+     * only if the record has references
      */
     references?: string[] | undefined
   }[] | undefined
@@ -1190,7 +1190,7 @@ export interface SignalEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   * as signed: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1202,7 +1202,7 @@ export interface SignalEventData {
    */
   envelope: string
   /**
-   * what lies beside the entry; none of a batch
+   * documents of the entry; none for a batch
    */
   documents?: {
     subject: string
@@ -1211,7 +1211,7 @@ export interface SignalEventData {
      */
     digest: string
     /**
-     * null when the document is erased or withheld
+     * null if the document is erased or withheld
      */
     salt: string | null
     /**
@@ -1229,11 +1229,11 @@ export interface SignalEventData {
         )
       | null
     /**
-     * the entry that says so
+     * the entry that erased it
      */
     erasedBy: number | null
     /**
-     * where the record has some
+     * only if the record has references
      */
     references?: string[] | undefined
   }[] | undefined
@@ -1252,7 +1252,7 @@ export interface BatchEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   * as signed: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1262,13 +1262,13 @@ export interface BatchEventData {
     id: string
     count: number
     /**
-     * how many records of each type
+     * number of records by type
      */
     types: {
       [k: string]: number
     }
     /**
-     * where they are read (scope audit:read)
+     * address of the records (scope audit:read)
      */
     records: string
   }
@@ -1277,7 +1277,7 @@ export interface BatchEventData {
    */
   envelope?: string | undefined
   /**
-   * what lies beside the entry; none of a batch
+   * documents of the entry; none for a batch
    */
   documents?: {
     subject: string
@@ -1286,7 +1286,7 @@ export interface BatchEventData {
      */
     digest: string
     /**
-     * null when the document is erased or withheld
+     * null if the document is erased or withheld
      */
     salt: string | null
     /**
@@ -1304,11 +1304,11 @@ export interface BatchEventData {
         )
       | null
     /**
-     * the entry that says so
+     * the entry that erased it
      */
     erasedBy: number | null
     /**
-     * where the record has some
+     * only if the record has references
      */
     references?: string[] | undefined
   }[] | undefined
@@ -1327,7 +1327,7 @@ export interface ErasureEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   * as signed: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1339,7 +1339,7 @@ export interface ErasureEventData {
      */
     type: string
     /**
-     * an erasure is no step of it
+     * an erasure is not a step
      */
     state: null
     version: null
@@ -1349,7 +1349,7 @@ export interface ErasureEventData {
    */
   envelope?: string | undefined
   /**
-   * what lies beside the entry; none of a batch
+   * documents of the entry; none for a batch
    */
   documents?: {
     subject: string
@@ -1358,7 +1358,7 @@ export interface ErasureEventData {
      */
     digest: string
     /**
-     * null when the document is erased or withheld
+     * null if the document is erased or withheld
      */
     salt: string | null
     /**
@@ -1376,11 +1376,11 @@ export interface ErasureEventData {
         )
       | null
     /**
-     * the entry that says so
+     * the entry that erased it
      */
     erasedBy: number | null
     /**
-     * where the record has some
+     * only if the record has references
      */
     references?: string[] | undefined
   }[] | undefined
@@ -1399,13 +1399,13 @@ export interface ReceivedEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   * as signed: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
   }
   /**
-   * that the received entry is about, at its home; null: the peering
+   * the record of the received entry, as its home knows it; null: the entry is about the peering
    */
   record: {
     id: string
@@ -1414,22 +1414,22 @@ export interface ReceivedEventData {
      */
     type: string
     /**
-     * after what was received; null: that is no step of it
+     * after the received entry; null: that is not a step
      */
     state: RecordState | null
     version: number | null
   } | null
   /**
-   * who sent it
+   * the peer that sent it
    */
   peer: string
   /**
-   * which entry of the other ledger
+   * the entry of the other ledger
    */
   received: {
     ledger: string
     /**
-     * place in the chain, from 0
+     * position in the chain, from 0
      */
     seq: number
     /**
@@ -1445,7 +1445,7 @@ export interface ReceivedEventData {
    */
   envelope?: string | undefined
   /**
-   * what lies beside the entry; none of a batch
+   * documents of the entry; none for a batch
    */
   documents?: {
     subject: string
@@ -1454,7 +1454,7 @@ export interface ReceivedEventData {
      */
     digest: string
     /**
-     * null when the document is erased or withheld
+     * null if the document is erased or withheld
      */
     salt: string | null
     /**
@@ -1472,11 +1472,11 @@ export interface ReceivedEventData {
         )
       | null
     /**
-     * the entry that says so
+     * the entry that erased it
      */
     erasedBy: number | null
     /**
-     * where the record has some
+     * only if the record has references
      */
     references?: string[] | undefined
   }[] | undefined
@@ -1499,7 +1499,7 @@ export interface StatementEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   * as signed: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1516,7 +1516,7 @@ export interface StatementEventData {
    */
   envelope?: string | undefined
   /**
-   * what lies beside the entry; none of a batch
+   * documents of the entry; none for a batch
    */
   documents?: {
     subject: string
@@ -1525,7 +1525,7 @@ export interface StatementEventData {
      */
     digest: string
     /**
-     * null when the document is erased or withheld
+     * null if the document is erased or withheld
      */
     salt: string | null
     /**
@@ -1543,11 +1543,11 @@ export interface StatementEventData {
         )
       | null
     /**
-     * the entry that says so
+     * the entry that erased it
      */
     erasedBy: number | null
     /**
-     * where the record has some
+     * only if the record has references
      */
     references?: string[] | undefined
   }[] | undefined
@@ -1558,7 +1558,7 @@ export interface CheckpointEventData {
   entry: null
   checkpoint: {
     /**
-     * so many entries are under it
+     * number of entries that it covers
      */
     size: number
     /**
@@ -1589,11 +1589,11 @@ export interface Webhook {
   createdAt: string
   createdBy: string
   /**
-   * newest first: one, or more while it is rotated. Deliveries are signed with each
+   * newest first: one, or more during a rotation. Deliveries are signed with each
    */
   secrets: {
     /**
-     * Ed25519: what the `v1a` signatures of deliveries verify with
+     * Ed25519 key that verifies the `v1a` signatures of deliveries
      */
     publicKey: string
     /**
@@ -1604,11 +1604,11 @@ export interface Webhook {
   }[]
   standing: {
     /**
-     * the first entry that it has not come to
+     * the next entry to examine
      */
     nextSeq: number
     /**
-     * entries that it has not come to
+     * entries that are still to be examined
      */
     behind: number
     /**
@@ -1617,35 +1617,35 @@ export interface Webhook {
     failures: number
     failingSince: string | null
     /**
-     * nothing is sent before: the endpoint asked for it, or fails
+     * nothing is sent before this time, because the endpoint failed or asked for a pause
      */
     resumeAt: string | null
     lastSuccessAt: string | null
     lastFailureAt: string | null
     /**
-     * how far the recovery is that was asked for; null: none is under way
+     * progress of the recovery; null: none is running
      */
     recovery: {
       /**
-       * place in the chain, from 0
+       * position in the chain, from 0
        */
       nextSeq: number
       /**
-       * place in the chain, from 0
+       * position in the chain, from 0
        */
       endSeq: number
       delivered: boolean
     } | null
     /**
-     * counted to 1000
+     * counted up to 1000
      */
     pending: number
     /**
-     * wait for an earlier event of their record; counted to 1000
+     * waiting for an earlier event of their record; counted up to 1000
      */
     held: number
     /**
-     * were given up; counted to 1000
+     * given up; counted up to 1000
      */
     dead: number
   }
@@ -1658,11 +1658,11 @@ export interface DeliverySummary {
   event: string
   record: string | null
   /**
-   * of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint
+   * of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
    */
   seq: number | null
   /**
-   * held: an earlier event of the record is pending; dead: it was given up
+   * held: an earlier event of the record is pending; dead: given up
    */
   state: 'pending' | 'held' | 'delivered' | 'dead'
   attempts: number
@@ -1681,11 +1681,11 @@ export interface Delivery {
   event: string
   record: string | null
   /**
-   * of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint
+   * of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
    */
   seq: number | null
   /**
-   * held: an earlier event of the record is pending; dead: it was given up
+   * held: an earlier event of the record is pending; dead: given up
    */
   state: 'pending' | 'held' | 'delivered' | 'dead'
   attempts: number
@@ -1696,7 +1696,7 @@ export interface Delivery {
   createdAt: string
   finishedAt: string | null
   /**
-   * the newest ones, oldest first
+   * the newest attempts, oldest first
    */
   attemptLog: {
     /**
@@ -1705,7 +1705,7 @@ export interface Delivery {
     at: string
     durationMs: number
     /**
-     * null: there was no answer
+     * null: no answer
      */
     status: number | null
     /**
@@ -1713,7 +1713,7 @@ export interface Delivery {
      */
     error: string | null
     /**
-     * of `tls_failed`: why, as a code of Node or OpenSSL
+     * for `tls_failed`: a code of Node or OpenSSL
      */
     reason:
       | (
@@ -1747,7 +1747,7 @@ export interface Delivery {
         )
       | null
     /**
-     * of the answer; null also where an answer of that address is not kept
+     * start of the answer; null: no answer, or answers of that address are not stored
      */
     excerpt: string | null
   }[]
@@ -1761,7 +1761,7 @@ export interface RetentionRule {
   agent: string | null
   days: number | null
   /**
-   * of the next rule about the same records; it may only lengthen what was there before
+   * of the next rule for the same records; for records that exist it can only lengthen retention
    */
   replacedBy: number | null
   /**
@@ -1775,7 +1775,7 @@ export interface Hold {
    */
   seq: number
   /**
-   * the case, as your files name it; it is signed, so it must name no person
+   * the case, as your files call it; it is signed and stays for ever, so it must not name a person
    */
   case: string
   type: string | null
@@ -1786,7 +1786,7 @@ export interface Hold {
    */
   setAt: string
   /**
-   * of the entry that lifted it; null: it stands
+   * of the entry that lifted it; null: the hold is in force
    */
   liftedBy: number | null
 }
@@ -1796,18 +1796,18 @@ export interface SubjectRecord {
 }
 export interface SubjectReceipt {
   /**
-   * says what was erased: `subject-erased`
+   * `subject-erased`: what was erased
    */
   entry: {
     /**
-     * place in the chain, from 0
+     * position in the chain, from 0
      */
     seq: number
   }
   /**
-   * entries that have erased a document each
+   * entries, each of which erased a document
    *
-   * Items: place in the chain, from 0
+   * Items: position in the chain, from 0
    */
   erased: number[]
   /**
@@ -1816,31 +1816,31 @@ export interface SubjectReceipt {
   held: {
     document: 'payload' | 'evidence' | 'values' | 'reason'
     /**
-     * of the entry that digests it
+     * of the entry that has its digest
      */
     seq: number
     /**
-     * whose evidence or compared values
+     * the completion that has the evidence or the compared values
      */
     completion: string | null
     /**
-     * where it is erased
+     * the address that erases it
      */
     address: string
     record: string
     /**
-     * for which it is held; or why a peer needs it
+     * the case of the hold, or why a peer needs the document
      */
     case: string
   }[]
   /**
-   * there are more: send the request again with it; null: this was the last
+   * send it with the next request; null: there are no more documents
    */
   nextCursor: string | null
 }
 export interface EntryLine {
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   seq: number
   kind: 'statement' | EntryKind
@@ -1867,7 +1867,7 @@ export interface EntryLine {
      */
     digest: string
     /**
-     * null when the document is erased or withheld
+     * null if the document is erased or withheld
      */
     salt: string | null
     /**
@@ -1885,16 +1885,16 @@ export interface EntryLine {
         )
       | null
     /**
-     * the entry that says so
+     * the entry that erased it
      */
     erasedBy: number | null
     /**
-     * where the record has some
+     * only if the record has references
      */
     references?: string[] | undefined
   }[]
   /**
-   * of a batch: the objects that were hashed
+   * of a batch: exactly the objects that were hashed
    */
   items: HashedItem[] | null
   /**
@@ -1902,7 +1902,7 @@ export interface EntryLine {
    */
   received?: string | undefined
   /**
-   * the key of the agent that signed the entry itself; absent: the server did
+   * the key of the agent that signed the entry; absent: the server signed it
    */
   signer?: {
     alg: 'EdDSA' | 'ES256'
@@ -1930,7 +1930,7 @@ export interface Audit {
   startedAt: string | null
   finishedAt: string | null
   /**
-   * whether the whole ledger verifies; null: not known yet
+   * whether the whole ledger verifies; null: unknown yet
    */
   ok: boolean | null
   report: AuditReport | null
@@ -1945,40 +1945,40 @@ export interface Audit {
 }
 export interface AuditReport {
   /**
-   * how many were verified
+   * number of verified entries
    */
   entries: number
   records: number
   /**
-   * whose word it is that the keys are the ledger’s
+   * why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given
    */
   keys: 'self-asserted' | 'pinned' | 'given'
   firstKid: string | null
   /**
-   * given: one that the worker keeps outside the database; own: the ledger’s
+   * given: stored by the worker outside the database; own: from the ledger itself
    */
   checkpoint: 'given' | 'own' | 'none'
   /**
-   * size of the largest such checkpoint that the ledger was found to extend
+   * size of the largest such checkpoint that the ledger continues
    */
   covered: number
   failure: {
     /**
-     * of the first bad entry; null: of the ledger as a whole
+     * of the first bad entry; null: the fault is in no single entry
      */
     seq: number | null
     code: string
     reason: string
   } | null
   /**
-   * what could not be looked at
+   * what could not be checked
    */
   notices: string[]
 }
 export interface SharedRecord {
   id: string
   /**
-   * home: a record of this ledger; guest: one of the peer’s
+   * home: a record of this ledger; guest: a record of the peer
    */
   role: 'home' | 'guest'
   documents: 'whole' | 'digests'
@@ -1988,18 +1988,18 @@ export interface SharedRecord {
   type: string
   state: RecordState
   /**
-   * of a record of the peer’s, as far as its entries came
+   * for a record of the peer: the newest version received
    */
   version: number
   /**
-   * of a record of the peer’s: the newest step that was offered here
+   * for a record of the peer: the newest step offered in this ledger
    */
   offer: Offer | null
 }
 export interface SharedRecordWithType {
   id: string
   /**
-   * home: a record of this ledger; guest: one of the peer’s
+   * home: a record of this ledger; guest: a record of the peer
    */
   role: 'home' | 'guest'
   documents: 'whole' | 'digests'
@@ -2009,15 +2009,15 @@ export interface SharedRecordWithType {
   type: string
   state: RecordState
   /**
-   * of a record of the peer’s, as far as its entries came
+   * for a record of the peer: the newest version received
    */
   version: number
   /**
-   * of a record of the peer’s: the newest step that was offered here
+   * for a record of the peer: the newest step offered in this ledger
    */
   offer: Offer | null
   /**
-   * that came with a record of the peer’s, held to the digest that was signed; null of a type that is built in
+   * the definition that the peer sent, checked against the signed digest; null for a built-in type
    */
   typeDefinition: {
     [k: string]: unknown
@@ -2030,7 +2030,7 @@ export interface NewPeer {
   id: string
   name: string
   /**
-   * who this ledger was in the handshake
+   * role of this ledger in the handshake
    */
   role: 'inviter' | 'invited'
   state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
@@ -2044,19 +2044,19 @@ export interface NewPeer {
    */
   expiresAt: string
   /**
-   * who the other side is; null before the handshake
+   * the other side; null before the handshake
    */
   remote: PeerIdentity | null
   /**
-   * of our peer-added
+   * of this ledger’s `peer-added` entry
    */
   addedSeq: number | null
   /**
-   * null before there is anything to send
+   * null: nothing to send yet
    */
   drain: {
     /**
-     * entries of our chain that were not looked at yet: most are none of the peer’s
+     * entries of this ledger that were not examined yet; most do not concern the peer
      */
     behind: number
     /**
@@ -2067,60 +2067,60 @@ export interface NewPeer {
     lastError: string | null
     lastSuccessAt: string | null
     /**
-     * nothing is sent before
+     * nothing is sent before this time
      */
     resumeAt: string | null
     deadLetters: number
     /**
-     * that the peer has signed; counted to 100
+     * contradicting entries that the peer signed; counted up to 100
      */
     forks: number
   } | null
   /**
-   * of what the peer sends: how much of it is stored here in a day
+   * how much of what the peer sends is stored here in a day
    */
   budget: {
     entries: {
       /**
-       * entries of this day; the last request may go beyond
+       * entries used today; the last request may exceed the budget
        */
       used: number
       perDay: number
     }
     bytes: {
       /**
-       * bytes of this day; the last request may go beyond
+       * bytes used today; the last request may exceed the budget
        */
       used: number
       perDay: number
     }
     /**
-     * when the day is over; null: nothing is used
+     * when the day ends; null: nothing is used
      */
     resetsAt: string | null
   }
   /**
-   * how each side witnesses the other; null before the handshake
+   * cosignatures in both directions; null before the handshake
    */
   witness: {
     /**
-     * by which this ledger cosigns the peer’s; null: it does not
+     * with which this ledger cosigns the peer’s checkpoints; null: it does not
      */
     ownKey: string | null
     /**
-     * by which the peer cosigns this ledger; null: it has not said
+     * with which the peer cosigns this ledger’s checkpoints; null: unknown
      */
     key: string | null
     /**
-     * of this ledger, by the peer
+     * size of this ledger that the peer has cosigned
      */
     cosignedSize: number
     /**
-     * of the peer’s ledger, by this one
+     * size of the peer’s ledger that this ledger has cosigned
      */
     seenSize: number
     /**
-     * two checkpoints of one size that the peer’s ledger has signed
+     * two different checkpoints of one size, both signed by the peer’s ledger
      */
     fork: {
       held: string
@@ -2128,7 +2128,7 @@ export interface NewPeer {
     } | null
   } | null
   /**
-   * for the other side’s administrator, once, and secret: anybody who has it can become the peer. null: one was accepted
+   * for the other side’s administrator, to use once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted
    */
   invitation: string | null
 }
@@ -2150,7 +2150,7 @@ export interface Peer {
   id: string
   name: string
   /**
-   * who this ledger was in the handshake
+   * role of this ledger in the handshake
    */
   role: 'inviter' | 'invited'
   state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
@@ -2164,19 +2164,19 @@ export interface Peer {
    */
   expiresAt: string
   /**
-   * who the other side is; null before the handshake
+   * the other side; null before the handshake
    */
   remote: PeerIdentity | null
   /**
-   * of our peer-added
+   * of this ledger’s `peer-added` entry
    */
   addedSeq: number | null
   /**
-   * null before there is anything to send
+   * null: nothing to send yet
    */
   drain: {
     /**
-     * entries of our chain that were not looked at yet: most are none of the peer’s
+     * entries of this ledger that were not examined yet; most do not concern the peer
      */
     behind: number
     /**
@@ -2187,60 +2187,60 @@ export interface Peer {
     lastError: string | null
     lastSuccessAt: string | null
     /**
-     * nothing is sent before
+     * nothing is sent before this time
      */
     resumeAt: string | null
     deadLetters: number
     /**
-     * that the peer has signed; counted to 100
+     * contradicting entries that the peer signed; counted up to 100
      */
     forks: number
   } | null
   /**
-   * of what the peer sends: how much of it is stored here in a day
+   * how much of what the peer sends is stored here in a day
    */
   budget: {
     entries: {
       /**
-       * entries of this day; the last request may go beyond
+       * entries used today; the last request may exceed the budget
        */
       used: number
       perDay: number
     }
     bytes: {
       /**
-       * bytes of this day; the last request may go beyond
+       * bytes used today; the last request may exceed the budget
        */
       used: number
       perDay: number
     }
     /**
-     * when the day is over; null: nothing is used
+     * when the day ends; null: nothing is used
      */
     resetsAt: string | null
   }
   /**
-   * how each side witnesses the other; null before the handshake
+   * cosignatures in both directions; null before the handshake
    */
   witness: {
     /**
-     * by which this ledger cosigns the peer’s; null: it does not
+     * with which this ledger cosigns the peer’s checkpoints; null: it does not
      */
     ownKey: string | null
     /**
-     * by which the peer cosigns this ledger; null: it has not said
+     * with which the peer cosigns this ledger’s checkpoints; null: unknown
      */
     key: string | null
     /**
-     * of this ledger, by the peer
+     * size of this ledger that the peer has cosigned
      */
     cosignedSize: number
     /**
-     * of the peer’s ledger, by this one
+     * size of the peer’s ledger that this ledger has cosigned
      */
     seenSize: number
     /**
-     * two checkpoints of one size that the peer’s ledger has signed
+     * two different checkpoints of one size, both signed by the peer’s ledger
      */
     fork: {
       held: string
@@ -2250,12 +2250,12 @@ export interface Peer {
 }
 export interface PeerDeadLetter {
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   seq: number
   record: string | null
   /**
-   * for which the other side refused it
+   * reason of the other side’s refusal
    */
   code: string
   detail: string | null
@@ -2270,17 +2270,17 @@ export interface PeerReplay {
 }
 export interface PeerFork {
   /**
-   * of the entry that was refused
+   * of the refused entry
    */
   leaf: string
   /**
-   * that the other side said it has in its chain
+   * position in the peer’s chain, as the peer stated it
    */
   seq: number
   record: string | null
   version: number | null
   /**
-   * the leaf that is held in its place
+   * leaf of the stored entry that it contradicts
    */
   held: string
   /**
@@ -2296,15 +2296,15 @@ export interface PeerReconciliation {
   peer: string
   state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
   /**
-   * what both hold is the same, by what the other side last said; what is on its way is no fault
+   * both sides have the same entries, by the other side’s last summary; entries under way do not count as a difference
    */
   reconciled: boolean
   /**
-   * why it is not; none where it is
+   * why not; empty if it is
    */
   reasons: ('not_asked' | 'summary_incomplete' | 'records_differ' | 'dead_letters' | 'forks')[]
   /**
-   * from here to there
+   * from this server to the peer
    */
   sent: {
     /**
@@ -2312,15 +2312,15 @@ export interface PeerReconciliation {
      */
     records: number
     /**
-     * about them, about offers of ours and answers to theirs, and about the peering; not about keys
+     * entries about these records, our offers, answers to theirs, and the peering; none about keys
      */
     entries: number
     /**
-     * of these, those with a signed receipt that is kept here
+     * of these, entries with a signed receipt stored here
      */
     acknowledged: number
     /**
-     * without a receipt; of a revoked peering: will not come any more
+     * of these, entries without a receipt; they will get none after the peering is revoked
      */
     inFlight: number
     /**
@@ -2329,7 +2329,7 @@ export interface PeerReconciliation {
     deadLetters: number
   }
   /**
-   * from there to here
+   * from the peer to this server
    */
   received: {
     /**
@@ -2338,7 +2338,7 @@ export interface PeerReconciliation {
     records: number
     entries: number
     /**
-     * entries that contradict what is held, and were refused
+     * refused entries that contradict stored ones
      */
     forks: number
   }
@@ -2360,27 +2360,27 @@ export interface PeerReconciliation {
     }
   }
   /**
-   * what the other side said that it holds, against what is here now; null: it was not asked yet
+   * the other side’s summary, compared with what is stored here now; null: not requested yet
    */
   summary: {
     /**
-     * when the other side was asked
+     * when the summary was requested
      */
     at: string
     /**
-     * false: it holds more records than are asked for; the others are not compared
+     * false: it has more records than a summary asks for; the others are not compared
      */
     whole: boolean
     /**
-     * that it named
+     * in its summary
      */
     records: number
     /**
-     * records that differ as they never should
+     * records with a difference that should never occur
      */
     faults: number
     /**
-     * records of which one side holds less
+     * records of which one side has fewer versions
      */
     behind: number
     /**
@@ -2389,11 +2389,11 @@ export interface PeerReconciliation {
     differences: {
       record: string
       /**
-       * leaf: the same version is another entry; unknown: of our record it holds what our chain does not; theirs_behind, ours_behind: one side holds less
+       * leaf: the same version is another entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions
        */
       difference: 'leaf' | 'unknown' | 'theirs_behind' | 'ours_behind'
       /**
-       * null: nothing of the record is here
+       * null: this ledger has nothing of the record
        */
       home: ('ours' | 'theirs') | null
       ours: {
@@ -2413,7 +2413,7 @@ export interface PeerReconciliation {
     }[]
   } | null
   /**
-   * the other side is being asked anew
+   * whether a new summary is being requested
    */
   asking: boolean
 }
@@ -2423,24 +2423,24 @@ export interface LedgerSummary {
   issuer: string
   origin: string
   /**
-   * how many entries it has
+   * number of its entries
    */
   size: number
   /**
-   * why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
+   * why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
    */
   closed: ('frozen' | 'restored' | 'moving' | 'moved') | null
   rateLimit: RateLimit | null
   /**
-   * who may read its tiles: keys of the ledger with audit:read, or anybody
+   * who may read its tiles: only keys with audit:read, or anybody
    */
   tiles: 'key' | 'public'
   /**
-   * what verification found wrong with it: it gets no checkpoints until the operator has looked
+   * why it does not verify: it gets no checkpoints until the operator clears the fault
    */
   fault: {
     /**
-     * of the first bad entry; null: of the ledger as a whole
+     * of the first bad entry; null: the fault is in no single entry
      */
     seq: number | null
     code: string
@@ -2453,11 +2453,11 @@ export interface LedgerSummary {
 export interface LedgerRestore {
   ledger: string
   /**
-   * the newest checkpoint kept outside the database
+   * the newest checkpoint stored outside the database
    */
   known: {
     /**
-     * how many entries
+     * number of entries
      */
     size: number
     /**
@@ -2466,11 +2466,11 @@ export interface LedgerRestore {
     chain: string
   }
   /**
-   * what the database holds, or held when it was reopened
+   * what the database has, or had when the ledger was reopened
    */
   found: {
     /**
-     * how many entries
+     * number of entries
      */
     size: number
     /**
@@ -2483,11 +2483,11 @@ export interface LedgerRestore {
    */
   closedAt: string
   /**
-   * the entry that reopened it; null while it is closed
+   * the entry that reopened it; null: it is closed
    */
   entry: {
     /**
-     * place in the chain, from 0
+     * position in the chain, from 0
      */
     seq: number
     kind: 'ledger-restored'
@@ -2525,13 +2525,13 @@ export interface PostRecordsBody {
    */
   type: string
   /**
-   * any JSON object, kept beside the chain and signed by salted digest
+   * any JSON object, stored beside the chain; its salted digest is signed
    */
   payload: {
     [k: string]: unknown
   }
   /**
-   * free, unsigned
+   * any JSON object, not signed
    */
   metadata?: {
     [k: string]: unknown
@@ -2542,7 +2542,7 @@ export interface PostRecordsBody {
   occurredAt?: string | undefined
   onBehalfOf?: string | undefined
   /**
-   * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+   * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
    */
   subject?: string | undefined
   /**
@@ -2550,15 +2550,15 @@ export interface PostRecordsBody {
    */
   salt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
    */
   envelope?: string | undefined
   /**
-   * `agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: the agent that activates it
+   * `agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates it
    */
   performer?: string | undefined
   /**
-   * who judges: the principal, or the rules alone; absent: principal
+   * who judges: the principal, or only the rules; absent: principal
    */
   gate?: 'principal' | 'auto' | undefined
   /**
@@ -2570,13 +2570,13 @@ export interface PostRecordsBody {
    */
   maxRevisions?: number | undefined
   /**
-   * by rule: another tolerance than the type’s, as far as the type allows
+   * by id of a rule: a tolerance that replaces the type’s, as far as the type allows
    */
   tolerances?: {
     [k: string]: unknown
   } | undefined
   /**
-   * with which peers, each once
+   * the peers to share with, each once
    */
   share?: SharedWith[] | undefined
   /**
@@ -2584,7 +2584,7 @@ export interface PostRecordsBody {
    */
   parent?: string | undefined
   /**
-   * what it is about in outside systems; signed by salted digest, erased with the payload
+   * what it is about in other systems; their salted digest is signed; erased with the payload
    *
    * Items: a URI, or `system:id`
    */
@@ -2599,28 +2599,28 @@ export interface GetRecordsQuery {
   actor?: string | undefined
   onBehalfOf?: string | undefined
   /**
-   * of a gated record: who delivers
+   * the performer of a gated record
    */
   performer?: string | undefined
   /**
-   * of a gated record: who judges
+   * the principal of a gated record
    */
   principal?: string | undefined
   parent?: string | undefined
   /**
-   * exactly one of its references
+   * one of its references, exactly
    */
   reference?: string | undefined
   /**
-   * of its traceparent
+   * trace id of its traceparent
    */
   traceId?: string | undefined
   /**
-   * occurredAt, inclusive; records without one are left out
+   * occurredAt, inclusive; records without it are left out
    */
   occurredAfter?: string | undefined
   /**
-   * occurredAt, exclusive; records without one are left out
+   * occurredAt, exclusive; records without it are left out
    */
   occurredBefore?: string | undefined
   /**
@@ -2632,15 +2632,15 @@ export interface GetRecordsQuery {
    */
   recordedBefore?: string | undefined
   /**
-   * of the chain; absent: desc, newest first
+   * order of the chain; absent: desc, newest first
    */
   order?: 'asc' | 'desc' | undefined
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
 }
@@ -2650,32 +2650,32 @@ export interface GetRecordsAnswer {
 }
 export interface GetRecordsByIdQuery {
   /**
-   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
    */
   peer?: string | undefined
   /**
-   * seconds, 20 at most: until the record leaves the version of If-None-Match, or without it the states in which it waits for the worker alone
+   * seconds to wait, 20 at most, until the record’s version differs from If-None-Match. Without that header: until its next step is not the worker’s
    */
   wait?: number | undefined
 }
 export interface GetRecordsByIdEntriesQuery {
   /**
-   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
    */
   peer?: string | undefined
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
 }
 export interface GetRecordsByIdEntriesAnswer {
   data: {
     /**
-     * place in the chain, from 0
+     * position in the chain, from 0
      */
     seq: number
     kind: 'statement' | EntryKind
@@ -2696,11 +2696,11 @@ export interface GetRecordsByIdEntriesAnswer {
      */
     envelope: string
     /**
-     * absent of a record of another ledger
+     * absent for a record of another ledger
      */
     signedBy?: 'agent' | 'server' | undefined
     /**
-     * the step's own; null without one. The payload lies in the record
+     * the document of the step; null: it has none. The payload is in the record
      */
     document: {
       /**
@@ -2712,11 +2712,11 @@ export interface GetRecordsByIdEntriesAnswer {
        */
       digest: string
       /**
-       * null once erased
+       * null: erased
        */
       salt: string | null
       /**
-       * an object, the list of values, or the text of a reason; null once erased
+       * an object, a list of values, or the text of a reason; null: erased
        */
       document:
         | (
@@ -2730,12 +2730,12 @@ export interface GetRecordsByIdEntriesAnswer {
           )
         | null
       /**
-       * the entry that says so
+       * the entry that erased it
        */
       erasedBy: number | null
     } | null
     /**
-     * of a record of another ledger: its envelope, which the entry received; `document` is of that
+     * for a record of another ledger: the received envelope, to which `document` belongs
      */
     received?: string | undefined
   }[]
@@ -2744,7 +2744,7 @@ export interface GetRecordsByIdEntriesAnswer {
 export interface GetRecordsByIdTreeAnswer {
   record: LedgerRecord
   /**
-   * from the first one, without a parent, to its parent
+   * from the root to the record’s parent
    */
   ancestors: LedgerRecord[]
   children: GetRecordsAnswer
@@ -2756,13 +2756,13 @@ export interface PostRecordsBatchBody {
      */
     type: string
     /**
-     * any JSON object, kept beside the chain and signed by salted digest
+     * any JSON object, stored beside the chain; its salted digest is signed
      */
     payload: {
       [k: string]: unknown
     }
     /**
-     * free, unsigned
+     * any JSON object, not signed
      */
     metadata?: {
       [k: string]: unknown
@@ -2773,30 +2773,30 @@ export interface PostRecordsBatchBody {
     occurredAt?: string | undefined
     onBehalfOf?: string | undefined
     /**
-     * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+     * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
      */
     subject?: string | undefined
     /**
-     * a record of this ledger, or the place of an earlier record of this batch, from 0 on
+     * a record of this ledger, or the index, from 0, of an earlier record of this batch
      */
     parent?: string | number | undefined
     /**
-     * what it is about in outside systems; signed by salted digest, erased with the payload
+     * what it is about in other systems; their salted digest is signed; erased with the payload
      *
      * Items: a URI, or `system:id`
      */
     references?: string[] | undefined
     /**
-     * with an envelope, and not without one
+     * required with an envelope, refused without one
      */
     salt?: string | undefined
     /**
-     * W3C Trace Context, version 00; without one, that of the request
+     * W3C Trace Context, version 00; absent: that of the request
      */
     traceparent?: string | undefined
   }[]
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
    */
   envelope?: string | undefined
 }
@@ -2814,7 +2814,7 @@ export interface PostRecordsBatchAnswer {
 }
 export interface PostTracesAnswer {
   /**
-   * absent: everything was taken
+   * absent: everything was accepted
    */
   partialSuccess?: {
     rejectedSpans?: string | undefined
@@ -2824,7 +2824,7 @@ export interface PostTracesAnswer {
 }
 export interface PostRecordsByIdActivateBody {
   /**
-   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
    */
   peer?: string | undefined
   onBehalfOf?: string | undefined
@@ -2833,13 +2833,13 @@ export interface PostRecordsByIdActivateBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
    */
   envelope?: string | undefined
 }
 export interface PostRecordsByIdCompletionsBody {
   /**
-   * any JSON object that the type’s evidence schema takes
+   * a JSON object that matches the type’s evidence schema
    */
   evidence: {
     [k: string]: unknown
@@ -2849,7 +2849,7 @@ export interface PostRecordsByIdCompletionsBody {
    */
   salt?: string | undefined
   /**
-   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
    */
   peer?: string | undefined
   onBehalfOf?: string | undefined
@@ -2858,14 +2858,14 @@ export interface PostRecordsByIdCompletionsBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
    */
   envelope?: string | undefined
 }
 export interface PostRecordsByIdVerdictBody {
   verdict: 'accept' | 'reject'
   /**
-   * free text, kept beside the chain and signed by salted digest
+   * free text, stored beside the chain; its salted digest is signed
    */
   reason?: string | undefined
   /**
@@ -2873,7 +2873,7 @@ export interface PostRecordsByIdVerdictBody {
    */
   salt?: string | undefined
   /**
-   * until when the signal may be acted upon; absent: without end
+   * until when the signal is valid; absent: without end
    */
   validUntil?: string | undefined
   onBehalfOf?: string | undefined
@@ -2882,13 +2882,13 @@ export interface PostRecordsByIdVerdictBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
    */
   envelope?: string | undefined
 }
 export interface PostRecordsByIdRevisionBody {
   /**
-   * free text, kept beside the chain and signed by salted digest
+   * free text, stored beside the chain; its salted digest is signed
    */
   reason: string
   /**
@@ -2901,13 +2901,13 @@ export interface PostRecordsByIdRevisionBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
    */
   envelope?: string | undefined
 }
 export interface PostRecordsByIdOverturnBody {
   /**
-   * free text, kept beside the chain and signed by salted digest
+   * free text, stored beside the chain; its salted digest is signed
    */
   reason: string
   /**
@@ -2915,7 +2915,7 @@ export interface PostRecordsByIdOverturnBody {
    */
   salt?: string | undefined
   /**
-   * until when the signal may be acted upon; absent: without end
+   * until when the signal is valid; absent: without end
    */
   validUntil?: string | undefined
   onBehalfOf?: string | undefined
@@ -2924,13 +2924,13 @@ export interface PostRecordsByIdOverturnBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
    */
   envelope?: string | undefined
 }
 export interface PostRecordsByIdShareBody {
   /**
-   * with which peers, each once
+   * the peers to share with, each once
    */
   share: SharedWith[]
   onBehalfOf?: string | undefined
@@ -2941,7 +2941,7 @@ export interface GetCheckpointsConsistencyQuery {
    */
   from: number
   /**
-   * the larger one: at most that of the newest checkpoint
+   * the larger size, at most that of the newest checkpoint
    */
   to: number
 }
@@ -2957,31 +2957,31 @@ export interface GetCheckpointsConsistencyAnswer {
 }
 export interface GetRecordsByIdProofQuery {
   /**
-   * prove it in the checkpoint of just that size; absent: in the newest
+   * prove it in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   * prove it in the newest checkpoint with so many cosignatures of witnesses
    */
   cosignatures?: number | undefined
   /**
-   * another entry of the record than its first
+   * the record’s entry to prove; absent: its first
    */
   seq?: number | undefined
 }
 export interface GetRecordsByIdProofAnswer {
   ledger: Ledger
   /**
-   * the key that signed the envelope, or the registration
+   * the key that signed the envelope, or `registration` if that is present
    */
   keys: PublishedKey[]
   /**
-   * where the agent signed the entry itself: the envelope by which the server registered its key
+   * if the agent signed the entry itself: the envelope that registered the agent’s key
    */
   registration?: string | undefined
   entry: SignedEntry
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   index: number
   treeSize: number
@@ -2996,7 +2996,7 @@ export interface GetRecordsByIdProofAnswer {
    */
   checkpoint: string
   /**
-   * the record's place in its batch
+   * proof of the record’s position in its batch
    */
   item?: {
     /**
@@ -3015,25 +3015,25 @@ export interface GetRecordsByIdProofAnswer {
 }
 export interface GetEntriesBySeqProofQuery {
   /**
-   * prove it in the checkpoint of just that size; absent: in the newest
+   * prove it in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   * prove it in the newest checkpoint with so many cosignatures of witnesses
    */
   cosignatures?: number | undefined
 }
 export interface GetRecordsByIdReceiptQuery {
   /**
-   * prove it in the checkpoint of just that size; absent: in the newest
+   * prove it in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   * prove it in the newest checkpoint with so many cosignatures of witnesses
    */
   cosignatures?: number | undefined
   /**
-   * another entry of the record than its first
+   * the record’s entry to prove; absent: its first
    */
   seq?: number | undefined
   /**
@@ -3041,17 +3041,17 @@ export interface GetRecordsByIdReceiptQuery {
    */
   wait?: number | undefined
   /**
-   * `true`: the entry’s envelope with the receipt in its header, which verifies alone; absent: the receipt
+   * `true`: the entry’s envelope with the receipt in its header, which verifies by itself; absent: only the receipt
    */
   statement?: 'true' | 'false' | undefined
 }
 export interface GetEntriesBySeqReceiptQuery {
   /**
-   * prove it in the checkpoint of just that size; absent: in the newest
+   * prove it in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   * prove it in the newest checkpoint with so many cosignatures of witnesses
    */
   cosignatures?: number | undefined
   /**
@@ -3059,7 +3059,7 @@ export interface GetEntriesBySeqReceiptQuery {
    */
   wait?: number | undefined
   /**
-   * `true`: the entry’s envelope with the receipt in its header, which verifies alone; absent: the receipt
+   * `true`: the entry’s envelope with the receipt in its header, which verifies by itself; absent: only the receipt
    */
   statement?: 'true' | 'false' | undefined
 }
@@ -3085,17 +3085,17 @@ export interface GetEntriesByIdQuery {
    */
   wait?: number | undefined
   /**
-   * `true`: the Transparent Statement, with the receipt in its header; absent: the receipt
+   * `true`: the Transparent Statement, with the receipt in its header; absent: only the receipt
    */
   statement?: 'true' | 'false' | undefined
 }
 export interface GetStatementsQuery {
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
   /**
@@ -3119,7 +3119,7 @@ export interface PutRegistrationPolicyBody {
     issuer: string
     keys: {
       /**
-       * as its statements have it (label 4), in hex; absent: the thumbprint of RFC 9679
+       * label 4 of its statements, in hex; absent: the RFC 9679 thumbprint
        */
       kid?: string | undefined
       alg: 'EdDSA' | 'ES256'
@@ -3138,7 +3138,7 @@ export interface PostTypesBody {
   name: string
   version: number
   /**
-   * a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
+   * a JSON Schema 2020-12 with keywords of docs/guides/types.md
    */
   payloadSchema:
     | {
@@ -3154,25 +3154,25 @@ export interface PostTypesBody {
       }
     | boolean | undefined
   /**
-   * with an evidenceSchema only
+   * only with an evidenceSchema
    */
   rules?: Rule[] | undefined
   /**
-   * agents sign its records, and all that they do with them, by keys of their own
+   * agents must sign its records, and each of their steps, with their own keys
    */
   agentSigned?: true | undefined
 }
 export interface GetTypesQuery {
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
   /**
-   * all versions of the type of this name
+   * name of a type, for all of its versions
    */
   name?: string | undefined
 }
@@ -3188,7 +3188,7 @@ export interface GetTypesAnswer {
      */
     digest: string
     /**
-     * null: it is in every ledger
+     * null: built in
      */
     registeredAt: string | null
   }[]
@@ -3205,7 +3205,7 @@ export interface PostTypesByNameByVersionPreviewBody {
 export interface PostTypesByNameByVersionPreviewAnswer {
   valid: boolean
   /**
-   * the first of each document
+   * the first error of each document
    */
   errors: {
     /**
@@ -3216,11 +3216,11 @@ export interface PostTypesByNameByVersionPreviewAnswer {
     message: string
   }[]
   /**
-   * of all rules; null without two valid documents, and where the type is not gated
+   * of all rules; null: a document is absent or not valid, or the type is not gated
    */
   outcome: ('pass' | 'fail') | null
   /**
-   * what each rule says, in their order; null as outcome
+   * outcome of each rule, in order; null if `outcome` is null
    */
   rules: RuleOutcome[] | null
 }
@@ -3228,7 +3228,7 @@ export interface PostTypesPreviewBody {
   name: string
   version: number
   /**
-   * a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
+   * a JSON Schema 2020-12 with keywords of docs/guides/types.md
    */
   payloadSchema:
     | {
@@ -3244,11 +3244,11 @@ export interface PostTypesPreviewBody {
       }
     | boolean | undefined
   /**
-   * with an evidenceSchema only
+   * only with an evidenceSchema
    */
   rules?: Rule[] | undefined
   /**
-   * agents sign its records, and all that they do with them, by keys of their own
+   * agents must sign its records, and each of their steps, with their own keys
    */
   agentSigned?: true | undefined
   payload?: {
@@ -3263,15 +3263,15 @@ export interface PostAgentsBody {
 }
 export interface GetAgentsQuery {
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
   /**
-   * the one of just this name
+   * the agent with exactly this name
    */
   name?: string | undefined
 }
@@ -3286,11 +3286,11 @@ export interface PostAgentsByIdSigningKeysBody {
    */
   spki: string
   /**
-   * by the new key
+   * signature by the new key
    */
   proof: string
   /**
-   * by a current key of the agent; absent: it is its first key
+   * signature by a current key of the agent; absent for its first key
    */
   endorsement?: {
     /**
@@ -3303,7 +3303,7 @@ export interface PostAgentsByIdSigningKeysBody {
     signature: string
   } | undefined
   /**
-   * from this entry on nothing is taken in the agent’s name but what it has signed; for good
+   * from this entry on, for good, only what the agent has signed is accepted in its name
    */
   required?: boolean | undefined
 }
@@ -3314,15 +3314,15 @@ export interface GetAgentsByIdSigningKeysAnswer {
 export interface PostKeysBody {
   name: string
   /**
-   * absent: the agent that has the key's name, registered if there is none
+   * absent: the agent with the key's name, which is registered if it does not exist
    */
   agent?: string | undefined
   /**
-   * only such as your own key holds
+   * only scopes that your own key has
    */
   scopes: Scope[]
   /**
-   * not after the end of the secret that you send; absent: that end, or none if it has none
+   * at most when the secret that you send expires; absent: the same time as that secret
    */
   expiresAt?: string | undefined
 }
@@ -3336,38 +3336,38 @@ export interface PostKeysAnswer {
    */
   createdAt: string
   /**
-   * the key that made it; null: the operator did
+   * the key that it was made with; null: the operator made it
    */
   madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: as by default (docs/integrations/otlp.md)
+   * null: the defaults of docs/integrations/otlp.md
    */
   otlp: OtlpSettings | null
   /**
-   * one, or more while the key is rotated; none once it is revoked
+   * one, or more during a rotation; none after the key was revoked
    */
   secrets: {
     expiresAt: string | null
   }[]
   /**
-   * the secret: shown once, and never again; null in the answer to a repeated request
+   * the secret, shown only once; null in the answer to a repeated request
    */
   key: string | null
 }
 export interface GetKeysQuery {
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
   /**
-   * those of just this agent
+   * only keys of this agent
    */
   agent?: string | undefined
 }
@@ -3377,13 +3377,13 @@ export interface GetKeysAnswer {
 }
 export interface PostKeysByIdRotateBody {
   /**
-   * for how long the secrets before stay valid; absent: 3600
+   * how long the older secrets stay valid; absent: 3600
    */
   overlapSeconds?: number | undefined
 }
 export interface PostKeysByIdRevokeBody {
   /**
-   * also revoke the keys that it has made, and those that they have, up to 100 a request; then it may be revoked already
+   * also revoke keys made with it, keys made with those, and so on: up to 100 a request. The key itself may then be revoked already
    */
   alsoMade?: boolean | undefined
 }
@@ -3397,34 +3397,34 @@ export interface PostKeysByIdRevokeAnswer {
    */
   createdAt: string
   /**
-   * the key that made it; null: the operator did
+   * the key that it was made with; null: the operator made it
    */
   madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: as by default (docs/integrations/otlp.md)
+   * null: the defaults of docs/integrations/otlp.md
    */
   otlp: OtlpSettings | null
   /**
-   * one, or more while the key is rotated; none once it is revoked
+   * one, or more during a rotation; none after the key was revoked
    */
   secrets: {
     expiresAt: string | null
   }[]
   /**
-   * keys that this request revoked besides, with `alsoMade`
+   * other keys that this request revoked, because of `alsoMade`
    */
   alsoRevoked: string[]
   /**
-   * some that it has made are still valid: send the request again
+   * some keys made with it are still valid: send the request again
    */
   hasMore: boolean
 }
 export interface PutKeysByIdRateLimitBody {
   /**
-   * null: no limit any more
+   * null: no limit
    */
   rateLimit: RateLimit | null
 }
@@ -3433,7 +3433,7 @@ export interface PutKeysByIdRateLimitAnswer {
 }
 export interface PutKeysByIdOtlpBody {
   /**
-   * null: as by default
+   * null: the defaults
    */
   otlp: OtlpSettings | null
 }
@@ -3442,34 +3442,34 @@ export interface PutKeysByIdOtlpAnswer {
 }
 export interface GetEventsQuery {
   /**
-   * which events, with commas between; absent: all
+   * names of events, separated by commas; absent: all
    */
   events?: string | undefined
   /**
-   * of records of which types, `name` or `name/version`, with commas between; what is of no record comes in any case
+   * types of records, `name` or `name/version`, separated by commas; events of no record are always included
    */
   types?: string | undefined
   /**
-   * instead of a cursor; absent: a page is from the beginning, a stream from the end
+   * where to start without a cursor; absent: a page starts at the beginning, a stream at the end
    */
   from?: 'beginning' | 'end' | undefined
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
 }
 export interface GetEventsAnswer {
   data: LedgerEvent[]
   /**
-   * behind all that was looked at: where to go on, now or later
+   * where the next request continues, now or later
    */
   nextCursor: string
   /**
-   * whether there is more to look at now, also where `data` is empty
+   * whether there may be more events now, even if `data` is empty
    */
   more: boolean
 }
@@ -3480,7 +3480,7 @@ export interface PostWebhooksBody {
   url: string
   description?: string | null | undefined
   /**
-   * names of events, or `*` alone: all, also those that there will be
+   * names of events, or only `*`: all, also future ones
    */
   events: (
     | '*'
@@ -3503,11 +3503,11 @@ export interface PostWebhooksBody {
     | 'webhook.paused'
   )[]
   /**
-   * of the records that events are about: `name/version`, or `name` for all versions; none: all types
+   * types of the records of events: `name/version`, or `name` for all versions; empty: all types
    */
   types?: string[] | undefined
   /**
-   * what events hold beyond what was signed; `documents` needs the scope `records:read`
+   * what events contain in addition to the signed statement; `documents` needs the scope `records:read`
    */
   include?: ('documents' | 'envelope')[] | undefined
 }
@@ -3533,11 +3533,11 @@ export interface PostWebhooksAnswer {
   createdAt: string
   createdBy: string
   /**
-   * newest first: one, or more while it is rotated. Deliveries are signed with each
+   * newest first: one, or more during a rotation. Deliveries are signed with each
    */
   secrets: {
     /**
-     * Ed25519: what the `v1a` signatures of deliveries verify with
+     * Ed25519 key that verifies the `v1a` signatures of deliveries
      */
     publicKey: string
     /**
@@ -3548,11 +3548,11 @@ export interface PostWebhooksAnswer {
   }[]
   standing: {
     /**
-     * the first entry that it has not come to
+     * the next entry to examine
      */
     nextSeq: number
     /**
-     * entries that it has not come to
+     * entries that are still to be examined
      */
     behind: number
     /**
@@ -3561,44 +3561,44 @@ export interface PostWebhooksAnswer {
     failures: number
     failingSince: string | null
     /**
-     * nothing is sent before: the endpoint asked for it, or fails
+     * nothing is sent before this time, because the endpoint failed or asked for a pause
      */
     resumeAt: string | null
     lastSuccessAt: string | null
     lastFailureAt: string | null
     /**
-     * how far the recovery is that was asked for; null: none is under way
+     * progress of the recovery; null: none is running
      */
     recovery: {
       /**
-       * place in the chain, from 0
+       * position in the chain, from 0
        */
       nextSeq: number
       /**
-       * place in the chain, from 0
+       * position in the chain, from 0
        */
       endSeq: number
       delivered: boolean
     } | null
     /**
-     * counted to 1000
+     * counted up to 1000
      */
     pending: number
     /**
-     * wait for an earlier event of their record; counted to 1000
+     * waiting for an earlier event of their record; counted up to 1000
      */
     held: number
     /**
-     * were given up; counted to 1000
+     * given up; counted up to 1000
      */
     dead: number
   }
   /**
-   * what the `v1` signatures of deliveries verify with: shown once, and never again
+   * verifies the `v1` signatures of deliveries; shown only once
    */
   secret: string
   /**
-   * Ed25519: what the `v1a` signatures of deliveries verify with
+   * Ed25519 key that verifies the `v1a` signatures of deliveries
    */
   publicKey: string
 }
@@ -3613,7 +3613,7 @@ export interface PatchWebhooksByIdBody {
   url?: string | undefined
   description?: string | null | undefined
   /**
-   * names of events, or `*` alone: all, also those that there will be
+   * names of events, or only `*`: all, also future ones
    */
   events?: (
     | '*'
@@ -3636,33 +3636,33 @@ export interface PatchWebhooksByIdBody {
     | 'webhook.paused'
   )[] | undefined
   /**
-   * of the records that events are about: `name/version`, or `name` for all versions; none: all types
+   * types of the records of events: `name/version`, or `name` for all versions; empty: all types
    */
   types?: string[] | undefined
   /**
-   * what events hold beyond what was signed; `documents` needs the scope `records:read`
+   * what events contain in addition to the signed statement; `documents` needs the scope `records:read`
    */
   include?: ('documents' | 'envelope')[] | undefined
 }
 export interface PostWebhooksByIdResumeBody {
   /**
-   * here: what was missed is delivered; now: it is left out. Absent: here
+   * here: missed events are delivered; now: they are skipped. Absent: here
    */
   from?: 'here' | 'now' | undefined
 }
 export interface PostWebhooksByIdRotateSecretBody {
   /**
-   * for how long deliveries are signed with those before as well; absent: 86400
+   * how long deliveries are also signed with the older secrets; absent: 86400
    */
   overlapSeconds?: number | undefined
 }
 export interface GetWebhooksByIdDeliveriesQuery {
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
   state?: 'pending' | 'held' | 'delivered' | 'dead' | undefined
@@ -3703,7 +3703,7 @@ export interface PostWebhooksByIdRedeliverDeadAnswer {
    */
   redelivered: number
   /**
-   * whether there are more: ask again
+   * whether there are more: send the request again
    */
   more: boolean
 }
@@ -3713,17 +3713,17 @@ export interface PostWebhooksByIdRecoverBody {
    */
   since: string
   /**
-   * recordedAt, exclusive; absent: as far as the endpoint has come
+   * recordedAt, exclusive; absent: up to the endpoint’s position
    */
   until?: string | undefined
   /**
-   * whether also what was delivered is delivered again; absent: false
+   * whether delivered events are delivered again; absent: false
    */
   delivered?: boolean | undefined
 }
 export interface DeleteRecordsByIdPayloadBody {
   /**
-   * why, as a word for programs
+   * the reason, as a word for programs
    */
   code: string
   /**
@@ -3735,7 +3735,7 @@ export interface DeleteRecordsByIdPayloadAnswer {
   id: string
   erasure: Erasure
   /**
-   * what else of the record lies beside the chain, oldest first
+   * the record’s other documents, oldest first
    */
   remaining: ErasableDocument[]
 }
@@ -3745,11 +3745,11 @@ export interface PostRetentionRulesBody {
    */
   type?: string | undefined
   /**
-   * only records that this agent made, performs, or that were made for it
+   * only records that this agent created or performs, or that were created on its behalf
    */
   agent?: string | undefined
   /**
-   * after the end of a record; null: for ever
+   * days after the end of a record; null: for ever
    */
   days: number | null
   /**
@@ -3766,22 +3766,22 @@ export interface PostRetentionPreviewBody {
    */
   type?: string | undefined
   /**
-   * only records that this agent made, performs, or that were made for it
+   * only records that this agent created or performs, or that were created on its behalf
    */
   agent?: string | undefined
   days: number
   /**
-   * `nextSeq` of the page before
+   * `nextSeq` of the previous page
    */
   from?: number | undefined
 }
 export interface PostRetentionPreviewAnswer {
   /**
-   * whose payload would be erased now, if the rule were set
+   * records whose payload the rule would erase now
    */
   records: number
   /**
-   * that would be, and are held
+   * records that the rule would erase, but a hold prevents it
    */
   held: number
   oldest: string | null
@@ -3789,13 +3789,13 @@ export interface PostRetentionPreviewAnswer {
     [k: string]: number
   }
   /**
-   * where the next page goes on: add the pages up; null: this was the last
+   * `from` of the next page, whose numbers add to these; null: this was the last page
    */
   nextSeq: number | null
 }
 export interface PostHoldsBody {
   /**
-   * the case, as your files name it; it is signed, so it must name no person
+   * the case, as your files call it; it is signed and stays for ever, so it must not name a person
    */
   case: string
   /**
@@ -3803,7 +3803,7 @@ export interface PostHoldsBody {
    */
   type?: string | undefined
   /**
-   * only records that this agent made, performs, or that were made for it
+   * only records that this agent created or performs, or that were created on its behalf
    */
   agent?: string | undefined
   /**
@@ -3813,15 +3813,15 @@ export interface PostHoldsBody {
 }
 export interface GetHoldsQuery {
   /**
-   * how many to answer at most: 1 to 200; absent: 50
+   * most items in the answer: 1 to 200; absent: 50
    */
   limit?: number | undefined
   /**
-   * `nextCursor` of the page before; absent: from the beginning
+   * `nextCursor` of the previous page; absent: start at the beginning
    */
   cursor?: string | undefined
   /**
-   * `true`: only those that were not lifted
+   * `true`: only holds in force; absent: all
    */
   standing?: 'true' | 'false' | undefined
 }
@@ -3831,11 +3831,11 @@ export interface GetHoldsAnswer {
 }
 export interface PostSubjectsFindBody {
   /**
-   * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+   * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
    */
   subject: string
   /**
-   * `nextCursor` of the answer before
+   * `nextCursor` of the previous answer
    */
   cursor?: string | undefined
 }
@@ -3845,11 +3845,11 @@ export interface PostSubjectsFindAnswer {
 }
 export interface PostSubjectsEraseBody {
   /**
-   * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+   * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
    */
   subject: string
   /**
-   * why, as a word for programs
+   * the reason, as a word for programs
    */
   code: string
   /**
@@ -3857,28 +3857,28 @@ export interface PostSubjectsEraseBody {
    */
   reason?: string | undefined
   /**
-   * `nextCursor` of the answer before
+   * `nextCursor` of the previous answer
    */
   cursor?: string | undefined
 }
 export interface GetEntriesQuery {
   /**
-   * exclusive; absent: from the first entry
+   * the entries after this seq; absent: from the first entry
    */
   after?: number | undefined
   /**
-   * at most so many entries; absent: to the head
+   * at most so many entries; absent: all
    */
   limit?: number | undefined
 }
 export interface PostExportsBody {
   /**
-   * the filter; empty: all of the range
+   * the filter; empty: the whole range
    */
   of: {
     record?: string | undefined
     /**
-     * a record with those below it
+     * a record and all records below it
      */
     run?: string | undefined
     agent?: string | undefined
@@ -3900,26 +3900,26 @@ export interface PostExportsBody {
 }
 export interface PostExportsAnswer {
   /**
-   * says who took what: `export-made`
+   * `export-made`: who exported what
    */
   entry: {
     /**
-     * place in the chain, from 0
+     * position in the chain, from 0
      */
     seq: number
   }
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   from: number
   /**
-   * place in the chain, from 0
+   * position in the chain, from 0
    */
   to: number
 }
 export interface GetCheckpointsLatestQuery {
   /**
-   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   * prove it in the newest checkpoint with so many cosignatures of witnesses
    */
   cosignatures?: number | undefined
 }
@@ -3943,11 +3943,11 @@ export interface GetPeersByIdRecordsAnswer {
 }
 export interface PostPeersBody {
   /**
-   * of the other side, as this ledger calls it
+   * this ledger’s name for the other side
    */
   name: string
   /**
-   * of the other side: it is accepted. Absent: one is made, for the other side
+   * the other side’s invitation, to accept it. Absent: an invitation for the other side is made
    */
   invitation?: string | undefined
 }
@@ -3957,13 +3957,13 @@ export interface GetPeersAnswer {
 }
 export interface PostPeersByIdSuspendBody {
   /**
-   * why, as a word for programs; absent: requested
+   * the reason, as a word for programs; absent: requested
    */
   code?: string | undefined
 }
 export interface PutPeersByIdBudgetBody {
   /**
-   * null: 1000000 entries and 4294967296 bytes, as every peer
+   * null: 1000000 entries and 4294967296 bytes, the default
    */
   budget: {
     entriesPerDay: number
@@ -3976,9 +3976,9 @@ export interface GetPeersByIdDeadLettersAnswer {
 }
 export interface PostPeersByIdReplayBody {
   /**
-   * absent: all of them
+   * absent: all
    *
-   * Items: place in the chain, from 0
+   * Items: position in the chain, from 0
    */
   seqs?: number[] | undefined
 }
@@ -3992,19 +3992,19 @@ export interface GetLedgerAnswer {
   issuer: string
   origin: string
   /**
-   * the key of its checkpoints, as signed notes name keys
+   * the key of its checkpoints, as a C2SP verifier key
    */
   noteVerifierKey: string
   /**
-   * how many entries it has
+   * number of its entries
    */
   size: number
   /**
-   * why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
+   * why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
    */
   closed: ('frozen' | 'restored' | 'moving' | 'moved') | null
   /**
-   * the one that asks
+   * the key of this request
    */
   key: {
     id: string
@@ -4012,7 +4012,7 @@ export interface GetLedgerAnswer {
     agent: string
     scopes: Scope[]
     /**
-     * when the secret that was sent ends; of one that was rotated, that is before its key
+     * when the secret that was sent expires; an old secret of a rotated key expires before the key
      */
     expiresAt: string | null
   }
@@ -4047,17 +4047,17 @@ export interface PostLedgersByIdKeysBody {
    */
   name?: string | undefined
   /**
-   * name of the agent that gets it, registered if there is none; absent: administrator
+   * name of its agent, which is registered if it does not exist; absent: administrator
    */
   agent?: string | undefined
 }
 export interface PostLedgersByIdRestoreBody {
   /**
-   * what GET answers as known: an acknowledgement that whatever is not found of it is lost
+   * `known` of the GET answer: acknowledges that the entries of it that were not found are lost
    */
   known: {
     /**
-     * how many entries
+     * number of entries
      */
     size: number
     /**
@@ -4068,7 +4068,7 @@ export interface PostLedgersByIdRestoreBody {
 }
 export interface PutLedgersByIdTilesBody {
   /**
-   * who may read its tiles: keys of the ledger with audit:read, or anybody
+   * who may read its tiles: only keys with audit:read, or anybody
    */
   tiles: 'key' | 'public'
 }

@@ -3,11 +3,11 @@
 export type Operation = {
   readonly method: string
   readonly path: string
-  /** Whether repeating it does it twice: it doesn't, it doesn't with the same Idempotency-Key, or it does. */
+  /** When a request can be repeated without being done twice: always, with the same Idempotency-Key, or never. */
   readonly repeat: 'freely' | 'with-key' | 'never'
 }
 
-/** The server's release that this was made from. */
+/** Release of the server from which this file was made. */
 export const API_VERSION = '0.1.0'
 
 export const operations = {
@@ -19,7 +19,7 @@ export const operations = {
   getRecordsById: { method: 'GET', path: '/v1/records/{id}', repeat: 'freely' },
   /** List the entries of a record, oldest first, with the documents of its steps. */
   getRecordsByIdEntries: { method: 'GET', path: '/v1/records/{id}/entries', repeat: 'freely' },
-  /** Get the tree of a record: ancestors, and children, newest first. */
+  /** Get the tree of a record: its ancestors, and its children, newest first. */
   getRecordsByIdTree: { method: 'GET', path: '/v1/records/{id}/tree', repeat: 'freely' },
   /** Notarize a batch of records in one entry, all or nothing. */
   postRecordsBatch: { method: 'POST', path: '/v1/records/batch', repeat: 'with-key' },
@@ -41,7 +41,7 @@ export const operations = {
   postRecordsByIdOverturn: { method: 'POST', path: '/v1/records/{id}/overturn', repeat: 'with-key' },
   /** Share a gated record with peers, from its first entry on, for good. */
   postRecordsByIdShare: { method: 'POST', path: '/v1/records/{id}/share', repeat: 'with-key' },
-  /** Prove that the ledger of one size begins with that of another. */
+  /** Prove that a size of the ledger begins with a smaller one. */
   getCheckpointsConsistency: { method: 'GET', path: '/v1/checkpoints/consistency', repeat: 'freely' },
   /** Prove an entry of a record, the first one by default, in a checkpoint. */
   getRecordsByIdProof: { method: 'GET', path: '/v1/records/{id}/proof', repeat: 'freely' },
@@ -51,9 +51,9 @@ export const operations = {
   getRecordsByIdReceipt: { method: 'GET', path: '/v1/records/{id}/receipt', repeat: 'freely' },
   /** Get the COSE receipt of an entry. */
   getEntriesBySeqReceipt: { method: 'GET', path: '/v1/entries/{seq}/receipt', repeat: 'freely' },
-  /** Get the COSE receipt that the ledger of one checkpoint begins with that of another size. */
+  /** Get the COSE receipt that the ledger of a checkpoint begins with a smaller size. */
   getCheckpointsConsistencyReceipt: { method: 'GET', path: '/v1/checkpoints/consistency/receipt', repeat: 'freely' },
-  /** Register a Signed Statement (SCRAPI): its receipt; 303 while no checkpoint covers it yet; or, asked for JSON, what was registered. */
+  /** Register a Signed Statement (SCRAPI): answers its receipt, or 303 while no checkpoint covers it; JSON on request. */
   postEntries: { method: 'POST', path: '/entries', repeat: 'freely' },
   /** Get the receipt of a registered statement (SCRAPI); 202 while no checkpoint covers it yet. */
   getEntriesById: { method: 'GET', path: '/entries/{id}', repeat: 'freely' },
@@ -61,11 +61,11 @@ export const operations = {
   getWellKnownScittKeys: { method: 'GET', path: '/.well-known/scitt-keys', repeat: 'freely' },
   /** Get a key of receipts as a COSE Key, by its kid in base64url (SCRAPI). */
   getWellKnownScittKeysByKid: { method: 'GET', path: '/.well-known/scitt-keys/{kid}', repeat: 'freely' },
-  /** List registered statements, the newest first, by issuer and subject. */
+  /** List registered statements, newest first, by issuer and subject. */
   getStatements: { method: 'GET', path: '/v1/statements', repeat: 'freely' },
   /** Get a registered statement. */
   getStatementsById: { method: 'GET', path: '/v1/statements/{id}', repeat: 'freely' },
-  /** Set which issuers’ statements the ledger registers; an entry of the ledger says so. */
+  /** Set which issuers’ statements the ledger registers; the policy becomes an entry of the ledger. */
   putRegistrationPolicy: { method: 'PUT', path: '/v1/registration-policy', repeat: 'freely' },
   /** Get the registration policy of the ledger. */
   getRegistrationPolicy: { method: 'GET', path: '/v1/registration-policy', repeat: 'freely' },
@@ -87,11 +87,11 @@ export const operations = {
   getAgentsById: { method: 'GET', path: '/v1/agents/{id}', repeat: 'freely' },
   /** Disable an agent and its keys, for good. */
   postAgentsByIdDisable: { method: 'POST', path: '/v1/agents/{id}/disable', repeat: 'with-key' },
-  /** Register a key by which the agent signs for itself. */
+  /** Register a key with which an agent signs its own entries. */
   postAgentsByIdSigningKeys: { method: 'POST', path: '/v1/agents/{id}/signing-keys', repeat: 'with-key' },
   /** List the signing keys of an agent, oldest first. */
   getAgentsByIdSigningKeys: { method: 'GET', path: '/v1/agents/{id}/signing-keys', repeat: 'freely' },
-  /** Revoke a signing key, for good: it signs nothing from then on. */
+  /** Revoke a signing key for good: what it signs is refused from then on. */
   postAgentsByIdSigningKeysByKidRevoke: { method: 'POST', path: '/v1/agents/{id}/signing-keys/{kid}/revoke', repeat: 'with-key' },
   /** Create an API key for an agent. */
   postKeys: { method: 'POST', path: '/v1/keys', repeat: 'with-key' },
@@ -99,13 +99,13 @@ export const operations = {
   getKeys: { method: 'GET', path: '/v1/keys', repeat: 'freely' },
   /** Get an API key. */
   getKeysById: { method: 'GET', path: '/v1/keys/{id}', repeat: 'freely' },
-  /** Rotate the secret of an API key; older ones stay valid for a while. */
+  /** Rotate the secret of an API key; older secrets stay valid for a while. */
   postKeysByIdRotate: { method: 'POST', path: '/v1/keys/{id}/rotate', repeat: 'never' },
-  /** Revoke an API key, and on request the keys that it made; every server refuses them within 5 s. */
+  /** Revoke an API key, and on request the keys made with it; every server refuses them within 5 s. */
   postKeysByIdRevoke: { method: 'POST', path: '/v1/keys/{id}/revoke', repeat: 'with-key' },
   /** Set the rate limit of an API key. */
   putKeysByIdRateLimit: { method: 'PUT', path: '/v1/keys/{id}/rate-limit', repeat: 'freely' },
-  /** Set which spans and logs an API key takes, and whether their content is kept. */
+  /** Set which spans and logs an API key accepts, and whether their content is stored. */
   putKeysByIdOtlp: { method: 'PUT', path: '/v1/keys/{id}/otlp', repeat: 'freely' },
   /** List events, oldest first: a page, or a stream (`Accept: text/event-stream`). */
   getEvents: { method: 'GET', path: '/v1/events', repeat: 'freely' },
@@ -121,9 +121,9 @@ export const operations = {
   deleteWebhooksById: { method: 'DELETE', path: '/v1/webhooks/{id}', repeat: 'never' },
   /** Pause a webhook. */
   postWebhooksByIdPause: { method: 'POST', path: '/v1/webhooks/{id}/pause', repeat: 'freely' },
-  /** Resume a webhook, as if it had never failed. */
+  /** Resume a webhook and clear its failures. */
   postWebhooksByIdResume: { method: 'POST', path: '/v1/webhooks/{id}/resume', repeat: 'freely' },
-  /** Rotate the secret of a webhook; deliveries are signed with older ones too for a while. */
+  /** Rotate the secret of a webhook; for a while, deliveries are also signed with older secrets. */
   postWebhooksByIdRotateSecret: { method: 'POST', path: '/v1/webhooks/{id}/rotate-secret', repeat: 'never' },
   /** List deliveries of a webhook, newest first. */
   getWebhooksByIdDeliveries: { method: 'GET', path: '/v1/webhooks/{id}/deliveries', repeat: 'freely' },
@@ -143,29 +143,29 @@ export const operations = {
   deleteRecordsByIdCompletionsByCompletionEvidence: { method: 'DELETE', path: '/v1/records/{id}/completions/{completion}/evidence', repeat: 'with-key' },
   /** Erase the values that were compared, with its salt, for good. */
   deleteRecordsByIdCompletionsByCompletionValues: { method: 'DELETE', path: '/v1/records/{id}/completions/{completion}/values', repeat: 'with-key' },
-  /** Erase the reason that a step gives, with its salt, for good. */
+  /** Erase the reason of a step, with its salt, for good. */
   deleteRecordsByIdEntriesBySeqReason: { method: 'DELETE', path: '/v1/records/{id}/entries/{seq}/reason', repeat: 'with-key' },
-  /** Set for how long records are kept; the worker then erases their documents, by entries that name the rule. */
+  /** Set how long documents of records are stored; then the worker erases them, by entries that name the rule. */
   postRetentionRules: { method: 'POST', path: '/v1/retention/rules', repeat: 'never' },
-  /** List rules of retention, the newest first. */
+  /** List retention rules, newest first. */
   getRetentionRules: { method: 'GET', path: '/v1/retention/rules', repeat: 'freely' },
-  /** Count what a rule would erase now, if it were set: a page of the chain at a time. */
+  /** Count what a rule would erase now, one page of the chain at a time. */
   postRetentionPreview: { method: 'POST', path: '/v1/retention/preview', repeat: 'freely' },
   /** Hold records: none of their documents is erased until the hold is lifted. */
   postHolds: { method: 'POST', path: '/v1/holds', repeat: 'never' },
-  /** List holds, the newest first. */
+  /** List holds, newest first. */
   getHolds: { method: 'GET', path: '/v1/holds', repeat: 'freely' },
-  /** Lift a hold: the others that are on a record stay. */
+  /** Lift a hold; other holds on its records stay. */
   postHoldsBySeqLift: { method: 'POST', path: '/v1/holds/{seq}/lift', repeat: 'never' },
-  /** Find the documents of a person, by the label of its records, the oldest first. */
+  /** Find the documents of a person by label, oldest first. */
   postSubjectsFind: { method: 'POST', path: '/v1/subjects/find', repeat: 'freely' },
-  /** Erase the documents of a person for good, as many as one receipt names. */
+  /** Erase documents of a person for good, as many as one receipt can name. */
   postSubjectsErase: { method: 'POST', path: '/v1/subjects/erase', repeat: 'never' },
-  /** List entries of the chain, oldest first, one a line. */
+  /** List entries of the chain, oldest first, one per line. */
   getEntries: { method: 'GET', path: '/v1/entries', repeat: 'freely' },
   /** Export the whole ledger, for `tallystick verify`. */
   getExport: { method: 'GET', path: '/v1/export', repeat: 'freely' },
-  /** Say in the chain that entries are taken out of the ledger, and by whom. */
+  /** Record in the chain that entries are exported, and by whom. */
   postExports: { method: 'POST', path: '/v1/exports', repeat: 'never' },
   /** Get the newest checkpoint, or the newest that witnesses have cosigned. */
   getCheckpointsLatest: { method: 'GET', path: '/v1/checkpoints/latest', repeat: 'freely' },
@@ -185,7 +185,7 @@ export const operations = {
   getAuditsById: { method: 'GET', path: '/v1/audits/{id}', repeat: 'freely' },
   /** List records shared with a peer, in both directions. */
   getPeersByIdRecords: { method: 'GET', path: '/v1/peers/{id}/records', repeat: 'freely' },
-  /** Get a record shared with a peer, with the definition of its type if that came along. */
+  /** Get a record shared with a peer, with the definition of its type if the peer sent it. */
   getPeersByIdRecordsByRecord: { method: 'GET', path: '/v1/peers/{id}/records/{record}', repeat: 'freely' },
   /** Invite a ledger of another server, or accept its invitation. */
   postPeers: { method: 'POST', path: '/v1/peers', repeat: 'never' },
@@ -197,7 +197,7 @@ export const operations = {
   postPeersByIdSuspend: { method: 'POST', path: '/v1/peers/{id}/suspend', repeat: 'with-key' },
   /** Resume a suspended peering. */
   postPeersByIdResume: { method: 'POST', path: '/v1/peers/{id}/resume', repeat: 'with-key' },
-  /** End a peering for good; the other side is told. */
+  /** End a peering for good; the other side is notified. */
   postPeersByIdRevoke: { method: 'POST', path: '/v1/peers/{id}/revoke', repeat: 'with-key' },
   /** Set the daily storage budget of a peer. */
   putPeersByIdBudget: { method: 'PUT', path: '/v1/peers/{id}/budget', repeat: 'freely' },
@@ -219,7 +219,7 @@ export const operations = {
   getLedgers: { method: 'GET', path: '/v1/ledgers', repeat: 'freely' },
   /** Get a ledger. */
   getLedgersById: { method: 'GET', path: '/v1/ledgers/{id}', repeat: 'freely' },
-  /** Freeze a ledger: it takes no entries, and is read as before. */
+  /** Freeze a ledger: it accepts no entries, and can still be read. */
   postLedgersByIdFreeze: { method: 'POST', path: '/v1/ledgers/{id}/freeze', repeat: 'freely' },
   /** Unfreeze a ledger. */
   postLedgersByIdUnfreeze: { method: 'POST', path: '/v1/ledgers/{id}/unfreeze', repeat: 'freely' },
@@ -247,7 +247,7 @@ export const operations = {
   getRoot: { method: 'GET', path: '/', repeat: 'freely' },
   /** Get the API reference. */
   getDocs: { method: 'GET', path: '/docs', repeat: 'freely' },
-  /** Get the script that tells the API reference where it lies. */
+  /** Get the script that gives the API reference its address. */
   getDocsBaseJs: { method: 'GET', path: '/docs/base.js', repeat: 'freely' },
   /** Get the script of the API reference. */
   getDocsScalarJs: { method: 'GET', path: '/docs/scalar.js', repeat: 'freely' },

@@ -50,8 +50,8 @@ function isContainer(value: unknown): value is object {
 }
 
 export function mismatch(path: string, expected: unknown): ApiError {
-  const wanted = expected === undefined ? 'nothing' : JSON.stringify(expected).slice(0, 200)
-  return new ApiError('statement_mismatch', `${path} of the signed statement: ${wanted} belongs there`, {
+  const wanted = expected === undefined ? 'absent' : JSON.stringify(expected).slice(0, 200)
+  return new ApiError('statement_mismatch', `${path} of the signed statement must be ${wanted}`, {
     members: { path },
   })
 }

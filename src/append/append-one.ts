@@ -53,7 +53,7 @@ export function toApiError(
     case 'conflict':
       return new ApiError(
         'idempotency_key_reused',
-        'the first request with this Idempotency-Key was another one',
+        'the first request with this Idempotency-Key was different',
       )
     case 'overloaded':
       return new ApiError('overloaded', 'nothing was written: try again later', {
@@ -71,8 +71,8 @@ export function toApiError(
       return new ApiError(
         'outcome_unknown',
         hasIdempotencyKey
-          ? 'it may or may not be written: a retry with the same Idempotency-Key answers the first outcome'
-          : 'it may or may not be written, and without an Idempotency-Key a retry may write it twice',
+          ? 'it may or may not have been written: retry with the same Idempotency-Key to get the outcome'
+          : 'it may or may not have been written: without an Idempotency-Key a retry may write it twice',
         { retryable: hasIdempotencyKey, cause: outcome.error },
       )
     case 'refused':
@@ -87,7 +87,7 @@ export function toApiError(
     case 'again': // the appender retries these itself
       return new ApiError(
         'state_conflict',
-        'nothing was written: another request was about the same record or Idempotency-Key; send it again',
+        'nothing was written: another request used the same record or Idempotency-Key; send it again',
         { retryable: true },
       )
     case 'failed':
@@ -100,7 +100,7 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
     case 'state':
       return new ApiError('state_conflict', 'the state of the record does not allow this')
     case 'party':
-      return new ApiError('not_entitled', 'this step is another agent’s')
+      return new ApiError('not_entitled', 'this step belongs to another agent')
     case 'deadline':
       return new ApiError('deadline_passed', 'nothing was written: the record’s deadline has passed')
     case 'signature':
@@ -113,11 +113,11 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
       if (isAgentSigned)
         return new ApiError(
           'signed_time_refused',
-          "nothing was written: recordedAt of the statement is more than 20 s off the database's clock",
+          "nothing was written: recordedAt of the statement differs from the database's clock by more than 20 s",
         )
       return new ApiError(
         'clock_skew',
-        "nothing was written: this server's clock is more than 30 s off the database's",
+        "nothing was written: this server's clock differs from the database's by more than 30 s",
         {
           retryable: true,
         },
@@ -127,7 +127,7 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
     case 'closed':
       return new ApiError(
         'ledger_closed',
-        'nothing was written: the database holds an older state of this ledger than was published; the operator must acknowledge that first',
+        'nothing was written: the database has an older state of this ledger than was published; the operator must acknowledge this first',
         { retryable: true, retryAfterMs: 60_000 },
       )
     case 'moving':

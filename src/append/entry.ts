@@ -167,7 +167,7 @@ export function requireRecent(
   nowMs: number,
 ): void {
   if (nowMs - authenticatedAtMs <= CALLER_AGE_MS_MAX) return
-  throw new ApiError('overloaded', 'the request had to wait for too long: nothing was written', {
+  throw new ApiError('overloaded', 'the request waited for too long: nothing was written', {
     retryable: true,
     retryAfterMs: 1_000,
   })

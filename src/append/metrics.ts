@@ -49,20 +49,20 @@ export function makeAppendObserver(metrics: Metrics): AppendObserver {
     metrics,
     {
       name: 'tallystick_append_outcomes_total',
-      help: 'Entries by how their append ended; overloaded: refused before they were queued',
+      help: 'Entries by outcome of their append; overloaded: refused before they were queued',
     },
     () => outcomes.readings('status'),
   )
   readCounter(
     metrics,
-    { name: 'tallystick_append_refusals_total', help: 'Of the entries that the database refused: why' },
+    { name: 'tallystick_append_refusals_total', help: 'Entries that the database refused, by reason' },
     () => reasons.readings('reason'),
   )
   readCounter(
     metrics,
     {
       name: 'tallystick_append_retries_total',
-      help: 'Calls of append_entries that were made again: after a deadlock, or in halves, because of the data of one entry',
+      help: 'Repeated calls of append_entries: after a deadlock, or in halves because the data of one entry was refused',
     },
     () => retries.readings('cause'),
   )
@@ -79,11 +79,11 @@ export function makeAppendObserver(metrics: Metrics): AppendObserver {
     'prepare',
     'From the authentication of a request to its signed entry, to a millisecond',
   )
-  const waits = readDurations(metrics, 'wait', 'From an entry that is signed to the sending of its batch')
+  const waits = readDurations(metrics, 'wait', 'From the signing of an entry to the sending of its batch')
   const answers = readDurations(
     metrics,
     'answer',
-    'From the commit of an entry to when its whole batch is answered',
+    'From the commit of an entry to the answer for its whole batch',
   )
   const observeBatch = makeBatchObserver(metrics)
   return {
@@ -120,7 +120,7 @@ function makeBatchObserver({ registry }: Metrics) {
   })
   const all = new Counter({
     name: 'tallystick_append_records_total',
-    help: 'Records in all batches that were tried',
+    help: 'Records in all batches that were sent',
     registers,
   })
   const seconds = new Histogram({
@@ -141,14 +141,14 @@ export function watchQueue(metrics: Metrics, appender: Appender): void {
     readGauge(metrics, { name: `tallystick_append_${name}`, help }, read)
   gauge('queue_entries', 'Entries that wait for a batch', () => appender.queued.entries)
   gauge('queue_records', 'Records of the entries that wait', () => appender.queued.records)
-  gauge('queue_bytes', 'About what the entries that wait hold', () => appender.queued.bytes)
+  gauge('queue_bytes', 'Approximate bytes of the entries that wait', () => appender.queued.bytes)
   gauge('queue_entries_max', 'With so many the queue is full', () => APPEND_QUEUE_ENTRIES_MAX)
   gauge('queue_records_max', 'With so many the queue is full', () => APPEND_QUEUE_RECORDS_MAX)
   gauge('queue_bytes_max', 'With so many the queue is full', () => APPEND_QUEUE_BYTES_MAX)
   gauge('lanes_busy', 'Batches under way', () => appender.underWay.batches)
   gauge(
     'stalled_seconds',
-    'For how long the oldest batch under way has been; 0: there is none',
+    'Age of the oldest batch under way; 0: none',
     () => appender.underWay.oldestMs / 1_000,
   )
 }

@@ -9,7 +9,7 @@ export function watchClock(metrics: Metrics, clock: Pick<DatabaseClock, 'skewMs'
     metrics,
     {
       name: 'tallystick_clock_skew_seconds',
-      help: "This machine's clock minus the database's, which is used instead",
+      help: "This machine's clock minus the database's; the database's is used",
     },
     () => clock.skewMs / 1_000,
   )
@@ -24,7 +24,7 @@ function definePools(metrics: Metrics, pools: ReadonlyMap<string, DatabasePool>)
     [...pools].flatMap(([name, pool]) => read(pool, name))
   readGauge(
     metrics,
-    { name: 'tallystick_database_connections', help: 'Connections of a pool that are open' },
+    { name: 'tallystick_database_connections', help: 'Open connections of a pool' },
     ofEach(({ totalCount, idleCount }, pool) => [
       { labels: { pool, state: 'idle' }, value: idleCount },
       { labels: { pool, state: 'used' }, value: totalCount - idleCount },
@@ -37,14 +37,14 @@ function definePools(metrics: Metrics, pools: ReadonlyMap<string, DatabasePool>)
   )
   readGauge(
     metrics,
-    { name: 'tallystick_database_waiting', help: 'Who waits for a connection of a pool' },
+    { name: 'tallystick_database_waiting', help: 'Requests that wait for a connection of a pool' },
     ofEach(({ waitingCount }, pool) => [{ labels: { pool }, value: waitingCount }]),
   )
   readCounter(
     metrics,
     {
       name: 'tallystick_database_connection_failures_total',
-      help: 'Connections that could not be made, that were waited for too long, or that broke while they were idle',
+      help: 'Connections that could not be made, took too long, or broke while they were idle',
     },
     ofEach(({ failures }, pool) =>
       Object.entries(failures).map(([failure, value]) => ({ labels: { pool, failure }, value })),
@@ -54,7 +54,7 @@ function definePools(metrics: Metrics, pools: ReadonlyMap<string, DatabasePool>)
     metrics,
     {
       name: 'tallystick_database_unexpected_errors_total',
-      help: 'Errors of Postgres that are neither about data nor a passing state: a bug, or a schema that was changed',
+      help: 'Errors of Postgres that are neither about data nor temporary: a bug, or a changed schema',
     },
     ofEach(({ unexpected }, pool) => [{ labels: { pool }, value: unexpected }]),
   )
@@ -68,7 +68,7 @@ export function watchLookups(metrics: Metrics, lookups: Lookups): void {
     }))
   readGauge(
     metrics,
-    { name: 'tallystick_lookup_waiting', help: 'Look-ups that wait to be joined into a query' },
+    { name: 'tallystick_lookup_waiting', help: 'Look-ups that wait for a joint query' },
     ofEach('waiting'),
   )
   readCounter(

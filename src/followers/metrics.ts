@@ -13,7 +13,7 @@ export function makeFollowerObserver(metrics: Metrics, names: readonly string[])
   watchRounds(metrics, followers)
   const seconds = new Histogram({
     name: 'tallystick_follower_round_duration_seconds',
-    help: 'How long a round took',
+    help: 'Duration of a round',
     labelNames: ['follower'],
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60],
     registers: [metrics.registry],
@@ -31,7 +31,7 @@ function watchRounds(metrics: Metrics, followers: ReadonlyMap<string, Rounds>): 
     metrics,
     {
       name: 'tallystick_follower_rounds_total',
-      help: 'Rounds of background work, by how they ended',
+      help: 'Rounds of background work, by outcome',
     },
     () =>
       [...followers].flatMap(([follower, { ok, failed }]) => [
@@ -43,7 +43,7 @@ function watchRounds(metrics: Metrics, followers: ReadonlyMap<string, Rounds>): 
     metrics,
     {
       name: 'tallystick_follower_last_success_timestamp_seconds',
-      help: 'When a round last ended well, in seconds since the epoch; absent: none has yet',
+      help: 'When a round last succeeded, in seconds since the epoch; absent: never',
     },
     () =>
       [...followers].flatMap(([follower, { lastOkAtMs }]): Reading[] =>

@@ -33,7 +33,7 @@ export function refuseIdempotencyKey(request: FastifyRequest): void {
   if (request.headers['idempotency-key'] === undefined) return
   throw new ApiError(
     'invalid_idempotency_key',
-    'this address takes no Idempotency-Key: look before you retry',
+    'this address accepts no Idempotency-Key: before a retry, check whether the request was done',
   )
 }
 

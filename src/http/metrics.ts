@@ -60,7 +60,7 @@ export class HttpMetrics {
     )
     readGauge(
       metrics,
-      { name: 'tallystick_http_connections', help: 'Connections of clients that are open' },
+      { name: 'tallystick_http_connections', help: 'Open connections of clients' },
       async () => {
         const value = await connections()
         return value === null ? [] : [{ value }]

@@ -3,6 +3,7 @@ import { type IdPrefix, isId, parseId, type Uuid } from '../proof/ids.ts'
 
 /** Parses the id in a path. Throws `not_found` for a malformed id, as for an unknown one. */
 export function pathId(prefix: IdPrefix, text: string): Uuid {
-  if (!isId(prefix, text)) throw new ApiError('not_found', `that is not such an id (${prefix}_…)`)
+  if (!isId(prefix, text))
+    throw new ApiError('not_found', `the address has no valid id of the form ${prefix}_…`)
   return parseId(prefix, text)
 }

@@ -112,7 +112,7 @@ function describeFault({ keyword, params, message, parentSchema, data }: ErrorOb
     return `must have ${missing.join(', ')}: ${missing.length > 1 ? 'they are missing' : 'it is missing'}`
   }
   if (keyword === 'additionalProperties')
-    return `has no member ${JSON.stringify(params['additionalProperty'])}`
+    return `must not have the member ${JSON.stringify(params['additionalProperty'])}`
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
   if (keyword === 'format') return params['format'] === 'name' ? NAME_RULE : TEXT_RULE
   const isTime = keyword === 'pattern' && params['pattern'] === TIME.source

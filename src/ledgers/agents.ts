@@ -44,7 +44,7 @@ export async function disableAgent(
   const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
   // With an Idempotency-Key the database decides: this very request may have disabled the agent.
   if (disabledAt !== null && idempotency === null)
-    throw new ApiError('already_ended', `${formatId('agt', agentId)} was disabled before`)
+    throw new ApiError('already_ended', `${formatId('agt', agentId)} was already disabled`)
   const { replayed } = await administer(deps, author, {
     ...aboutAgent('agent-disabled', agentId, name),
     detail: {},

@@ -251,7 +251,10 @@ export class CallerCache {
     }
     // Otherwise an attacker who can write to the table could make the server sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller
-    this.#log.error({ ledger: caller.ledger, key: caller.key }, 'an API key was made or changed by no server')
+    this.#log.error(
+      { ledger: caller.ledger, key: caller.key },
+      'an API key in the database was not made by a server, or was changed outside it',
+    )
     return null
   }
 }

@@ -67,7 +67,7 @@ export async function rotateKey(
 ): Promise<KeyWithSecret> {
   const row = await getKey(deps, caller, keyId)
   if (row.revokedAt !== null)
-    throw new ApiError('already_ended', `${formatId('key', keyId)} was revoked before`)
+    throw new ApiError('already_ended', `${formatId('key', keyId)} was already revoked`)
   requireScopes(caller, row.scopes as Scope[])
   requireOwnRow(deps, caller, row)
   const nowMs = deps.now()
@@ -79,7 +79,7 @@ export async function rotateKey(
   if (previous.length >= KEY_SECRETS_MAX) {
     throw new ApiError(
       'state_conflict',
-      `the key has ${previous.length} secrets that have not ended: wait, or rotate with an overlap of 0`,
+      `the key has ${previous.length} secrets that are still valid: wait until one expires, or rotate with an overlap of 0`,
     )
   }
   const secret = makeApiKey(caller.ledgerId)
@@ -131,7 +131,10 @@ function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const isOwn =
     Math.max(...ends) === (row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) &&
     row.secrets.every((secret) => deps.keyMac.isOf(grantedBy(caller, row, secret), secret.mac))
-  if (!isOwn) throw new Error(`the key ${formatId('key', row.keyId)} was made or changed by no server`)
+  if (!isOwn)
+    throw new Error(
+      `the key ${formatId('key', row.keyId)} was not made by a server, or was changed outside it`,
+    )
 }
 
 function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
@@ -146,7 +149,7 @@ function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
 function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
   if (expiresAtMs === null || (endMs !== null && endMs <= expiresAtMs)) return
   const expiresAt = new Date(expiresAtMs).toISOString()
-  throw new ApiError('expiry_not_held', `the secret of ${key} that was sent ends at ${expiresAt}`, {
+  throw new ApiError('expiry_not_held', `the secret of ${key} that was sent expires at ${expiresAt}`, {
     members: { expiresAt },
   })
 }

@@ -28,7 +28,10 @@ export async function reopenLedger(
 ): Promise<Closure> {
   const closure = await getClosure(deps, ledgerId)
   if (closure.known.size !== known.size || toHex(closure.known.chain) !== known.chain) {
-    throw new ApiError('state_conflict', 'that is not what was known of the ledger when it was closed')
+    throw new ApiError(
+      'state_conflict',
+      'known differs from what was known of the ledger when it was closed: send known as GET answers it',
+    )
   }
   if (closure.entry) return closure
   await refuseWithoutKeys(deps, ledgerId)
@@ -62,8 +65,8 @@ async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
   const missing = [...(envelope ? [] : ['envelope']), ...(note ? [] : ['note'])].join(' and ')
   throw new ApiError(
     'state_conflict',
-    `this deployment has no private ${missing} key of ${formatId('led', ledgerId)}, so it stays closed; a deployment that has is given ` +
-      'its keys by `move-ledger share-keys` (docs/operate/backup-and-archive.md#loss-of-postgres)',
+    `this deployment has no private ${missing} key of ${formatId('led', ledgerId)}, so it stays closed. A deployment that has the key shares ` +
+      'it with `move-ledger share-keys` (docs/operate/backup-and-archive.md#loss-of-postgres)',
   )
 }
 

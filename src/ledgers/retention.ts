@@ -32,7 +32,7 @@ export async function setRule(deps: RetentionDeps, author: Author, request: Rule
   if (days !== null && days < deps.retentionDaysMin) {
     throw new ApiError(
       'invalid_request',
-      `this deployment keeps records for ${deps.retentionDaysMin} days at least`,
+      `this deployment stores records for at least ${deps.retentionDaysMin} days`,
       {
         members: { path: '/days' },
       },
@@ -85,7 +85,7 @@ async function refuseTooMany(
 /** Lifts a hold. Throws `not_found`, and `already_ended` if it was lifted before. */
 export async function liftHold(deps: RetentionDeps, author: Author, seq: number): Promise<HoldRow> {
   const hold = await findHold(deps.readPool, author.ledgerId, seq)
-  if (!hold) throw new ApiError('not_found', `no hold was set by the entry ${seq}`)
+  if (!hold) throw new ApiError('not_found', `entry ${seq} has not set a hold`)
   if (hold.liftedSeq !== null) throw lifted(hold)
   try {
     await administerLedger(deps, author, {
@@ -101,7 +101,7 @@ export async function liftHold(deps: RetentionDeps, author: Author, seq: number)
 }
 
 function lifted({ liftedSeq }: HoldRow): ApiError {
-  return new ApiError('already_ended', `it was lifted by the entry ${liftedSeq}`, {
+  return new ApiError('already_ended', `it was lifted by entry ${liftedSeq}`, {
     members: { seq: liftedSeq },
   })
 }

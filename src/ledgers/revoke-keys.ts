@@ -32,7 +32,7 @@ export async function revokeKey(
   const isRevoked = row.revokedAt !== null
   // With an Idempotency-Key the database decides: this very request may have revoked the key.
   if (isRevoked && !alsoMade && idempotency === null)
-    throw new ApiError('already_ended', `${formatId('key', keyId)} was revoked before`)
+    throw new ApiError('already_ended', `${formatId('key', keyId)} was already revoked`)
   const replayed = isRevoked && alsoMade ? false : await append(deps, caller, row, idempotency)
   deps.callers.forget(caller.ledgerId)
   // The key itself comes first, so that keys that it makes meanwhile are found too.

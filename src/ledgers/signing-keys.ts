@@ -49,12 +49,12 @@ export async function registerSigningKey(
   verifyOver(text, key, given.proof, '/proof')
   if (endorsement) {
     const by = await deps.envelopeKeys.findAgentKey(caller.ledgerId, endorsement.kid)
-    if (by?.agent.agent !== agent) throw proofRefused('/endorsement/kid', `is no key of ${agent}`)
+    if (by?.agent.agent !== agent) throw proofRefused('/endorsement/kid', `is not a key of ${agent}`)
     verifyOver(text, by, endorsement.signature, '/endorsement/signature')
   }
   requireMayChange(caller, agentId, endorsement !== undefined)
   if ((await deps.envelopeKeys.finderFor([kid]))(kid))
-    throw new ApiError('signing_key_exists', 'it is a key of the server')
+    throw new ApiError('signing_key_exists', 'it is a key of the server: make a new one')
   const newKey = { kid, alg: key.alg, spki: toBase64(key.spki) }
   const { replayed } = await administer(deps, caller, {
     ...about,
@@ -77,7 +77,7 @@ export async function revokeSigningKey(
   requireMayChange(caller, agentId, true)
   // With an Idempotency-Key the database decides: this very request may have revoked the key.
   if (key.revokedAt !== null && idempotency === null)
-    throw new ApiError('already_ended', `the key ${kid} was revoked before`)
+    throw new ApiError('already_ended', `the key ${kid} was already revoked`)
   const about = await aboutKeysOf(deps, caller, agentId, 'agent-key-revoked')
   const predicate = { ...about.predicate, kid }
   const { replayed } = await administer(deps, caller, { ...about, predicate, detail: { kid }, idempotency })
@@ -118,7 +118,7 @@ function parseKey({ alg, spki }: Pick<NewSigningKey, 'alg' | 'spki'>): PublicKey
 
 function verifyOver(text: Uint8Array, key: PublicKey, signature: string, path: string): void {
   if (nativeProviders.verifySignature(key, text, fromBase64(signature))) return
-  throw proofRefused(path, 'is no signature over the text')
+  throw proofRefused(path, 'is not a valid signature of the text')
 }
 
 function proofRefused(path: string, what: string): ApiError {

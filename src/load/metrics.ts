@@ -15,7 +15,7 @@ export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
   const waits = new Durations(WAIT_BOUNDS_MS)
   const wait = {
     name: 'tallystick_http_begin_wait_duration_seconds',
-    help: 'From the headers of a request that was taken to when its work begins',
+    help: 'From the headers of an accepted request to the start of its work',
   }
   readHistogram(metrics, wait, () => waits.readings(wait.name, {}))
   return (ms) => waits.observe(ms)
@@ -26,7 +26,7 @@ export function watchAdmission(metrics: Metrics, { admission, budgets, writeDead
     metrics,
     {
       name: 'tallystick_http_requests_under_way',
-      help: `Requests that are worked at, or begin soon; beyond ${REQUESTS_UNDER_WAY_MAX} writes, or as many reads (up to ${READS_UNDER_WAY_MAX}, as far as they are answered within a second), all but bursts are refused`,
+      help: `Requests that are in work or start soon. Beyond ${REQUESTS_UNDER_WAY_MAX} writes, or as many reads (up to ${READS_UNDER_WAY_MAX} while they are answered within a second), all but short bursts are refused`,
     },
     () => admission.underWay,
   )
@@ -34,7 +34,7 @@ export function watchAdmission(metrics: Metrics, { admission, budgets, writeDead
     metrics,
     {
       name: 'tallystick_http_requests_refused_total',
-      help: 'Requests that were refused at once, 503, because too many were under way; unproven: without a known key',
+      help: 'Requests that were refused at once (503) because too many were under way; unproven: without a known key',
     },
     () => {
       const { refused, refusedUnproven } = admission
@@ -50,7 +50,7 @@ export function watchAdmission(metrics: Metrics, { admission, budgets, writeDead
     metrics,
     {
       name: 'tallystick_http_held_bytes',
-      help: 'Bytes that are held for clients that take or send slowly',
+      help: 'Bytes in memory for clients that read or send slowly',
     },
     ofEach('taken'),
   )
@@ -58,7 +58,7 @@ export function watchAdmission(metrics: Metrics, { admission, budgets, writeDead
     metrics,
     {
       name: 'tallystick_http_held_refused_total',
-      help: 'Requests that were refused, 503, because too many bytes were held',
+      help: 'Requests that were refused (503) because too many bytes were in memory',
     },
     ofEach('refused'),
   )
@@ -66,7 +66,7 @@ export function watchAdmission(metrics: Metrics, { admission, budgets, writeDead
     metrics,
     {
       name: 'tallystick_http_cut_off_total',
-      help: 'Connections that were closed because their clients did not take what was written',
+      help: 'Connections that were closed because their clients did not read the answers',
     },
     () => writeDeadlines.cutOff,
   )

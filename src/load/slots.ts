@@ -36,7 +36,7 @@ export class Slots {
     if (!this.#shares.admits(owner)) {
       throw new ApiError(
         'overloaded',
-        `too many long reads or waits are open (of this ledger ${this.#shares.of(owner)}): try again later`,
+        `too many long reads or waits are open (${this.#shares.of(owner)} of this ledger): try again later`,
         { retryable: true, retryAfterMs: 1_000 },
       )
     }

@@ -10,7 +10,7 @@ export function toResult(value: object, note: string | null): CallToolResult {
   const bytes = Buffer.byteLength(text)
   if (bytes > MCP_ANSWER_BYTES_MAX)
     return toError(
-      `the answer has ${bytes} bytes, more than the ${MCP_ANSWER_BYTES_MAX} that a tool answers. What to do: ask for fewer with \`limit\`, ` +
+      `the answer has ${bytes} bytes, more than the ${MCP_ANSWER_BYTES_MAX} that a tool may return. What to do: request fewer with \`limit\`, ` +
         'or read it over the REST API',
     )
   return { ...toContent(text, note), structuredContent: value as Record<string, unknown> }
@@ -33,5 +33,5 @@ function toContent(...texts: readonly (string | null)[]): CallToolResult {
 export function explain(error: unknown, report: (error: unknown) => void): string {
   if (error instanceof TallystickError) return error.message
   report(error)
-  return 'this is a fault of the MCP server, not of the call: whether the call was executed is unknown. Check before you repeat it'
+  return 'this is a fault of the MCP server, not of the call: whether the call was executed is unknown. Check that before you repeat it'
 }

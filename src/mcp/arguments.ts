@@ -89,7 +89,8 @@ function unsupportedOf(given: unknown, unsupported: readonly string[]) {
     .filter((name) => Object.hasOwn(members, name) && members[name] !== null)
     .map((name) => ({
       path: [name],
-      message: 'this tool cannot do it; POST /v1/records of the REST API, the SDK and the command line can',
+      message:
+        'this tool does not support it; use POST /v1/records of the REST API, the SDK or the command line',
     }))
 }
 

@@ -6,6 +6,6 @@ export const INVALID_PARAMS = -32602
 export function refusedInitialize(message: object): string | null {
   const isInitialize = 'method' in message && message.method === 'initialize' && 'id' in message
   return isInitialize && !isInitializeRequest(message)
-    ? 'initialize needs protocolVersion (a text), capabilities (an object) and clientInfo (name and version)'
+    ? 'initialize needs protocolVersion (a string), capabilities (an object) and clientInfo (name and version)'
     : null
 }

@@ -81,7 +81,7 @@ export class LineTransport implements Transport {
   #takeLine(line: Buffer): void {
     const text = withoutBom(line.toString('utf8'))
     if (line.length > MCP_LINE_BYTES_MAX) this.#refuseLength(idOf(text))
-    else if (!isUtf8(line)) this.#refuse(null, PARSE_ERROR, 'the message holds bytes that are not UTF-8')
+    else if (!isUtf8(line)) this.#refuse(null, PARSE_ERROR, 'the message contains bytes that are not UTF-8')
     else if (text.trim() !== '') this.#ready.push(text)
   }
 
@@ -159,7 +159,7 @@ class BadLine extends Error {
 function parseMessage(line: string): JSONRPCMessage {
   const value = parseLine(line)
   if (Array.isArray(value))
-    throw new BadLine(INVALID_REQUEST, 'batches are not taken: send one message a line')
+    throw new BadLine(INVALID_REQUEST, 'batches are not supported: send one message per line')
   const message = readMessage(value)
   const refused = refusedInitialize(message)
   if (refused !== null) throw new BadLine(INVALID_PARAMS, refused)
@@ -170,7 +170,7 @@ function readMessage(value: JsonValue): JSONRPCMessage {
   try {
     return parseJSONRPCMessage(value)
   } catch {
-    throw new BadLine(INVALID_REQUEST, 'the message is no JSON-RPC 2.0 request, notification or response')
+    throw new BadLine(INVALID_REQUEST, 'the message is not a JSON-RPC 2.0 request, notification or response')
   }
 }
 
@@ -179,7 +179,7 @@ function parseLine(line: string): JsonValue {
     return parseJsonText(line, { depthMax: MCP_LINE_DEPTH_MAX })
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
-    throw new BadLine(PARSE_ERROR, `the message is not taken: ${error.message}`)
+    throw new BadLine(PARSE_ERROR, `the message is not accepted: ${error.message}`)
   }
 }
 

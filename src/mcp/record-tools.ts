@@ -19,44 +19,52 @@ const WRITE = ['records:write']
 
 export const notarize = defineTool({
   name: 'notarize',
-  title: 'Write down what was done',
+  title: 'Record what was done',
   description:
-    'Writes a record into the ledger: signed, linked into its hash chain, committed before this answers, and never changed. Use it for what an ' +
-    'agent did, decided or was told. With a gated type (such as task/1) it commissions work instead: a performer delivers, a principal judges.',
+    'Writes a record into the ledger: signed, linked into its hash chain, committed before the answer, and never changed. Use it for what an ' +
+    'agent did, decided or was asked to do. With a gated type (such as task/1) it commissions work instead: a performer delivers, a principal judges.',
   scopes: WRITE,
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   input: z.object({
-    payload: json.describe('any JSON object: what happened, as exactly as it will be asked for'),
+    payload: json.describe('any JSON object: what happened, in as much detail as a later reader needs'),
     type: z
       .string()
       .max(100)
       .describe('name/version of a type; absent: generic/1, which takes any object')
       .optional(),
-    parent: recordId.describe('the record (rec_…) that this one follows from').optional(),
+    parent: recordId.describe('the record (rec_…) that led to this one').optional(),
     references: z
       .array(z.string().max(256))
       .max(16)
-      .describe('what it is about elsewhere: a URI, or system:id such as order:4711; records are found by it')
+      .describe(
+        'what it is about in other systems, to find records by: a URI, or system:id such as order:4711',
+      )
       .optional(),
-    metadata: json.describe('free, and not signed').optional(),
+    metadata: json.describe('any JSON object, not signed').optional(),
     subject: z
       .string()
       .max(256)
       .describe(
-        'the person that it is about, by a label of yours, to find and erase their records by; shown by no answer',
+        'your label of the person that it is about, to find and erase their records; never shown in an answer',
       )
       .optional(),
     ...others,
     performer: z
       .string()
       .max(100)
-      .describe('gated types only: the agent (agt_…) that is to deliver')
+      .describe('gated types only: the agent (agt_…) that must deliver')
       .optional(),
     gate: z
       .enum(['principal', 'auto'])
-      .describe('gated types only: who judges, you (principal, the default) or the rules of the type alone')
+      .describe(
+        'gated types only: who judges: you (principal, the default) or only the rules of the type (auto)',
+      )
       .optional(),
-    deadline: z.string().max(40).describe('gated types only: for the delivery, RFC 3339 in UTC').optional(),
+    deadline: z
+      .string()
+      .max(40)
+      .describe('gated types only: deadline of the delivery, RFC 3339 in UTC')
+      .optional(),
     maxRevisions: z.int().min(0).max(100).describe('gated types only').optional(),
     ...writeArguments,
   }),
@@ -74,8 +82,8 @@ export const searchRecords = defineTool({
   name: 'search_records',
   title: 'Search records',
   description:
-    'Finds records by exact filters, newest first. It does not search in payloads: name a type, an agent, a reference, a trace, a parent or a time. ' +
-    'A page may hold fewer than `limit`; the list ends where nextCursor is null.',
+    'Finds records by exact filters, newest first. It does not search payloads: give a type, an agent, a reference, a trace, a parent or a time. ' +
+    'A page may have fewer records than `limit`; the list ends when nextCursor is null.',
   scopes: READ,
   hints: READS,
   input: z.object({ ...filters, ...page }),
@@ -90,8 +98,8 @@ export const getRecord = defineTool({
   name: 'get_record',
   title: 'Get a record',
   description:
-    'Shows one record as it stands now. `waitSeconds`: holds the answer back while only the server can take the record’s next step, as after a ' +
-    'delivery, which it verifies.',
+    'Shows the current state of one record. `waitSeconds`: waits while only the server can take the next step, such as the verification of a ' +
+    'delivery.',
   scopes: READ,
   hints: READS,
   input: z.object({
@@ -109,21 +117,21 @@ export const getHistory = defineTool({
   name: 'get_history',
   title: 'Get the history of a record',
   description:
-    'Shows what a record came from (its ancestors), what came of it (its children, newest first), and its own entries in the chain, oldest first, ' +
-    'with who signed each and its document. Further children: search_records with `parent`. Further entries: `cursor`.',
+    'Shows what led to a record (its ancestors), what followed from it (its children, newest first), and its own entries in the chain, oldest first, ' +
+    'with signer and document of each. More children: search_records with `parent`. More entries: `cursor`.',
   scopes: READ,
   hints: READS,
   input: z.object({ record: recordId, ...page }),
   output: z.looseObject({
     record,
-    ancestors: z.array(record).describe('from the first one to the parent'),
+    ancestors: z.array(record).describe('from the root to the parent'),
     children: recordPage,
     entries: z
       .array(json)
       .describe(
         'seq, kind, recordedAt, leaf, chain, signedBy and document of each; verify_record proves them',
       ),
-    nextCursor: z.string().nullable().describe('of the entries'),
+    nextCursor: z.string().nullable().describe('of the entries; null: no more'),
   }),
   async run({ client }, { record: id, limit = MCP_PAGE_ITEMS_DEFAULT, cursor }, { signal }) {
     const { record, ancestors, children } = await client.records.tree(id, { limit }, { signal })

@@ -17,7 +17,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
     'tallystick://ledger',
     {
       title: 'The ledger',
-      description: 'name, size and keys of the ledger, and whose key asks',
+      description: 'name, size and keys of the ledger, and the key of this request',
       mimeType: JSON_TYPE,
     },
     (uri) => read(uri, JSON_TYPE, () => client.ledger.get()),
@@ -27,7 +27,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
     'tallystick://checkpoints/latest',
     {
       title: 'The newest checkpoint',
-      description: 'a signed note: keep it elsewhere, and nothing before it can be changed',
+      description: 'a signed note: store it elsewhere, and no change of earlier entries goes unnoticed',
       mimeType: NOTE_TYPE,
     },
     (uri) =>
@@ -43,7 +43,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
       list: undefined,
       complete: { id: (value) => completed(value, newestIds) },
     }),
-    { title: 'A record', description: 'a record as it stands now', mimeType: JSON_TYPE },
+    { title: 'A record', description: 'the current state of a record', mimeType: JSON_TYPE },
     (uri, { id }) => read(uri, JSON_TYPE, () => client.records.get(`${id}`)),
   )
   server.registerResource(

@@ -14,19 +14,19 @@ export const recordId = z.string().max(100).describe('id of the record (rec_…)
 export const peer = z
   .string()
   .max(100)
-  .describe('the peer (peer_…) that sent the record, where two have sent one of the same id')
+  .describe('the peer (peer_…) that sent the record; needed if two peers sent the same id')
   .optional()
 const agent = z.string().max(100)
 const time = z.string().max(40).describe('RFC 3339 in UTC, such as 2026-11-20T12:00:00Z')
 export const json = z.looseObject({})
 
 export const writeArguments = {
-  occurredAt: time.describe('when it happened, where that is not now: RFC 3339, UTC').optional(),
-  onBehalfOf: agent.describe('another agent (agt_…) in whose name it is done').optional(),
+  occurredAt: time.describe('when it happened, if not now: RFC 3339, UTC').optional(),
+  onBehalfOf: agent.describe('another agent (agt_…) on whose behalf it is done').optional(),
   idempotencyKey: z
     .string()
     .max(255)
-    .describe('any text of your own for this one deed: repeat a call with the same one, and it is done once')
+    .describe('any text, unique for this action: a repeated call with the same text is done once')
     .optional(),
 }
 
@@ -36,14 +36,10 @@ export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 export const stepArguments = {
   record: recordId,
   ...writeArguments,
-  ifVersion: z
-    .int()
-    .min(1)
-    .describe('do it only if the record still has this `version`; otherwise nothing is done')
-    .optional(),
+  ifVersion: z.int().min(1).describe('only take the step if the record still has this `version`').optional(),
 }
 
-export const reason = z.string().max(1_000).describe('why, for people; it can be erased later')
+export const reason = z.string().max(1_000).describe('the reason, for people; it can be erased later')
 
 export const page = {
   limit: z
@@ -52,7 +48,7 @@ export const page = {
     .max(MCP_PAGE_ITEMS_MAX)
     .describe(`how many at most; absent: ${MCP_PAGE_ITEMS_DEFAULT}`)
     .optional(),
-  cursor: z.string().max(1_000).describe('`nextCursor` of the page before').optional(),
+  cursor: z.string().max(1_000).describe('`nextCursor` of the previous page').optional(),
 }
 
 const state = z.enum(RECORD_STATES)
@@ -75,7 +71,7 @@ export const filters = {
       return [name, (mcp ? schema.describe(mcp) : schema).optional()]
     }),
   ) as { [Name in FilterName]: z.ZodOptional<z.ZodString> } & { state: z.ZodOptional<typeof state> }),
-  order: z.enum(['asc', 'desc']).describe('of the chain; absent: desc, newest first').optional(),
+  order: z.enum(['asc', 'desc']).describe('order of the chain; absent: desc, newest first').optional(),
 }
 
 /** Optional members of a record to write (src/proof/statement/record-members.ts). */
@@ -86,9 +82,9 @@ export const record = z
     id: z.string(),
     type: z.string(),
     state: z.string(),
-    version: z.number().describe('counts the steps of a gated record; 1 otherwise'),
-    nextEvents: z.array(z.string()).describe('what may come next'),
-    payload: json.nullable().describe('null once erased'),
+    version: z.number().describe('1, plus 1 for each step of a gated record'),
+    nextEvents: z.array(z.string()).describe('the steps that can come next'),
+    payload: json.nullable().describe('null: erased'),
     actor: z.string().describe('the agent that wrote it'),
     parent: z.string().nullable(),
     references: z.array(z.string()).nullable(),
@@ -96,9 +92,9 @@ export const record = z
     recordedAt: z.string(),
     gated: json
       .nullable()
-      .describe('parties, terms, completion, verification, verdict; null of what was notarized'),
+      .describe('parties, terms, completion, verification, verdict; null for a notarized record'),
   })
-  .describe('a record as it stands now')
+  .describe('the current state of a record')
 
 export const recordPage = z.looseObject({
   records: z.array(record),

@@ -10,18 +10,18 @@ export const verifyRecord = defineTool({
   name: 'verify_record',
   title: 'Verify a record',
   description:
-    'Proves a record: fetches its proof, and checks the signature, the place in the ledger’s Merkle tree, the checkpoint, and that what the record ' +
-    'shows is what was signed; of a gated record its newest step too. `verified: false` means that something is not as it was signed: say so, with ' +
-    '`code` and `reason`. `summary` says what the finding rests on.',
+    'Verifies a record: fetches its proof and checks the signature, the position in the ledger’s Merkle tree, the checkpoint, and that the ' +
+    'record shows what was signed; for a gated record also its newest step. `verified: false` means that something differs from what was signed: report it with ' +
+    '`code` and `reason`. `summary` says what the result relies on.',
   scopes: ['records:read', 'records:read:own'],
   hints: READS,
   input: z.object({ record: recordId }),
   output: z.looseObject({
     verified: z.boolean(),
-    summary: z.string().describe('for people: what was checked, by whom, and what it rests on'),
+    summary: z.string().describe('for people: what was checked, by whom, and what the result relies on'),
     record: z.string(),
-    reports: z.array(json).describe('of each entry that was verified; where it failed, of those before'),
-    code: z.string().nullable().describe('what is wrong, for programs (docs/formats); null where nothing is'),
+    reports: z.array(json).describe('one report for each verified entry, up to the first failure'),
+    code: z.string().nullable().describe('what is wrong, for programs (docs/formats); null: nothing'),
     reason: z.string().nullable(),
   }),
   async run(deps, { record: id }, { signal }) {
@@ -68,10 +68,10 @@ function summaryOf(reports: readonly ProofReport[], { verifier }: McpDeps): stri
   const [first] = reports as [ProofReport]
   const entries = reports.map(({ seq, kind, signedBy }) => `${seq} (${kind}, signed by the ${signedBy})`)
   const own = [
-    ...(first.keys === 'given' ? [] : ['the key is the one that the proof names']),
-    ...(first.noteKey === 'given' ? [] : ['the checkpoint’s key is the one that it names']),
+    ...(first.keys === 'given' ? [] : ['the key is taken from the proof']),
+    ...(first.noteKey === 'given' ? [] : ['the checkpoint’s key is taken from the proof']),
     'the checkpoint is the newest of the server',
-    ...(verifier === 'the server' ? ['the server itself did the checking'] : []),
+    ...(verifier === 'the server' ? ['the server checked its own data'] : []),
   ]
-  return `VERIFIED by ${verifier}: entries ${entries.join(' and ')} of ${first.ledger}, covered by a checkpoint of ${first.covered} entries. It rests on this: ${own.join('; ')}.`
+  return `VERIFIED by ${verifier}: entries ${entries.join(' and ')} of ${first.ledger}, covered by a checkpoint of ${first.covered} entries. It relies on this: ${own.join('; ')}.`
 }

@@ -28,16 +28,16 @@ const NAMES = Object.keys(LISTS) as [List, ...List[]]
 const workList = z
   .looseObject({
     records: z.array(record),
-    hasMore: z.boolean().describe('there are further ones: deal with these first, or search'),
+    hasMore: z.boolean().describe('there are more: work on these first, or search'),
   })
   .optional()
 
 export const listWork = defineTool({
   name: 'list_work',
-  title: 'List the work that waits for me',
+  title: 'List my open work',
   description:
-    'Shows gated records whose next step is yours, oldest first: offered (activate them), active (complete them), toJudge (give a verdict, or ' +
-    'request a revision; DISCREPANT: a rule failed), unclaimed (yours, and nobody has taken them on).',
+    'Shows gated records that wait for your next step, oldest first: offered (activate them), active (complete them), toJudge (give a verdict, or ' +
+    'request a revision; DISCREPANT: a rule failed), unclaimed (created by you, not yet taken on).',
   scopes: ['records:read', 'records:read:own'],
   hints: READS,
   input: z.object({
@@ -45,9 +45,9 @@ export const listWork = defineTool({
     agent: z
       .string()
       .max(100)
-      .describe('of another agent (agt_…); absent: the one of the API key')
+      .describe('another agent (agt_…), whose work to list; absent: the agent of the API key')
       .optional(),
-    limit: z.int().min(1).max(MCP_WORK_ITEMS_MAX).describe('how many of each list at most').optional(),
+    limit: z.int().min(1).max(MCP_WORK_ITEMS_MAX).describe('most records per list').optional(),
   }),
   output: z.looseObject({
     agent: z.string(),
@@ -82,7 +82,7 @@ async function ownAgent({ key, client }: McpDeps, signal: AbortSignal | undefine
 export const activate = defineTool({
   name: 'activate',
   title: 'Take work on',
-  description: 'Takes on work that was offered to you: CREATED becomes ACTIVE. The performer’s step.',
+  description: 'Takes on work that is offered to you: CREATED becomes ACTIVE. The performer’s step.',
   scopes: WRITE,
   hints: STEP,
   input: z.object({ ...stepArguments, peer }),
@@ -95,14 +95,14 @@ export const complete = defineTool({
   name: 'complete',
   title: 'Deliver work',
   description:
-    'Delivers the work, with evidence that the rules of its type compare with what was agreed: ACTIVE becomes SUBMITTED, and within seconds ' +
+    'Delivers the work with evidence, which the rules of the type compare with the payload: ACTIVE becomes SUBMITTED, and within seconds ' +
     'VERIFIED or DISCREPANT (get_record with waitSeconds shows it). The performer’s step.',
   scopes: WRITE,
   hints: STEP,
   input: z.object({
     ...stepArguments,
     peer,
-    evidence: json.describe('a JSON object as the type’s evidence schema has it; of task/1 any'),
+    evidence: json.describe('a JSON object that matches the type’s evidence schema; for task/1 any object'),
   }),
   unsupported: OWN_SIGNATURE,
   output: record,
@@ -113,19 +113,15 @@ export const verdict = defineTool({
   name: 'verdict',
   title: 'Judge a delivery',
   description:
-    'Accepts or rejects what was delivered: the record ends ACCEPTED or REJECTED, and the signed signal says SETTLE or HOLD to whoever pays. ' +
-    'Final: look at the evidence and at `gated.verification` first. The principal’s step.',
+    'Accepts or rejects what was delivered: the record ends ACCEPTED or REJECTED, and a signed signal tells whoever pays to SETTLE or HOLD. ' +
+    'Final: read the evidence and `gated.verification` first. The principal’s step.',
   scopes: WRITE,
   hints: FINAL,
   input: z.object({
     ...stepArguments,
     verdict: z.enum(['accept', 'reject']),
     reason: reason.optional(),
-    validUntil: z
-      .string()
-      .max(40)
-      .describe('until when the signal may be acted upon, RFC 3339 in UTC')
-      .optional(),
+    validUntil: z.string().max(40).describe('until when the signal is valid, RFC 3339 in UTC').optional(),
   }),
   unsupported: OWN_SIGNATURE,
   output: record,
@@ -134,9 +130,9 @@ export const verdict = defineTool({
 
 export const requestRevision = defineTool({
   name: 'request_revision',
-  title: 'Ask for a delivery again',
+  title: 'Request a new delivery',
   description:
-    'Asks the performer to deliver again: VERIFIED or DISCREPANT becomes ACTIVE. As often as the record’s maxRevisions. The principal’s step.',
+    'Asks the performer to deliver again: VERIFIED or DISCREPANT becomes ACTIVE. At most maxRevisions times. The principal’s step.',
   scopes: WRITE,
   hints: STEP,
   input: z.object({ ...stepArguments, reason }),
@@ -147,8 +143,8 @@ export const requestRevision = defineTool({
 
 export const cancel = defineTool({
   name: 'cancel',
-  title: 'Call work off',
-  description: 'Calls off work that is not delivered: the record ends CANCELLED. The principal’s step.',
+  title: 'Cancel work',
+  description: 'Cancels work that is not delivered: the record ends CANCELLED. The principal’s step.',
   scopes: WRITE,
   hints: FINAL,
   input: z.object({ ...stepArguments, reason }),

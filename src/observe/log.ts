@@ -11,7 +11,9 @@ export function openLog(level: string, destination: DestinationStream = new Stan
   }
   const log = pino(options, destination)
   if (destination instanceof StandardOutput)
-    destination.onLoss((lines) => log.error({ lines }, 'lines of the log were dropped: nobody read them'))
+    destination.onLoss((lines) =>
+      log.error({ lines }, 'log lines were dropped: nothing read the output in time'),
+    )
   return log
 }
 

@@ -68,7 +68,7 @@ export function saltDocument(
   const { text: canonical, bytes } =
     value instanceof CanonicalDocument ? value : new CanonicalDocument(canonicalize(value as JsonValue))
   if (bytes.length > DOCUMENT_BYTES_MAX) {
-    const detail = `the document has ${bytes.length} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
+    const detail = `the document has ${bytes.length} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are allowed`
     throw new ApiError('document_too_large', detail, { members })
   }
   const saltBytes = salt === undefined ? entropy.bytes16() : fromBase64Url(salt)
@@ -93,7 +93,7 @@ export function digestReferences(
   const canonical = canonicalize([...references])
   const bytes = Buffer.from(canonical)
   if (bytes.length > REFERENCES_BYTES_MAX) {
-    const detail = `the references have ${bytes.length} bytes in canonical form; at most ${REFERENCES_BYTES_MAX} are taken`
+    const detail = `the references have ${bytes.length} bytes in canonical form; at most ${REFERENCES_BYTES_MAX} are allowed`
     throw new ApiError('invalid_request', detail, { members })
   }
   return { canonical, bytes, digest: toHex(documentDigest(nativeProviders.sha256, salt, bytes)) }
@@ -105,7 +105,7 @@ export function canonicalMetadata(value: unknown, members: Members = {}): string
   const canonical = canonicalize(value as JsonValue)
   const bytes = Buffer.byteLength(canonical)
   if (bytes > METADATA_BYTES_MAX) {
-    const detail = `the metadata has ${bytes} bytes in canonical form; at most ${METADATA_BYTES_MAX} are taken`
+    const detail = `the metadata has ${bytes} bytes in canonical form; at most ${METADATA_BYTES_MAX} are allowed`
     throw new ApiError('metadata_too_large', detail, { members })
   }
   return canonical

@@ -78,19 +78,15 @@ export function refuseMove(
   { kind, ifVersions }: Pick<StepAttempt, 'kind' | 'ifVersions'>,
 ): void {
   if (ifVersions?.includes(version) === false) {
-    throw new ApiError(
-      'version_mismatch',
-      `the record has version ${version}, which If-Match does not name`,
-      {
-        members: { state, version },
-      },
-    )
+    throw new ApiError('version_mismatch', `the record has version ${version}, which is not in If-Match`, {
+      members: { state, version },
+    })
   }
   const next = lifecycle ? nextEvents(lifecycle) : []
   if (next.includes(kind)) return
   // A completion that waits for the worker may be judged a moment later.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
-  throw new ApiError('state_conflict', `${kind} can't come next: the record is ${state}`, {
+  throw new ApiError('state_conflict', `${kind} cannot come next: the record is ${state}`, {
     members: { state, version, nextEvents: next },
     ...(waits && { retryable: true, retryAfterMs: 1_000 }),
   })
@@ -143,9 +139,13 @@ function refuseParty(row: GatedRecordRow, { kind, partyId: party, actorId }: Ste
     (role === 'other than the performer' && party !== row.performerId)
   const judgesItself = VERDICTS.has(kind) && actorId === row.performerId
   if (isEntitled && judgesItself) {
-    throw new ApiError('not_entitled', `${kind} is not the performer's, for whomever it acts`, {
-      members: { role: 'other than the performer' },
-    })
+    throw new ApiError(
+      'not_entitled',
+      `the performer cannot take the step ${kind}, not even on behalf of another agent`,
+      {
+        members: { role: 'other than the performer' },
+      },
+    )
   }
   if (isEntitled) return
   throw new ApiError('not_entitled', `${kind} is for ${WHOSE[role]}`, {

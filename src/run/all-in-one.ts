@@ -44,7 +44,7 @@ type Running = { readonly postgresExited: Promise<void> }
 
 if (process.argv.length > 2) {
   tell(
-    '`npm start` takes no arguments: settings are variables of the environment (docs/operate/settings.md), as in TALLYSTICK_PORT=3001 npm start',
+    '`npm start` takes no arguments: set environment variables instead (docs/operate/settings.md), such as TALLYSTICK_PORT=3001 npm start',
   )
   process.exit(2)
 }

@@ -18,10 +18,10 @@ import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { runsToEnd, UsageError } from './run-to-end.ts'
 
-const HELP = `  --out DIR    a file for each ledger that is archived, readable by its owner only, in the place of one from before
-  --ledger ID  this one only (led_…)
+const HELP = `  --out DIR    writes a file for each archived ledger, readable only by its owner; replaces an older file
+  --ledger ID  only this ledger (led_…)
 
-Exit code 3: files were written, and documents of a ledger were erased whose erasures are not archived yet. Run it again when they are`
+Exit code 3: files were written, but some erasures of documents are not archived yet. Run it again when they are`
 
 /** Files were written, but must be written again after the next prefix is archived. */
 const EXIT_UNARCHIVED = 3
@@ -42,10 +42,10 @@ export const main = runsToEnd(
     options: { out: { type: 'string' }, ledger: { type: 'string' } },
   },
   async (values) => {
-    if (values.out === undefined) throw new UsageError('say with --out where to')
+    if (values.out === undefined) throw new UsageError('name a directory with --out')
     const { ledger } = values
     if (ledger !== undefined && !isId('led', ledger))
-      throw new UsageError('--ledger takes the id of a ledger (led_…)')
+      throw new UsageError('--ledger needs the id of a ledger (led_…)')
     const config = readConfig()
     const masterKey = getMasterKey(config, 'it opens the keys of documents')
     let code = 0
@@ -98,7 +98,7 @@ async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys
   })
   if (text === null) return null
   const before = parseArchiveKeys(text, path)
-  if (before.ledger !== ledger) throw new Error(`${path} is of ${before.ledger}: move it away`)
+  if (before.ledger !== ledger) throw new Error(`${path} is a file of ${before.ledger}: move it away`)
   return before
 }
 
@@ -136,10 +136,10 @@ function withUnarchivedKeys(
 
 function reportUnarchived(ledger: string, count: number, lost: number): void {
   console.error(
-    `${ledger}: ${count} erasures are not archived yet: run this again when they are, after the next prefix. ` +
+    `${ledger}: ${count} erasures are not archived yet: run this again after the next prefix is archived. ` +
       (lost === 0
-        ? 'Until then the file opens these documents'
-        : `The new file lacks the keys of ${lost} of these documents, and does not restore the ledger until then: keep the file before`),
+        ? 'Until then the file can open these documents'
+        : `Until then the new file lacks the keys of ${lost} of these documents and cannot restore the ledger: keep the previous file`),
   )
 }
 

@@ -39,6 +39,6 @@ export async function openContentForCommand(config: Config): Promise<ArchivedCon
 export async function warnOfReleased(db: Db, log: Logger): Promise<void> {
   if (await hasReleased(db))
     log.warn(
-      'content has left Postgres, and TALLYSTICK_ARCHIVE is not set: reads of it are refused (docs/operate/backup-and-archive.md#content-that-leaves-postgres)',
+      'content was moved to the archive, and TALLYSTICK_ARCHIVE is not set: reads of that content are refused (docs/operate/backup-and-archive.md#content-that-leaves-postgres)',
     )
 }

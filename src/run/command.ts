@@ -19,11 +19,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./migrate.ts')).main,
   },
   smoke: {
-    summary: 'notarize in a running deployment, and verify the whole ledger',
+    summary: 'test a running deployment: notarize, then verify the whole ledger',
     load: async () => (await import('./smoke.ts')).main,
   },
   operate: {
-    summary: 'what to do after an alert: faults, dead letters, what waits',
+    summary: 'act on an alert: faults, dead letters, waiting work',
     load: async () => (await import('./operate.ts')).main,
   },
   'move-ledger': {
@@ -31,15 +31,15 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./move-ledger.ts')).main,
   },
   'rotate-key': {
-    summary: 'make a new envelope key, to which the worker moves every ledger',
+    summary: 'make a new envelope key; the worker then moves every ledger to it',
     load: async () => (await import('./rotate-key.ts')).main,
   },
   'rotate-master-key': {
-    summary: 'seal everything anew under another master key',
+    summary: 'reseal all keys and secrets under a new master key',
     load: async () => (await import('./rotate-master-key.ts')).main,
   },
   'restore-check': {
-    summary: 'hold a restored database to the checkpoints that were kept outside',
+    summary: 'compare a restored database with the checkpoints stored outside',
     load: async () => (await import('./restore-check.ts')).main,
   },
   'archive-keys': {
@@ -47,11 +47,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./archive-keys.ts')).main,
   },
   'restore-archive': {
-    summary: 'bring a ledger from its archive into a database that lacks it',
+    summary: 'restore a ledger from its archive into a database',
     load: async () => (await import('./restore-archive.ts')).main,
   },
   'rds-token': {
-    summary: 'print a token that RDS takes for a password',
+    summary: 'print a token that RDS accepts as a password',
     load: async () => (await import('./rds-token.ts')).main,
   },
   verify: { summary: 'verify an export, a server or a database', load: () => tallystick('verify') },
@@ -74,7 +74,7 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
   const entry = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!entry) {
     console.error(
-      `tallystick: ${name === undefined ? 'which command?' : `there is no command ${name}`}\n\n${help()}`,
+      `tallystick: ${name === undefined ? 'name a command' : `there is no command ${name}`}\n\n${help()}`,
     )
     process.exitCode = EXIT_USAGE
     return

@@ -32,7 +32,7 @@ import {
 /** A ledger id of the usual length, for checks. */
 const ANY_LEDGER = formatId('led', '00000000-0000-7000-8000-000000000000' as Uuid)
 
-const PORT = 'must be a port, from 0 to 65535; 0 takes one that is free'
+const PORT = 'must be a port, from 0 to 65535; 0 chooses a free one'
 const port = z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const url = z.url({ protocol: /^https?$/ })
 /**
@@ -333,7 +333,7 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
     if (days !== undefined && retentionDays !== null && days <= retentionDays)
       throw new Error(
         `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${retentionDays}): content would leave Postgres ` +
-          'when its lock in the archive has ended. Lock for as long as you need the content',
+          'after its lock in the archive has ended. Lock it for as long as you need the content',
       )
     const location = parseArchiveLocation(values.TALLYSTICK_ARCHIVE, s3Of(values))
     const policy = {

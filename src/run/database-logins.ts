@@ -76,7 +76,7 @@ function configuredPasswords(config: LoginConfig): LoginPasswords {
   const { api, worker } = config.loginPasswordFiles ?? { api: null, worker: null }
   if (config.loginsByRdsIam && (api ?? worker) !== null) {
     throw new Error(
-      'TALLYSTICK_DATABASE_LOGINS=rds-iam goes with no password files: RDS takes tokens only, then',
+      'with TALLYSTICK_DATABASE_LOGINS=rds-iam RDS accepts only tokens: remove the password files from the configuration',
     )
   }
   const passwordFor = (url: string | null, file: string | null) =>
@@ -92,8 +92,8 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
     // Not JSON: reported below, without the text, which may contain a part of a password.
   }
   throw new Error(
-    `${file} does not hold the two passwords that migrate made: put it back from a backup; ` +
-      'without it, new ones are made, and anybody who has the old ones is locked out',
+    `${file} does not have the two passwords that migrate made: restore it from a backup; ` +
+      'without the file new passwords are made, and processes with the old ones are locked out',
   )
 }
 

@@ -20,7 +20,7 @@ export function readKeyFiles(env: Environment): {
     const file = env[variable]
     if (file === undefined) continue
     const tell = (message: string) => issues.push({ path: [variable], message })
-    if (env[name] !== undefined) tell(`is set beside ${name}: one of them`)
+    if (env[name] !== undefined) tell(`and ${name} are both set: remove one`)
     else {
       const found = readKeyFile(file)
       if ('fault' in found) tell(found.fault)
@@ -50,10 +50,10 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
 
 /** Most tools end a line with one newline. Any other space is a mistake. */
 function checkText(all: string, file: string): { readonly text: string } | { readonly fault: string } {
-  if (all.length > KEY_FILE_BYTES_MAX) return { fault: `${file} holds more than a key` }
+  if (all.length > KEY_FILE_BYTES_MAX) return { fault: `${file} has more than a key` }
   const text = all.replace(/\r?\n$/, '')
   if (text === '') return { fault: `${file} is empty` }
   if (!/^[\x21-\x7e]+$/.test(text))
-    return { fault: `${file} holds more than one line, or spaces: the key alone goes in` }
+    return { fault: `${file} has several lines or spaces: write only the key into it` }
   return { text }
 }

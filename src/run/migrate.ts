@@ -28,7 +28,7 @@ export const main = runsToEnd(
     if (logins.file) {
       console.log(`the passwords of ${logins.names.api} and ${logins.names.worker} are in ${logins.file}`)
       if (logins.isNew)
-        console.log('they are new: a server or worker that has others cannot connect any more')
+        console.log('they are new: servers and workers with other passwords can no longer connect')
     }
   },
 )

@@ -29,12 +29,12 @@ import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase, getTargetDatabase } from './owner-database.ts'
 import { runsToEnd, UsageError } from './run-to-end.ts'
 
-const HELP = `  LEDGER            moves it from DATABASE_URL to TALLYSTICK_TARGET_DATABASE_URL; run again, goes on where it was
-  --switch COMMAND  run by a shell once the target has the ledger, to send its requests there; LEDGER is in its environment
-  finish LEDGER     after requests go to the target, if there was no --switch: the source says that the ledger has moved
-  undo LEDGER       gives it back to the source, as long as nothing was written at the target
-  forget LEDGER     removes what a ledger that has moved has left at the source
-  share-keys        gives a target without ledgers the keys of the source, so that ledgers can be moved to it`
+const HELP = `  LEDGER            moves it from DATABASE_URL to TALLYSTICK_TARGET_DATABASE_URL; run it again to continue after a crash
+  --switch COMMAND  shell command that sends requests of the ledger to the target, run when the target has it; its environment has LEDGER
+  finish LEDGER     run it without --switch, after you have sent requests to the target: the source then answers that the ledger has moved
+  undo LEDGER       returns it to the source, if nothing was written at the target
+  forget LEDGER     removes the rest of a moved ledger from the source
+  share-keys        copies the keys of the source to a target without ledgers, so that ledgers can be moved to it`
 
 const run = promisify(execFile)
 
@@ -97,24 +97,24 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
   const { ledger, ledgerId, source, target } = move
   const [here, there] = await readBoth(move)
   if (here === null) throw new Error(`the source has no ledger ${ledger}`)
-  if (here.closed === 'moved' && there?.closed === null) return console.log(`${ledger} has moved already`)
+  if (here.closed === 'moved' && there?.closed === null) return console.log(`${ledger} has already moved`)
   if (here.closed !== null && here.closed !== 'moving')
-    throw new Error(`${ledger} is ${here.closed} at the source: it is moved when it is open`)
+    throw new Error(`${ledger} is ${here.closed} at the source: open it before the move`)
   if (
     there?.closed === 'frozen' ||
     there?.closed === 'restored' ||
     (there?.closed === null && here.closed === null)
   )
-    throw new Error(`the target has ${ledger} already, and does not know it as moved`)
+    throw new Error(`the target already has ${ledger}, and not from an earlier move`)
   if (there?.closed !== null) {
     if (await isKeyRetired(source, target, ledgerId))
       throw new Error(
-        `the target has retired the key that signs ${ledger}: rotate-key at the source, and move it when it has the new key (docs/operate/capacity.md#moving-a-ledger)`,
+        `the target has retired the key that signs ${ledger}: run rotate-key at the source, and move the ledger when it has the new key (docs/operate/capacity.md#moving-a-ledger)`,
       )
     if (there?.closed === 'moving') await refuseGrown(move, here)
     await setClosed(source, ledgerId, [null, 'moving'], 'moving')
     await waitForWriters(source)
-    console.log(`${ledger} is closed at the source: writes are answered 503 ledger_moving`)
+    console.log(`${ledger} is closed at the source, which answers writes with 503 ledger_moving`)
     console.log(`copied rows=${await copyLedger(source, target, ledgerId)}`)
     await verifyCopy(move)
     await activateLedger(target, ledgerId)
@@ -142,7 +142,7 @@ async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: 
   const report = await verifyLedger(database(targetDatabase, ledger), { lateTail: 'noticed' })
   console.log(formatReport(report))
   if (!report.ok)
-    throw new Error(`${ledger} does not verify at the target: mend it at the source, after undo`)
+    throw new Error(`${ledger} does not verify at the target: run undo, then mend it at the source`)
 }
 
 async function finish(move: Move): Promise<void> {
@@ -166,7 +166,9 @@ async function refuseGrown(
   const { size } = (await readLedgerState(target, ledgerId))!
   if (size <= here.size) return
   await setClosed(target, ledgerId, ['moving'], null)
-  throw new Error(`${ledger} has ${size - here.size} more entries at the target: move it back instead`)
+  throw new Error(
+    `${ledger} has ${size - here.size} more entries at the target: move the ledger back instead`,
+  )
 }
 
 /** Closes the target first, so that never both are open. */
@@ -174,7 +176,7 @@ async function undo(move: Move): Promise<void> {
   const { ledger, ledgerId, source, target } = move
   const [here, there] = await readBoth(move)
   if (here === null || (here.closed !== 'moving' && here.closed !== 'moved'))
-    throw new Error(`${ledger} is not on its way from the source`)
+    throw new Error(`${ledger} is not being moved from the source`)
   if (there?.closed === null) await setClosed(target, ledgerId, [null], 'moving')
   if (there) {
     await refuseGrown(move, here)
@@ -191,13 +193,13 @@ async function forget(move: Move): Promise<void> {
     throw new Error(`${ledger} has not moved from the source to the target`)
   await deleteLedger(source, ledgerId)
   console.log(
-    `${ledger} is gone from the source; remove its file in TALLYSTICK_DATA/checkpoints of the worker there`,
+    `${ledger} is removed from the source; now delete its file in TALLYSTICK_DATA/checkpoints of the worker there`,
   )
 }
 
 const shareKeys: Operation = async (source, target) => {
   await shareServerKeys(source, target)
-  console.log('the target has the keys of the source: start its servers and workers anew')
+  console.log('the target has the keys of the source: restart its servers and workers')
 }
 
 async function readBoth({ ledgerId, source, target }: Move): Promise<[LedgerState, LedgerState]> {
@@ -214,7 +216,7 @@ async function requireSameDeployment(
   target: pg.Client,
   mayDiffer: boolean,
 ): Promise<void> {
-  const masterKey = getMasterKey(config, 'the one of both deployments')
+  const masterKey = getMasterKey(config, 'both deployments have the same')
   for (const client of [source, target]) await getNoteKeySecret(client, masterKey)
   const [here, there] = [await readCompatibility(source), await readCompatibility(target)]
   if (here.schema !== there.schema)

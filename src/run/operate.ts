@@ -25,25 +25,25 @@ type Operation = {
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   faults: {
-    help: 'ledgers that were found not to verify: no checkpoints, and no money moves',
+    help: 'list ledgers that do not verify: they get no checkpoints, and no money moves',
     run: showFaults,
   },
   'clear-fault': {
     argumentsUsage: 'LEDGER --note TEXT',
-    help: 'let a ledger go on, once it is mended; TEXT says how it was',
+    help: 'let a mended ledger continue; TEXT says how it was mended',
     run: clear,
   },
   'mend-head': {
     argumentsUsage: 'LEDGER',
-    help: 'take in entries, and work that waits, that were written while triggers were off, if all verifies',
+    help: 'include entries and waiting work that were written while triggers were off, if everything verifies',
     run: mend,
   },
   waiting: {
-    help: 'how many completions and expiries wait for a worker, and since when',
+    help: 'count completions and expiries that wait for a worker, and since when',
     run: showWaiting,
   },
-  'dead-letters': { help: 'jobs that were given up', run: showDeadLetters },
-  redrive: { argumentsUsage: '[JOB …]', help: 'put them back, all or those that are named', run: redrive },
+  'dead-letters': { help: 'list jobs that were given up', run: showDeadLetters },
+  redrive: { argumentsUsage: '[JOB …]', help: 'put back these jobs, or all', run: redrive },
 }
 
 const usages = Object.entries(OPERATIONS).map(
@@ -86,9 +86,9 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   const [ledger] = names
   if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
   if (!note || note.length > NOTE_CHARS_MAX)
-    throw new UsageError('say with --note what was wrong and how it was mended')
+    throw new UsageError('write with --note what was wrong and how it was mended')
   if (!(await clearFault(client, parseId('led', ledger!), note))) throw new Error(`${ledger} has no fault`)
-  console.log(`${ledger} is verified from where it was, and goes on: checkpoints, verdicts, settlements`)
+  console.log(`${ledger} continues from its verified size: checkpoints, verdicts, settlements`)
 }
 
 /** Adds missing entries to the head. All or nothing: changes are committed only if the whole ledger then verifies. */
@@ -101,7 +101,7 @@ async function mend(client: pg.Client, names: readonly string[]): Promise<void> 
     const { before, after, rows } = mended
     if (after === before && rows === 0)
       throw new Error(
-        `the head of ${ledger} is at its newest entry, and all its work waits: nothing is to be mended`,
+        `the head of ${ledger} is at its newest entry, and no waiting work is missing: there is nothing to mend`,
       )
     const report = await verifyLedger(databaseOf(client, ledger!, 'the database'), {
       lateTail: 'noticed',
@@ -111,7 +111,7 @@ async function mend(client: pg.Client, names: readonly string[]): Promise<void> 
     if (!report.ok)
       throw new Error(`${ledger} does not verify with these entries either: nothing was changed`)
     console.log(`${ledger} has ${after} entries, ${after - before} more than its head knew`)
-    if (rows > 0) console.log(`work that waits for the worker: ${rows} rows were made or removed`)
+    if (rows > 0) console.log(`waiting work of the worker: ${rows} rows were added or removed`)
   })
 }
 
@@ -135,7 +135,7 @@ async function showDeadLetters(client: pg.Client): Promise<void> {
 async function redrive(client: pg.Client, names: readonly string[]): Promise<void> {
   const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
   const wrong = names.find((name) => !isUuid.test(name))
-  if (wrong !== undefined) throw new UsageError(`${wrong} is no job: see dead-letters`)
+  if (wrong !== undefined) throw new UsageError(`${wrong} is not the id of a job: see dead-letters`)
   const moved = await redriveDeadLetters(client, names.length === 0 ? null : names)
   console.log(`put ${moved} ${moved === 1 ? 'job' : 'jobs'} back`)
 }

@@ -21,7 +21,7 @@ function open(config: Config, url: string, archive: ArchiveContent | null): Data
   const database = new Database(url, config.database, null, archive)
   if (database.isUnverified)
     console.error(
-      `the database ${database.where} does not prove who it is: docs/operate/postgres.md, sslmode`,
+      `the database ${database.where} is not authenticated by a certificate: see sslmode in docs/operate/postgres.md`,
     )
   return database
 }

@@ -9,7 +9,7 @@ import { runsToEnd } from './run-to-end.ts'
 export const main = runsToEnd(
   {
     name: 'rds-token',
-    help: '  It takes no arguments: PGHOST and PGUSER, or the URL of the environment, say for whom (docs/operate/postgres.md)',
+    help: '  It takes no arguments: PGHOST and PGUSER, or a database URL in the environment, name the login (docs/operate/postgres.md)',
   },
   async () => {
     const { host, port, user, region } = parseTokenRequest(process.env)

@@ -18,15 +18,15 @@ import { getOwnerDatabase } from './owner-database.ts'
 import { missingKeys, type Restored, restoreLedger } from './restore/restore-ledger.ts'
 import { runsToEnd, UsageError } from './run-to-end.ts'
 
-const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or an address of the web
-  --ledger ID         the ledger (led_…), which the database does not have
-  --archive-key FILE  keys of its documents, from archive-keys
-  --checkpoint FILE   a checkpoint kept outside, which the archive must extend. Repeatable
+const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or a web address
+  --ledger ID         the ledger (led_…), which the database must not have
+  --archive-key FILE  the keys of its documents, made by archive-keys
+  --checkpoint FILE   a checkpoint stored outside, which the archive must extend. Repeatable
   --key KID           the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
-  --accept-loss       restores an archive that ends before a kept checkpoint; the ledger then waits for you to acknowledge what is lost
-  --read-only         restores a ledger whose private keys this deployment lacks, for good: it can be read, and never be reopened. Without
-                      it such a ledger is refused: move-ledger share-keys brings the keys, before the restore only
-  --api-key-out FILE  gives a valid key of the ledger a new secret, and writes it there: API keys lose theirs. The file must not exist`
+  --accept-loss       restores an archive that ends before a stored checkpoint; you must then acknowledge the loss before the ledger reopens
+  --read-only         restores a ledger whose private keys this deployment lacks: it can be read, but never reopened. Without this option
+                      such a ledger is refused: bring its keys with move-ledger share-keys before the restore
+  --api-key-out FILE  gives one valid API key a new secret and writes it to this new file: all API keys lose their secrets`
 
 /**
  * `restore-archive`: as the owner, restores a ledger from its archive into a migrated database without it
@@ -79,12 +79,12 @@ export const main = runsToEnd(
 type Source = { readonly [Name in 'archive' | 'ledger' | 'archive-key']?: string | undefined }
 
 function requireSource({ archive, ledger, 'archive-key': keyFile }: Source) {
-  if (archive === undefined) throw new UsageError('say with --archive where the ledger lies')
+  if (archive === undefined) throw new UsageError('name the archive with --archive')
   if (ledger === undefined || !isId('led', ledger))
-    throw new UsageError('say with --ledger which one (led_…)')
+    throw new UsageError('name the ledger with --ledger (led_…)')
   if (keyFile === undefined)
     throw new UsageError(
-      'say with --archive-key where the keys of its documents are: without documents there is nothing to restore that verify --archive ' +
+      'name the file of its document keys with --archive-key: without documents there is nothing to restore that verify --archive ' +
         'does not show',
     )
   return { place: archive, ledger, keyFile }
@@ -109,7 +109,7 @@ async function withNewFile<T>(
 ): Promise<T> {
   if (path === undefined) return work(null)
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'EEXIST' ? 'there is a file of that name: name another one' : error.message
+    const why = error.code === 'EEXIST' ? 'the file exists already: choose another name' : error.message
     throw new UsageError(`--api-key-out ${path}: ${why}`)
   })
   try {
@@ -135,7 +135,8 @@ async function issueKey(
 ): Promise<string> {
   const ledgerId = parseId('led', ledger)
   const found = await findValidKey(client, ledgerId)
-  if (!found) throw new Error('the ledger has no valid key to give a new secret: leave --api-key-out out')
+  if (!found)
+    throw new Error('the ledger has no valid API key that could get a new secret: leave out --api-key-out')
   const { keyId, agentId, scopes, expiresAt } = found
   const secret = makeApiKey(ledgerId)
   const secretHash = hashKey(secret)
@@ -150,13 +151,13 @@ async function issueKey(
 
 function report(ledger: string, { report, lost, own }: Restored, apiKey: string | null): void {
   for (const notice of report.notices) console.error(notice)
-  if (apiKey !== null) console.log(`${apiKey} has a new secret; the other keys have none`)
+  if (apiKey !== null) console.log(`${apiKey} has a new secret; the other API keys have none`)
   console.log(formatReport(report))
   const missing = missingKeys(own)
   const canReopen =
     missing.length === 0
-      ? 'it can be reopened: docs/operate/backup-and-archive.md'
-      : `this deployment has no private ${missing.join(' and ')} key of it, so it cannot be reopened`
-  const loss = lost === 0 ? '' : `, ${lost} known entries are lost`
-  console.log(`${ledger} is restored, and closed: it is read, and takes no entries${loss}; ${canReopen}`)
+      ? 'to reopen it, see docs/operate/backup-and-archive.md'
+      : `it cannot be reopened, because this deployment lacks its private ${missing.join(' and ')} key`
+  const loss = lost === 0 ? '' : `; ${lost} known entries are lost`
+  console.log(`${ledger} is restored and closed: it can be read and accepts no entries${loss}; ${canReopen}`)
 }

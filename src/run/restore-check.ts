@@ -16,11 +16,11 @@ export const main = runsToEnd(
   {
     name: 'restore-check',
     argumentsUsage: '--checkpoints DIR',
-    help: "  --checkpoints DIR  the worker's kept checkpoints (TALLYSTICK_DATA/checkpoints), from before the restore",
+    help: "  --checkpoints DIR  the worker's stored checkpoints (TALLYSTICK_DATA/checkpoints), from before the restore",
     options: { checkpoints: { type: 'string' } },
   },
   async ({ checkpoints = null }) => {
-    const dir = resolve(required(checkpoints, '--checkpoints', 'without it an older backup passes'))
+    const dir = resolve(required(checkpoints, '--checkpoints', 'without it an older backup would pass'))
     return (await check(dir)) === null ? 0 : 1
   },
 )
@@ -63,14 +63,14 @@ function summarize(ledgers: readonly RestoredLedger[]): string {
 }
 
 function findFault(ledgers: readonly RestoredLedger[], unreadable: number, dir: string): string | null {
-  if (unreadable > 0) return `${unreadable} kept checkpoints cannot be read: get them from another copy`
+  if (unreadable > 0) return `${unreadable} stored checkpoints cannot be read: get them from another copy`
   if (ledgers.length === 0)
-    return `neither this database nor ${dir} has a ledger: is DATABASE_URL the restored one, and that the worker’s folder?`
+    return `neither this database nor ${dir} has a ledger: check that DATABASE_URL is the restored database and that this is the worker’s folder`
   if (ledgers.some(({ report }) => report === null))
     return 'ledgers that had checkpoints are not in this database'
   const bad = ledgers.find(({ report }) => !report!.ok)
-  if (bad) return `${bad.ledger} does not verify, or is not what was published of it`
+  if (bad) return `${bad.ledger} does not verify, or differs from what was published of it`
   if (ledgers.every(({ storedSize }) => storedSize === null))
-    return `${dir} holds no checkpoint of any of these ledgers: an older backup would pass`
+    return `${dir} has no checkpoint of any of these ledgers: an older backup would pass`
   return null
 }

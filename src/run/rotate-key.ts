@@ -7,8 +7,8 @@ import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { runsToEnd } from './run-to-end.ts'
 
-const HELP = `  --compromised-at TIME  also say that the keys that sign now were in other hands since TIME (RFC 3339, UTC)
-  --force                even though an earlier rotation is not finished`
+const HELP = `  --compromised-at TIME  also declare the current keys compromised since TIME (RFC 3339, UTC)
+  --force                rotate although an earlier rotation is not finished`
 
 /** `rotate-key`: as the owner, makes a new envelope key. The worker moves every ledger to it. */
 export const main = runsToEnd(
@@ -29,8 +29,8 @@ export const main = runsToEnd(
     for (const kid of oldKids) console.log(`old key  ${toHex(kid)}${compromisedAt ? '  compromised' : ''}`)
     console.log(`new key  ${toHex(newKid)}`)
     console.log(
-      'The worker now moves every ledger to the new key, and retires the old one when none is left: about two minutes, longer for\n' +
-        'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key follow by themselves.',
+      'The worker now moves every ledger to the new key, then retires the old one. This takes about two minutes, longer for\n' +
+        'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key need no change.',
     )
   },
 )
@@ -42,7 +42,7 @@ function parseTime(text: string | undefined): Date | null {
     /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(time.getTime())
   // Date reads 30 February as 2 March: the key would be trusted for two days more than intended.
   if (!isTime || !isDay(text.slice(0, 10))) {
-    throw new Error(`--compromised-at ${text} is no time such as 2026-11-20T12:00:00Z`)
+    throw new Error(`--compromised-at ${text} is not a time such as 2026-11-20T12:00:00Z`)
   }
   if (time.getTime() > Date.now()) throw new Error(`--compromised-at ${text} is in the future`)
   return time

@@ -17,20 +17,20 @@ export const main = runsToEnd(
     const config = readConfig()
     const owner = getOwnerDatabase(config)
     const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new one')
-    const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the one that goes')
+    const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the old one')
     const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, archiveKeys, cursors, refused } =
       await withOwner(owner, (client) => resealSecrets(client, { previous, current }))
     if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys + archiveKeys + cursors === 0) {
       console.log(
-        'nothing is sealed under the previous key: TALLYSTICK_MASTER_KEY_PREVIOUS can go, everywhere',
+        'nothing is sealed under the previous key: remove TALLYSTICK_MASTER_KEY_PREVIOUS everywhere',
       )
     } else {
       console.log(
-        `sealed anew: server keys ${serverKeys}, secrets of webhooks ${webhookSecrets}, secrets of API keys ${apiKeySecrets}, keys of peers ${peerKeys}, keys of archived documents ${archiveKeys}, cursors ${cursors}.\n` +
-          'Run this again in a minute, for what servers have sealed meanwhile.',
+        `resealed: server keys ${serverKeys}, secrets of webhooks ${webhookSecrets}, secrets of API keys ${apiKeySecrets}, keys of peers ${peerKeys}, keys of archived documents ${archiveKeys}, cursors ${cursors}.\n` +
+          'Run this again in a minute, because servers may have sealed more meanwhile.',
       )
     }
     if (refused > 0)
-      console.log(`${refused} rows are sealed under neither key, and stay as useless as they were`)
+      console.log(`${refused} rows are sealed under neither key and were not changed: they cannot be used`)
   },
 )

@@ -56,7 +56,7 @@ export async function runProcess(
   const [signal] = await once(signals, 'signal')
   if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), anotherStop(signals)])
   const givenUp = setTimeout(() => {
-    writeLine(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
+    writeLine(`tallystick ${name}: not stopped ${CLOSE_MS_MAX} ms after ${signal}; exiting now`)
     process.exit(1)
   }, CLOSE_MS_MAX)
   await service.close()

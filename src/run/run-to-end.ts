@@ -12,7 +12,7 @@ function refuseFileOfCommand(script: string): void {
   const { dir, name } = parse(existsSync(script) ? realpathSync(script) : '')
   if (dir !== import.meta.dirname || name === 'command' || name === 'all-in-one') return
   console.error(
-    `tallystick: this file starts nothing; run: npm run op -- ${name}, or: node src/run/command.ts ${name}`,
+    `tallystick: this file does not run by itself; run: npm run op -- ${name}, or: node src/run/command.ts ${name}`,
   )
   process.exit(2)
 }

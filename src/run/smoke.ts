@@ -18,13 +18,13 @@ const KEY = 'smoke'
 
 const ADVICE = {
   server:
-    'do servers run (their log says why not), and does TALLYSTICK_URL, or else TALLYSTICK_PUBLIC_URL, lead to them from here?',
-  operator: 'is TALLYSTICK_OPERATOR_KEY the one that the servers have?',
-  record: "the servers' log has the request; docs/operate/settings.md#when-something-is-wrong",
+    'check that servers run (see their log), and that TALLYSTICK_URL, or else TALLYSTICK_PUBLIC_URL, reaches them from here',
+  operator: 'check that TALLYSTICK_OPERATOR_KEY is the key that the servers have',
+  record: "see the servers' log, and docs/operate/settings.md#when-something-is-wrong",
   checkpoint:
-    'workers publish them: does one run, and what does its log say? docs/runbooks/verification.md#a-ledger-gets-no-checkpoints',
+    'check that a worker runs, and see its log: docs/runbooks/verification.md#a-ledger-gets-no-checkpoints',
   ledger: 'docs/runbooks/integrity.md#a-ledger-does-not-verify',
-  key: `revoke the keys of the name ${KEY}: nobody has their secrets any more`,
+  key: `revoke the keys named ${KEY}: nobody has their secrets any more`,
 } as const
 
 type Print = (line: string) => void
@@ -143,7 +143,7 @@ function makeStep(say: Print): Step {
 export const main = runsToEnd(
   {
     name: 'smoke',
-    help: '  It takes no arguments: TALLYSTICK_URL and TALLYSTICK_OPERATOR_KEY say where and as whom (docs/operate/image.md)',
+    help: '  It takes no arguments: TALLYSTICK_URL and TALLYSTICK_OPERATOR_KEY name the server and the operator (docs/operate/image.md)',
   },
   async () => {
     connectDirectly()
@@ -151,7 +151,7 @@ export const main = runsToEnd(
     const operatorKey = required(
       config.operatorKey,
       'TALLYSTICK_OPERATOR_KEY',
-      'it makes the ledger and the key to try with',
+      'it creates the ledger and the API key for the test',
     )
     const target = { url: config.serverUrl ?? config.publicUrl, operatorKey }
     try {

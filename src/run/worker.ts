@@ -193,7 +193,7 @@ async function startWork(base: WorkerBase): Promise<Service> {
     registerFollowers,
   )
   const names = { followers: followers.map(({ name }) => name), queues: queues.map(({ queue }) => queue) }
-  log.info(names, 'the worker follows the chains')
+  log.info(names, 'the worker is running')
   const observe = makeFollowerObserver(metrics, names.followers)
   const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal, observe)))
   return {
@@ -212,7 +212,7 @@ async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
   const storedCheckpoints = new StoredCheckpoints(join(config.dataDir, 'checkpoints'))
   await storedCheckpoints.tryToWrite().catch((error: Error) => {
     throw new Error(
-      `TALLYSTICK_DATA: ${error.message}. Checkpoints are stored in this folder: give this user write access, or set another persistent folder`,
+      `TALLYSTICK_DATA: ${error.message}. Checkpoints are stored in this folder: make it writable for this user, or set another persistent folder`,
       { cause: error },
     )
   })

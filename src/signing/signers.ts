@@ -52,7 +52,7 @@ export class Signers {
       if (!this.#signers.has(kid)) this.#signers.set(kid, signer)
       this.#newest = this.#signers.get(kid)!
     }
-    if (!this.#newest) throw new Error('the database holds no envelope key: run `npm run op -- migrate`')
+    if (!this.#newest) throw new Error('the database has no envelope key: run `npm run op -- migrate`')
     return this.#newest
   }
 
@@ -100,7 +100,7 @@ export class Signers {
     await this.#loading
     if (!this.#signers.has(kid)) await this.load()
     const signer = this.#signers.get(kid)
-    if (!signer) throw new Error(`the ledger's envelope key ${kid} cannot be opened here`)
+    if (!signer) throw new Error(`this server cannot open the ledger's envelope key ${kid}`)
     return signer
   }
 }

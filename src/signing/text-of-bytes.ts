@@ -12,7 +12,7 @@ export function toBase64(bytes: Uint8Array): string {
 /** Decodes canonical base64. Throws ProofError `bad_base64` for any text that toBase64 would not write. */
 export function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.toString('base64') !== text) throw new ProofError('bad_base64', 'not as bytes are written in it')
+  if (bytes.toString('base64') !== text) throw new ProofError('bad_base64', 'not canonical base64')
   return bytes
 }
 

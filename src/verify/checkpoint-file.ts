@@ -15,7 +15,7 @@ export async function readCheckpointFile(path: string): Promise<string[]> {
   const text = await readNotes(path)
   if (!text.startsWith('{') && text.includes('\n\n— ')) return [text]
   const notes = lineNotes(text)
-  if (notes.length === 0) throw new SourceError('not_a_ledger', `${path} holds no checkpoint note`)
+  if (notes.length === 0) throw new SourceError('not_a_ledger', `${path} has no checkpoint note`)
   return notes
 }
 

@@ -72,7 +72,9 @@ async function openLedger(
   const tree = new TreeCollector(sha256, row.treeSize ?? 0)
   const mayReadKeys = await canReadIdempotencyKeys(client)
   const strayTables = await listStrayTables(client, mayReadKeys ? [] : ['idempotency_keys'])
-  const notices = mayReadKeys ? [] : ['this login may not read idempotency keys: they were not compared']
+  const notices = mayReadKeys
+    ? []
+    : ['idempotency keys were not compared, because this login may not read them']
   const overdueMs = Date.now() - ERASURE_OVERDUE_MS
   let overdue = 0
   const reader = new LedgerReader(snapshot, ledgerId, row, { sha256, mayReadKeys })
@@ -101,7 +103,7 @@ async function openLedger(
           verifyServerKeys(serverKeys, row, sha256)
           await verifyPeerRows(reader, { client, ledgerId, sha256 }, peerings)
           if (strayTables.length > 0)
-            throw contradiction(`${strayTables[0]}: rows of a ledger that has no chain`)
+            throw contradiction(`${strayTables[0]}: rows of a ledger without a chain`)
           notices.push(...overdueNotice(overdue))
         }),
     },
@@ -138,7 +140,7 @@ async function verifyPeerRows(
 function overdueNotice(count: number): string[] {
   if (count === 0) return []
   return [
-    `${count} erased documents are still stored after more than 10 minutes: does a worker run, and what does it log?`,
+    `${count} erased documents are still stored after more than 10 minutes: check that a worker runs, and see its log`,
   ]
 }
 
@@ -152,9 +154,9 @@ async function chooseLedger(snapshot: LedgerSnapshot, ledger: string | null, nam
     return parseId('led', ledger)
   }
   if (ids.length === 1) return ids[0]!
-  if (ids.length === 0) throw new SourceError('not_a_ledger', `${name} holds no ledger`)
+  if (ids.length === 0) throw new SourceError('not_a_ledger', `${name} has no ledger`)
   const shown = known.slice(0, 20).join('\n  ')
-  throw new SourceError('usage', `${name} holds ${ids.length} ledgers: choose one with --ledger\n  ${shown}`)
+  throw new SourceError('usage', `${name} has ${ids.length} ledgers: choose one with --ledger\n  ${shown}`)
 }
 
 export function keyHint({ kid, alg, spki, compromisedAt }: AuditedServerKey) {

@@ -176,7 +176,7 @@ async function* readRanges(
     if (restBytes > LINE_BYTES_MAX) {
       throw new SourceError(
         'not_a_ledger',
-        `a line is longer than ${LINE_BYTES_MAX} bytes: no export of a ledger has such a line`,
+        `a line is longer than ${LINE_BYTES_MAX} bytes: this is not an export of a ledger`,
       )
     }
   }

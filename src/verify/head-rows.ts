@@ -10,16 +10,17 @@ import type { TreeCollector } from './tree-collector.ts'
 /** Verifies the single rows of a ledger against its verified entries. Throws `columns_contradict_entries`. */
 export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
   if (row.size === null || row.size !== summary.size) {
-    const detail = `chain_heads.size is ${row.size}, there are ${summary.size} entries`
+    const detail = `chain_heads.size is ${row.size}, but there are ${summary.size} entries`
     throw contradiction(row.size !== null && row.size < summary.size ? `${detail}; ${HEAD_BEHIND}` : detail)
   }
   if (summary.size > 0 && toHex(row.chain!) !== summary.chain)
-    throw contradiction('chain_heads.chain is not the last entry’s')
+    throw contradiction('chain_heads.chain differs from the last entry’s')
   if (summary.size > 0 && toHex(row.envelopeKid!) !== summary.currentKid) {
     throw contradiction(`chain_heads.envelope_kid is not the current key, ${summary.currentKid}`)
   }
   verifyClosed(row)
-  if (summary.size === 0 && row.name !== null) throw contradiction('ledgers: a row, but there are no entries')
+  if (summary.size === 0 && row.name !== null)
+    throw contradiction('ledgers has a row, but there are no entries')
   if (tree.frontier === null || !equalBytes(tree.frontier, row.treeHashes ?? new Uint8Array(0))) {
     throw contradiction(`tree_frontiers: not the frontier of the first ${row.treeSize} entries`)
   }
@@ -27,8 +28,8 @@ export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree
 
 /** Entries behind the head have been verified like all others at this point. */
 const HEAD_BEHIND =
-  'those behind the head are signed and continue the chain: they were written while a trigger was off, and are no forgery. ' +
-  '`operate mend-head` takes them in (docs/runbooks/integrity.md#entries-behind-the-head)'
+  'those beyond the head are signed and continue the chain: they were written while a trigger was off, and are not forged. ' +
+  '`operate mend-head` includes them (docs/runbooks/integrity.md#entries-behind-the-head)'
 
 /**
  * Verifies `closed`. The operator sets frozen, moving and moved without an entry. `restored` needs a closure that
@@ -50,7 +51,9 @@ function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
 export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedger): void {
   const ahead = (treeSize ?? 0) - (checkpointSize ?? 0)
   if (ahead % TREE_ENTRIES_PER_STEP !== 0) {
-    throw contradiction(`checkpoints: none of size ${treeSize}, where one was published with the stored tree`)
+    throw contradiction(
+      `checkpoints: there is none of size ${treeSize}, although one was published with the stored tree`,
+    )
   }
 }
 
@@ -63,7 +66,7 @@ export function verifyServerKeys(
   for (const { kid, use, alg, spki } of keys) {
     const isKnown = alg === 'EdDSA' || alg === 'ES256'
     if (!isKnown || !equalBytes(keyThumbprint(sha256, parsePublicKey(alg, spki)), kid)) {
-      throw contradiction(`server_keys: a key of use ${use} is not the one of its kid ${toHex(kid)}`)
+      throw contradiction(`server_keys: a key of use ${use} does not match its kid ${toHex(kid)}`)
     }
   }
   if (noteKid !== null && !keys.some(({ kid, use }) => use === 'note' && equalBytes(kid, noteKid))) {

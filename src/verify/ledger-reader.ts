@@ -159,7 +159,7 @@ export class LedgerReader {
     }
     for (const [table, ofRecords] of Object.entries(found)) {
       const count = await countRows(this.#client, table as keyof typeof found, this.#ledgerId)
-      if (count !== ofRecords) throw contradiction(`${table}: ${count} rows, records have ${ofRecords}`)
+      if (count !== ofRecords) throw contradiction(`${table}: ${count} rows, but records have ${ofRecords}`)
     }
   }
 
@@ -175,7 +175,7 @@ function asExported(record: AuditedRecord) {
 }
 
 function needsZstd(): SourceError {
-  const reason = 'this Node cannot read them: use version 22.15, or a newer one'
+  const reason = 'this Node.js cannot read them: use version 22.15 or newer'
   return new SourceError(
     'usage',
     `the ledger holds batches, whose records are compressed with zstd, and ${reason}`,
@@ -195,6 +195,6 @@ function asNamed(row: AuditedDocument): EntryDocumentRow {
 function verifyCheckpointRow(row: AuditedCheckpoint): void {
   const { size, root, chain } = parseCheckpoint(row.note).checkpoint
   if (size !== row.size || !equalBytes(root, row.root) || !equalBytes(chain, row.chain)) {
-    throw contradiction(`checkpoints: the row of size ${row.size} is not what its note says`)
+    throw contradiction(`checkpoints: the row of size ${row.size} contradicts its note`)
   }
 }

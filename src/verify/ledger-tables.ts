@@ -93,7 +93,7 @@ export function openTables(
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
   let previous: AuditedEntry | null = null
   for await (const entry of entries) {
-    if (previous?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} is there twice`)
+    if (previous?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} occurs twice`)
     if (previous) yield previous
     previous = entry
   }

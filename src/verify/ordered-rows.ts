@@ -43,6 +43,6 @@ export class OrderedRows<T extends { seq: number }> {
   }
 
   #unexplained(row: T): ProofError {
-    return contradiction(`${this.#table}: a row says that it is of seq ${row.seq}, where there is no entry`)
+    return contradiction(`${this.#table}: a row belongs to seq ${row.seq}, but there is no such entry`)
   }
 }

@@ -5,7 +5,7 @@ import { SourceError } from './source.ts'
 
 export function parseKid(text: string): string {
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase()
-  throw new SourceError('usage', '--key takes a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
+  throw new SourceError('usage', '--key needs a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
 }
 
 /** Parses `--agent-key AGENT=KID` into the SDK's form. Throws SourceError. */
@@ -17,7 +17,7 @@ export function parseAgentKeys(texts: readonly string[] = []): Record<string, st
     if (agent === undefined || !isId('agt', agent))
       throw new SourceError(
         'usage',
-        '--agent-key takes an agent and the kid of its key: agt_…=<64 hex digits>',
+        '--agent-key needs an agent and the kid of its key: agt_…=<64 hex digits>',
       )
     keys[agent] = [...(keys[agent] ?? []), kid!.toLowerCase()]
   }
@@ -43,7 +43,7 @@ export function parseCompromised(texts: readonly string[] = []): CompromisedKeys
       if (/^[0-9a-f]{64}$/i.test(kid) && !Number.isNaN(sinceMs)) return [kid.toLowerCase(), sinceMs] as const
       throw new SourceError(
         'usage',
-        '--compromised takes a kid (64 hex digits), or one with a time: KID=2026-11-20T12:00:00Z',
+        '--compromised needs a kid (64 hex digits), or a kid with a time: KID=2026-11-20T12:00:00Z',
       )
     }),
   )

@@ -52,7 +52,7 @@ export class PeerStates {
   /** Throws `columns_contradict_entries`. */
   readonly compareOffer: OnOffer = (seq, { state, code }, at) => {
     const row = this.#offers.get(seq)
-    if (!row) throw contradiction(`offers: no row of the offer at seq ${seq}, which was ${state}`)
+    if (!row) throw contradiction(`offers: the offer at seq ${seq}, which was ${state}, has no row`)
     this.#offers.delete(seq)
     compareRows<Partial<OfferColumns>>('offers', [row], [{ state, code, decidedSeq: at }])
   }

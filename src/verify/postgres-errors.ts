@@ -35,12 +35,12 @@ function translate(name: string, error: unknown): unknown {
   if (code === '28P01' || code === '28000')
     return new SourceError('denied', `${name} refuses the login`, options)
   if (code === '42501')
-    return new SourceError('denied', `${name}: this login may not read all of it (${message})`, options)
+    return new SourceError('denied', `${name}: this login may not read everything (${message})`, options)
   // From a pooler, such as `unsupported startup parameter: statement_timeout`.
   if (code === '08P01')
     return new SourceError(
       'unavailable',
-      `${name} refuses the connection (${message}): name Postgres itself`,
+      `${name} refuses the connection (${message}): connect to Postgres directly`,
       options,
     )
   if (code === '53300')

@@ -59,17 +59,17 @@ export function applyStrictToProof(report: ProofReport, witnesses?: WitnessPolic
   if (!report.ok) return report
   const { notices } = report
   if (report.keys !== 'given') {
-    const reason = `the key is ${report.keys}: name it with --key`
+    const reason = `the key is ${report.keys}: name the trusted key with --key`
     return { ok: false, code: 'keys_not_given', reason, notices }
   }
   if (witnesses) {
     const { cosigned } = report
     if (cosigned! >= witnesses.min) return report
-    const reason = `${cosigned} of the ${witnesses.witnesses.length} witnesses cosigned its checkpoint, and ${witnesses.min} are needed: get a proof with --cosignatures`
+    const reason = `${cosigned} of the ${witnesses.witnesses.length} witnesses cosigned its checkpoint, but ${witnesses.min} are needed: get a proof with --cosignatures`
     return { ok: false, code: 'witnesses_too_few', reason, notices }
   }
   if (report.checkpoint !== 'given') {
-    const reason = 'no checkpoint that covers the entry was given: keep one, and name it with --checkpoint'
+    const reason = 'no checkpoint that covers the entry was given: store one, and name it with --checkpoint'
     return { ok: false, code: 'checkpoint_not_given', reason, notices }
   }
   return report

@@ -20,7 +20,7 @@ export async function loadProviders(
     return {
       // Node's types require a Buffer where its functions accept any bytes.
       ...makeNodeProviders(crypto as unknown as NodeCrypto),
-      notice: 'libsodium cannot be loaded here: verifying with node:crypto, which takes nearly twice as long',
+      notice: 'libsodium cannot be loaded here: node:crypto is used, which takes nearly twice as long',
     }
   }
 }

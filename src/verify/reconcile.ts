@@ -86,7 +86,7 @@ function refuseSame([a, b]: Pair<LedgerSource>, [one, other]: Pair<OpenedSide | 
   if (ledger === other.opened.ledger)
     throw new SourceError(
       'usage',
-      `${a.name} and ${b.name} are both of ${ledger}: what is compared is a ledger and its peer`,
+      `${a.name} and ${b.name} are both exports of ${ledger}: name exports of a ledger and of its peer`,
     )
 }
 
@@ -146,7 +146,7 @@ async function verifySide(
     if (!(error instanceof UnforeseenShare)) throw error
     throw new SourceError(
       'not_a_ledger',
-      `${name} is not written as an export is, or has changed: ${error.message}`,
+      `${name} does not have the form of an export, or has changed: ${error.message}`,
     )
   }
 }
@@ -165,13 +165,13 @@ function conclude(
   const absent = kids.find((kid) => !ledgers.some(({ firstKid }) => firstKid === kid))
   if (absent !== undefined) return whole('trusted_key_absent', `neither ledger began with the key ${absent}`)
   if (checkpoints.some((note) => !ledgers.some(({ ledger }) => isOf(note, ledger!))))
-    return whole('checkpoint_foreign', 'a checkpoint that was given is of neither ledger')
+    return whole('checkpoint_foreign', 'a given checkpoint belongs to neither ledger')
   const { counts, difference } = reconcile(one, other)
   if (difference) return refused({ ...difference, reason: difference.detail }, ledgers)
   if (strict && counts.beyond > 0)
     return whole(
       'beyond_export',
-      `${counts.beyond} entries were received from beyond the end of the other export: save both anew`,
+      `${counts.beyond} entries were received from beyond the end of the other export: export both again`,
     )
   return { ok: true, counts, keys: weaker(ledgers), failure: null, ledgers }
 }

@@ -52,7 +52,7 @@ function strictFailure(report: VerifyReport): VerifyFailure | null {
     return {
       seq: null,
       code: 'keys_not_given',
-      reason: `the keys are ${report.keys}: name the first one with --key`,
+      reason: `the keys are ${report.keys}: name the trusted first key with --key`,
     }
   }
   if (report.witnessed === 0) {
@@ -60,15 +60,15 @@ function strictFailure(report: VerifyReport): VerifyFailure | null {
       seq: null,
       code: 'witnesses_too_few',
       reason:
-        'no checkpoint was cosigned by as many of the witnesses as are needed: name one that was with --checkpoint ' +
-        '(`tallystick checkpoints watch --witness` keeps them), or look again when the newest one is',
+        'no checkpoint has enough cosignatures of the witnesses: name one that has with --checkpoint ' +
+        '(`tallystick checkpoints watch --witness` stores them), or verify again when the newest one has',
     }
   }
   if (report.witnessed === null && report.checkpoint !== 'given') {
     return {
       seq: null,
       code: 'checkpoint_not_given',
-      reason: 'no checkpoint was given: keep one, and name it with --checkpoint',
+      reason: 'no checkpoint was given: store one, and name it with --checkpoint',
     }
   }
   if (!report.ownReachesEnd) {
@@ -76,15 +76,15 @@ function strictFailure(report: VerifyReport): VerifyFailure | null {
       seq: null,
       code: 'checkpoint_missing_tail',
       reason:
-        `the ledger's own checkpoint covers ${report.own} of ${report.entries} entries, and what stands behind it is more than a minute ` +
-        'older than the newest, or younger than what it covers: entries could have been taken out there. Look again when it has a newer one',
+        `the ledger's own checkpoint covers ${report.own} of ${report.entries} entries, and the entries after it are more than a minute ` +
+        'older than the newest one, or earlier than entries that it covers: entries could have been removed there. Verify again when it has a newer checkpoint',
     }
   }
   if (report.documents === 'withheld') {
     return {
       seq: null,
       code: 'documents_withheld',
-      reason: 'no documents were shown: use an API key with the scope records:read',
+      reason: 'documents were not checked: use an API key with the scope records:read',
     }
   }
   return null

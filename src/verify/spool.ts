@@ -77,14 +77,14 @@ async function* bounded(
       if (bytes > mibMax * MIB)
         throw new SourceError(
           'unavailable',
-          `${name} is longer than ${mibMax} MiB, and may have no end: if the ledger is that large, allow more with --spool-mib`,
+          `${name} is longer than ${mibMax} MiB: if the ledger is that large, allow more with --spool-mib`,
         )
       if (bytes > freeBytes) throw noSpace(name)
       yield piece
     }
   } catch (cause) {
     if (cause instanceof SourceError) throw cause
-    throw new SourceError('unavailable', `${name} broke off before its end (${(cause as Error).message})`, {
+    throw new SourceError('unavailable', `${name} ended too early (${(cause as Error).message})`, {
       cause,
     })
   }
@@ -94,7 +94,7 @@ async function* bounded(
 function localFault({ code }: NodeJS.ErrnoException): SourceError {
   return new SourceError(
     'io',
-    `the temporary directory ${tmpdir()} cannot be used (${code}): set TMPDIR to another`,
+    `the temporary directory ${tmpdir()} cannot be used (${code}): set TMPDIR to another directory`,
   )
 }
 

@@ -11,7 +11,7 @@ import type { EntryStep } from '../proof/entry/entry-step.ts'
  */
 export function verifyStatementColumns({ leaf, registered }: EntryStep, columns: EntryColumns): void {
   const { registration, subjectId, actorId, keyId, recordedAtUs, statements, hasSigner, ...others } = columns
-  compare('entries', 'kind of the entry behind a statement', registration, [
+  compare('entries', 'kind of the entry after a statement', registration, [
     'statement-registered',
     subjectId,
     actorId,

@@ -54,9 +54,9 @@ export class TreeCollector {
       const next = expected.next()
       const found = `level ${level}, index ${tileIndex}`
       if (next.done || next.value.name !== found)
-        throw contradiction(`tree_tiles: the tile at ${found} is one too many, or one before is missing`)
+        throw contradiction(`tree_tiles: the tile at ${found} is not expected, or an earlier one is missing`)
       if (next.value.digest !== toHex(this.#sha256(hashes)))
-        throw contradiction(`tree_tiles: the tile at ${found} holds other hashes`)
+        throw contradiction(`tree_tiles: the tile at ${found} has other hashes`)
     }
     const missing = expected.next()
     if (!missing.done) throw contradiction(`tree_tiles: the tile at ${missing.value.name} is missing`)

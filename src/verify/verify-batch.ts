@@ -52,7 +52,7 @@ export function verifyStoredBatch(
     at += row.contentBytes
   }
   if (chunkKeys.length !== chunks.length)
-    throw contradiction(`batch_keys: keys of ${chunkKeys.length} chunks, there are ${chunks.length}`)
+    throw contradiction(`batch_keys: keys of ${chunkKeys.length} chunks, but there are ${chunks.length}`)
   verifyRoot(sha256, found.leaves, statement)
   const step = stepOf(line, envelope, statement, { ...found.facts, received: null })
   return { step, envelope, statement, items: null }
@@ -64,11 +64,14 @@ export function verifyStoredBatch(
  */
 function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate }: ParsedStatement): void {
   if (line.documents.length > 0 || line.received !== undefined)
-    throw new ProofError('document_presence', 'something lies beside a batch that is none of its records')
+    throw new ProofError(
+      'document_presence',
+      'there is a document beside a batch that belongs to none of its records',
+    )
   const count = predicate['count'] as number
   const chunkCount = Math.ceil(count / CHUNK_RECORDS)
   if (rows.length !== chunkCount)
-    throw contradiction(`batch_chunks: ${rows.length} rows of seq ${line.seq}, signed are ${chunkCount}`)
+    throw contradiction(`batch_chunks: ${rows.length} rows of seq ${line.seq}, but ${chunkCount} were signed`)
   const first = firstRecordId(rows[0]!.firstRecordId)
   for (const [i, row] of rows.entries()) {
     const start = i * CHUNK_RECORDS
@@ -87,7 +90,8 @@ function verifyKeys(
 ): void {
   const expected = keysOfChunk(actor, records).map(toHex).sort().join(' ')
   const signed = keys.split(' ').filter((key) => !isOfPerson(key, records))
-  if (signed.join(' ') !== expected) throw contradiction(`batch_keys: not those of what chunk ${chunk} holds`)
+  if (signed.join(' ') !== expected)
+    throw contradiction(`batch_keys: the keys do not match the content of chunk ${chunk}`)
 }
 
 /**
@@ -209,5 +213,5 @@ const YEAR_0 = Date.parse('0000-01-01T00:00:00.000Z')
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1
 
 function refused(member: string): ProofError {
-  return new ProofError('batch_item', `${member} of a stored record is not as it must be`)
+  return new ProofError('batch_item', `${member} of a stored record does not have the required form`)
 }

@@ -124,7 +124,7 @@ function noticesOf({ lateTail, summary }: LedgerVerifier, { compromised }: Verif
   const unused = [...(compromised?.keys() ?? [])].filter((kid) => !summary.kids.has(kid))
   return [
     ...(lateTail === null ? [] : [lateTail]),
-    ...unused.map((kid) => `the key ${kid}, which was said to be compromised, signs nothing here`),
+    ...unused.map((kid) => `the key ${kid}, declared compromised, has signed nothing here`),
   ]
 }
 

@@ -78,7 +78,7 @@ test('what happened in a ledger', async (t) => {
     for (const command of ['events', 'tail']) {
       const { code, stderr } = await runCommand([command, '--events', 'record.lost'])
       assert.equal(code, 1, stderr)
-      assert.ok(stderr.includes(`record.lost is none of the events: ${EVENT_TYPES[0]}, `), stderr)
+      assert.ok(stderr.includes(`record.lost is not an event; the events are ${EVENT_TYPES[0]}, `), stderr)
       assert.equal((await runCommand([command, '--after', 'garbage'])).code, 1)
     }
     for (const args of [

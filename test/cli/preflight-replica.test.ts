@@ -127,7 +127,7 @@ test('a standby of another system, and one that lags or says nothing, are told a
     [{ primary: { system: null, ledgers: 'readable' } }, 'ok', /^a standby/],
     [{ facts: { ...facts, ledgers: 'none' }, primary: { system: 1n, ledgers: 'none' } }, 'ok', /^a standby/],
     [{ replayMs: Infinity }, 'fail', /^after 10 s it has not replayed/],
-    [{ replayMs: null }, 'warn', /^it does not say how far/],
+    [{ replayMs: null }, 'warn', /^it does not report its replay position/],
   ] as const) {
     const found = judgeReplica({ ...answers, ...changes })
     assert.equal(found.status, status)

@@ -129,7 +129,7 @@ test('compares a ledger with its peer, and not with itself', async (t) => {
   for (const [args, message] of [
     [
       [home, home],
-      /^tallystick: .* and .* are both of led_\w+: what is compared is a ledger and its peer\n$/,
+      /^tallystick: .* and .* are both exports of led_\w+: name exports of a ledger and of its peer\n$/,
     ],
     [[home], /say: tallystick reconcile A.export B.export/],
     [[home, guest, home], /say: tallystick reconcile A.export B.export/],
@@ -165,5 +165,5 @@ test('refuses an export that hides what it shares from a first look', async (t) 
   const hidden = readFileSync(home, 'utf8').replace('"kind":"record-shared"', '"kind":"record\\u002dshared"')
   const { code, stderr } = await runAlone(['reconcile', temporaryFiles(t).write('hidden', hidden), guest])
   assert.equal(code, 65)
-  assert.match(stderr, /not written as an export is/)
+  assert.match(stderr, /does not have the form of an export/)
 })

@@ -107,7 +107,7 @@ test('a kept checkpoint older than the entry does not speak for it', async (t) =
   const { code, stdout, stderr } = await runAlone(joined)
   assert.equal(code, 0)
   assert.match(stdout, /checkpoint=own covered=9 of 9\n/)
-  assert.match(stderr, /^tallystick: the kept checkpoint of 5 entries is older than the entry/)
+  assert.match(stderr, /^tallystick: the stored checkpoint of 5 entries is older than the entry/)
   const strict = await runAlone([...joined, '--strict', '--key', chain.firstSigner.kidHex])
   assert.equal(strict.code, 1)
   assert.match(strict.stdout, /code=checkpoint_not_given/)

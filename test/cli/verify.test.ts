@@ -41,7 +41,7 @@ test('a day since when a key is compromised must be one that its month has', () 
   assert.equal(parse('2028-02-29T12:00Z'), Date.parse('2028-02-29T12:00:00Z'))
   assert.equal(parse('2026-11-30T23:30:00-02:00'), Date.parse('2026-12-01T01:30:00Z'))
   for (const time of ['2026-02-29T12:00:00Z', '2026-11-31T12:00:00Z', '2026-13-01T12:00:00Z'])
-    assert.throws(() => parse(time), /--compromised takes a kid/)
+    assert.throws(() => parse(time), /--compromised needs a kid/)
 })
 
 test('with --strict exits with 1 unless key and checkpoint are given', async (t) => {
@@ -78,7 +78,7 @@ test('takes kept checkpoints as notes, as lines of JSON, and as the export that 
   ] as const) {
     const { code, stderr } = await runAlone(['verify', path, '--checkpoint', files.write(name, content)])
     assert.equal(code, 65)
-    assert.match(stderr, /holds no checkpoint note/)
+    assert.match(stderr, /has no checkpoint note/)
   }
   assert.equal((await runAlone(['verify', path, '--checkpoint', '/nowhere/x'])).code, 74)
 })

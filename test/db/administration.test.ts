@@ -92,7 +92,7 @@ test('a ledger that was found restored takes only the entry that acknowledges it
   assert.equal(await close(2, rows[0].chain), false, 'what the chain holds is no reason')
   const known = randomBytes(32)
   assert.equal(await close(90, known), true)
-  assert.equal(await close(90, known), false, 'it is closed already')
+  assert.equal(await close(90, known), false, 'it is closed as restored')
   assert.deepEqual(await append(api, makeEntry(ledger)), ['refused_closed'])
   // The function that unfreezes a ledger cannot reopen this one.
   for (const frozen of [true, false])

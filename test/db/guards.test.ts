@@ -137,7 +137,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
   await openAs(database.apiUrl)
   await refuses(
     'alter table tallystick.ledger_closures disable trigger all',
-    /foreign keys of ledger_closures are off.*: let a superuser say `alter table tallystick.ledger_closures enable trigger all`/,
+    /foreign keys of ledger_closures are off.*: let a superuser run `alter table tallystick.ledger_closures enable trigger all`/,
   )
   await superuser.query('alter table tallystick.ledger_closures enable trigger all')
   await migrateNow(database.ownerUrl)
@@ -159,7 +159,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
 })
 
 const MISSING =
-  /^(?!.*turns triggers on again)(?=.*the trigger entries_append_only of entries is missing).*migrations\/schema.sql: run that as the owner/
+  /^(?!.*turns triggers on again)(?=.*the trigger entries_append_only of entries is missing).*run the `create trigger` of each missing trigger \(migrations\/schema.sql\) as the owner/
 
 test('a guard that a new connection misses closes those that are open', async (t) => {
   const database = await createTestDatabase(t)

@@ -48,8 +48,7 @@ for (const mode of ['transaction', 'statement'] as const)
     skip,
   }, async (t) => {
     const { config, ownerUrl } = await configureThrough(t, mode)
-    const reason =
-      /reached through a pooler that hands connections on after each transaction or statement: set its pool mode to session/
+    const reason = /behind a pooler that shares connections between sessions: set its pool mode to session/
     await assert.rejects(startServer(config), reason)
     await assert.rejects(startWorker(config), reason)
     const masterKey = makeMasterKey(TEST_MASTER_KEY)
@@ -73,7 +72,8 @@ test('busy, and taking its connections in turn, it is found out as well', { skip
     isOver = true
     await Promise.all(busy)
   })
-  for (let start = 0; start < 10; start++) await assert.rejects(startServer(config), /hands connections on/)
+  for (let start = 0; start < 10; start++)
+    await assert.rejects(startServer(config), /shares connections between sessions/)
 })
 
 test('one that gives no second connection is not taken for one that pools by the session', {

@@ -12,9 +12,9 @@ test('on RDS migrate lets the two logins in with tokens, or says what its master
   const passwords = { api: null, worker: null }
   const migrateNow = () => migrate({ ownerUrl, masterKey, passwords, byRdsIam: true })
 
-  await assert.rejects(migrateNow(), /only a Postgres of RDS has the role rds_iam/)
+  await assert.rejects(migrateNow(), /needs the role rds_iam, which only a Postgres of RDS has/)
   await run('create role rds_iam')
-  await assert.rejects(migrateNow(), /let the master user of RDS say once `grant rds_iam to tallystick_api`/)
+  await assert.rejects(migrateNow(), /let the master user of RDS run `grant rds_iam to tallystick_api`/)
   await run('grant rds_iam to tallystick_owner with admin option')
   await migrateNow()
   const { rows } = await run(

@@ -66,7 +66,7 @@ test('every column of a record stays as it is, and what it held goes with its er
       assert.ok(other, `no value of the type ${type}`)
       await assert.rejects(
         owner.query(`update tallystick.records set ${name} = ${other} where record_id = $1`, [record]),
-        /a record changes only by an erasure|violates|append-only/,
+        /a record may change only by an erasure|violates|append-only/,
       )
     })
   }

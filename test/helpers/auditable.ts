@@ -19,5 +19,5 @@ export async function requireAuditable(app: TestApp, content: ArchiveContent): P
   const audit = (from: ArchiveContent | null) =>
     verifyInThread(task, () => {}, new AbortController().signal, from)
   assert.equal((await audit(content))!.failure, null)
-  await assert.rejects(audit(null), /lies in the archive/)
+  await assert.rejects(audit(null), /is in the archive/)
 }

@@ -225,7 +225,7 @@ test('DELETE of a document of a gated record', async (t) => {
         assert.deepEqual([problem['seq'], problem['remaining']], [first.erasure.entry.seq, first.remaining])
         assert.match(
           problem['detail'] as string,
-          new RegExp(`^the ${document} .* was erased by the entry \\d+$`),
+          new RegExp(`^the ${document} .* was erased by entry \\d+$`),
         )
       }
       assert.deepEqual(await app.written(), before)

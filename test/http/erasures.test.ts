@@ -58,7 +58,7 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
     for (const headers of [{}, { 'idempotency-key': 'another-request' }]) {
       const problem = assertProblem(await erase(app, record.id, ERASE, { headers }), 409, 'already_ended')
       assert.deepEqual([problem['seq'], problem['remaining']], [seq, []])
-      assert.match(problem['detail'] as string, new RegExp(`erased by the entry ${seq}$`))
+      assert.match(problem['detail'] as string, new RegExp(`erased by entry ${seq}$`))
     }
     assert.deepEqual(await app.written(), before)
   })

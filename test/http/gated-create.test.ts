@@ -236,7 +236,7 @@ test('POST /v1/records with a gated type', async (t) => {
       const batch = await app.send('POST', '/v1/records/batch', { body })
       const { index, detail } = assertProblem(batch, 422, 'not_notarizable')
       assert.equal(index, 1)
-      assert.match(String(detail), /one by one, with POST \/v1\/records$/)
+      assert.match(String(detail), /one by one with POST \/v1\/records$/)
     }
     assert.deepEqual(await app.written(), before)
   })

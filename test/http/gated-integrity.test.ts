@@ -172,7 +172,7 @@ test('columns that say other parties or terms than what was signed', async (t) =
     await app.take(id, 'activate')
     await app.take(id, 'completions', { body: { evidence: FAILING } })
     await tamper(app, { id }, set('gate'), ['principal'])
-    await assert.rejects(app.verify(id), /the gate is principal, signed is auto/)
+    await assert.rejects(app.verify(id), /the gate is principal, but auto was signed/)
     assertProblem(await app.step(id, 'verdict'), 409, 'state_conflict')
   })
 

@@ -114,8 +114,14 @@ test('a server refuses to start', async (t) => {
 
   await t.test('as a login that could rewrite history, and names the one to use', async (t) => {
     const database = await createTestDatabase(t)
-    await refuses(database.ownerUrl, /tallystick_owner is too powerful[\s\S]*use the login tallystick_api/)
-    await refuses(database.superuserUrl, /too powerful[\s\S]*superuser[\s\S]*use the login tallystick_api/)
+    await refuses(
+      database.ownerUrl,
+      /tallystick_owner has too many privileges[\s\S]*use the login tallystick_api/,
+    )
+    await refuses(
+      database.superuserUrl,
+      /too many privileges[\s\S]*superuser[\s\S]*use the login tallystick_api/,
+    )
   })
 
   await t.test('with another master key, or without one', async (t) => {

@@ -212,7 +212,7 @@ test('a key whose row says more than a server signed is not rotated', async () =
     const answer = await app.send('POST', `/v1/keys/${made.id}/rotate`, { body: {} })
     assertProblem(answer, 500, 'internal_error')
   }
-  assert.match(app.logs(), /made or changed by no server/)
+  assert.match(app.logs(), /not made by a server, or was changed outside it/)
 })
 
 test('a revoked key is refused here at once and on every other server within 5 s', async (t) => {

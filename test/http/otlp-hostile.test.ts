@@ -125,7 +125,7 @@ const brackets = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
 const TAKEN: { [name: string]: Case } = {
   'nothing odd': { both: {}, told: null },
-  'half of a surrogate pair': {
+  'lone surrogate': {
     json: keptJson('{"stringValue":"cut \\ud83d"}'),
     told: null,
     payload: isKept('cut \ufffd', true),

@@ -315,7 +315,7 @@ test('a label of a person is counted as other routes count it, may be a number, 
     refused.map((value, i) => labelled(`1${i + 1}`, value)),
   )
   assert.equal(partialSuccess.rejectedSpans, `${refused.length}`)
-  assert.match(partialSuccess.errorMessage, /whose tallystick\.subject is no text of 1 to 256 characters/)
+  assert.match(partialSuccess.errorMessage, /whose tallystick\.subject is not a text of 1 to 256 characters/)
 })
 
 /** A span whose trace and id each repeat two digits. */
@@ -404,7 +404,7 @@ test('a span whose record was erased is not taken again, and the exporter is tol
   const { partialSuccess } = await sendSpans(app, [erased, other, { ...erased, name: 'gen_ai.other' }])
   for (const name of ['find', 'remembers']) Reflect.deleteProperty(knownItems, name)
   assert.equal(partialSuccess.rejectedSpans, '2')
-  assert.match(partialSuccess.errorMessage, /^2 spans whose ids are those of an erased record/)
+  assert.match(partialSuccess.errorMessage, /^2 spans with the ids of an erased record/)
   assert.equal((await recordsOf(app)).length, 2)
 })
 

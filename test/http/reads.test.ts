@@ -712,7 +712,7 @@ describe('reads from a replica', () => {
     const gone = await read(app, `/v1/records/${id}`)
     assert.deepEqual([gone.response.statusCode, gone.where], [200, 'fallback'])
     expectStatus(200, await app.send('GET', '/readyz', { key: null }))
-    assert.match(app.logs(), /reads go to the primary, not to the replica/)
+    assert.match(app.logs(), /reads go to the primary instead of the replica/)
   })
 
   /** Fakes of a request and its reply. Default: of the app's ledger. */

@@ -255,7 +255,7 @@ test('a record of a registered type is taken only as the type wants it', async (
   for (const [payload, path, message] of [
     [{ ...GOOD, quantity: 0 }, '/quantity', 'must be at least 1'],
     [{ ...GOOD, sku: 'a secret' }, '/sku', 'must match the pattern of the type'],
-    [{ sku: 'ABC-1234' }, '', 'the member "quantity" must be there'],
+    [{ sku: 'ABC-1234' }, '', 'must have the member "quantity"'],
     [{ ...GOOD, 'a/b~': 1 }, '/a~1b~0', 'is not allowed here'],
   ] as const) {
     const problem = assertProblem(
@@ -352,7 +352,7 @@ test('shows what a type says of documents, registered or not, and writes nothing
       valid: false,
       errors: [
         { path: '/payload/quantity', keyword: 'type', message: 'must be of type number' },
-        { path: '/evidence', keyword: 'required', message: 'the member "quantity" must be there' },
+        { path: '/evidence', keyword: 'required', message: 'must have the member "quantity"' },
       ],
       outcome: null,
       rules: null,

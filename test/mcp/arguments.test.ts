@@ -120,7 +120,7 @@ test('each member of the REST API is an argument of the tool, or is refused', as
     for (const name of missing) {
       const { issues = [] } = await validate({ [name]: 'x' })
       const [found] = issues.filter(({ path }) => path?.[0] === name)
-      assert.match(`${found?.message}`, /^this tool cannot do it; POST \/v1\/records/, name)
+      assert.match(`${found?.message}`, /^this tool does not support it; use POST \/v1\/records/, name)
       const absent = (await validate({ [name]: null })).issues ?? []
       assert.ok(!absent.some(({ path }) => path?.[0] === name))
     }

@@ -57,7 +57,7 @@ test('POST /mcp', async (t) => {
       await publish()
       const { verified, summary, reports } = await callTool(client, 'verify_record', { record: record.id })
       assert.deepEqual([verified, reports.length, reports[0].subject], [true, 1, record.id])
-      assert.match(summary, /^VERIFIED by the server: .* the server itself did the checking\.$/)
+      assert.match(summary, /^VERIFIED by the server: .* the server checked its own data\.$/)
     })
 
     await t.test(`serves the official client, ${era}: gated work is offered, done and judged`, async (t) => {
@@ -120,7 +120,7 @@ test('POST /mcp', async (t) => {
     const found = await app.send('POST', '/v1/subjects/find', { key, body: { subject: 'mcp:4711' } })
     assert.match(found.body, new RegExp(id))
     const shared = { payload: {}, share: [] }
-    assert.match(await refusedTool(client, 'notarize', shared), /share.*this tool cannot do it/s)
+    assert.match(await refusedTool(client, 'notarize', shared), /share.*this tool does not support it/s)
   })
 
   await t.test('says of a record that is not as it was signed that it is not verified', async (t) => {
@@ -134,7 +134,7 @@ test('POST /mcp', async (t) => {
     const [{ kid }] = reports
     assert.match(
       (await verified({}, [kid])).summary,
-      /^VERIFIED by this machine: .* rests on this: the checkpoint’s/,
+      /^VERIFIED by this machine: .* relies on this: the checkpoint’s/,
     )
     for (const [changed, kids, code] of [
       [{ payload: { did: 'something else' } }, [], 'document_digest'],

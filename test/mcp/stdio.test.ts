@@ -87,15 +87,15 @@ test('refuses lines that are no messages, by their id where they show one, and g
   const byId = answers().map(({ id, error, result }) => [id, error?.code ?? null, error?.message ?? result])
   const refused = byId
     .filter(([, code]) => code !== null)
-    .map(([id, code, message]) => [id, code, message.slice(0, 35)])
+    .map(([id, code, message]) => [id, code, message.slice(0, 38)])
   assert.deepEqual(refused, [
-    [1, -32700, 'the message is not taken: json_dupl'],
-    ['two', -32700, 'the message is not taken: json_numb'],
-    [3, -32700, 'the message is not taken: json_dept'],
-    [null, -32700, 'the message is not taken: json_synt'],
-    [null, -32600, 'batches are not taken: send one mes'],
-    [5, -32600, 'the message is no JSON-RPC 2.0 requ'],
-    [null, -32700, 'the message holds bytes that are no'],
+    [1, -32700, 'the message is not accepted: json_dupl'],
+    ['two', -32700, 'the message is not accepted: json_numb'],
+    [3, -32700, 'the message is not accepted: json_dept'],
+    [null, -32700, 'the message is not accepted: json_synt'],
+    [null, -32600, 'batches are not supported: send one me'],
+    [5, -32600, 'the message is not a JSON-RPC 2.0 requ'],
+    [null, -32700, 'the message contains bytes that are no'],
     ...[6, 'last', null].map((id) => [
       id,
       -32600,

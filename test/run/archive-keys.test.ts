@@ -48,14 +48,14 @@ test('a key file made after an erasure restores the ledger before and after that
   await eraser.run()
   const early = await makeKeys('keys')
   assert.equal(early.code, 3, early.stderr)
-  assert.match(early.stderr, /^led_\S+: 2 erasures are not archived yet: .* Until then the file opens these/)
+  assert.match(early.stderr, /^led_\S+: 2 erasures are not archived yet: .* Until then the file can open these/)
   assert.deepEqual(await keyed('keys'), [true, true, true, true])
   const restored = await restore('keys')
   assert.equal(restored.code, 0, restored.stderr)
 
   const alone = await makeKeys('elsewhere')
   assert.equal(alone.code, 3)
-  assert.match(alone.stderr, /lacks the keys of 2 of these documents, .*: keep the file before/)
+  assert.match(alone.stderr, /lacks the keys of 2 of these documents, .*: keep the previous file/)
   assert.deepEqual(await keyed('elsewhere'), [false, true, true, false])
   assert.match((await restore('elsewhere')).stderr, /2 documents cannot be opened/)
 

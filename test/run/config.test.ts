@@ -141,10 +141,10 @@ test('a key may be in a file, of its owner and group alone, with a newline at it
   const refused: [env: Record<string, string>, message: RegExp][] = [
     [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o444) }, /KEY_FILE: .* is open to every user .* chmod 440/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o442) }, /is open to every user/],
-    [{ TALLYSTICK_MASTER_KEY_FILE: file(` ${master}`) }, /holds more than one line, or spaces/],
-    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n\n`) }, /holds more than one line, or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(` ${master}`) }, /has several lines or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n\n`) }, /has several lines or spaces/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file('\n') }, /is empty/],
-    [{ TALLYSTICK_MASTER_KEY_FILE: file(master.repeat(20)) }, /holds more than a key/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master.repeat(20)) }, /has more than a key/],
     [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}ab`) }, /TALLYSTICK_MASTER_KEY: must be 32 bytes/],
     [{ TALLYSTICK_MASTER_KEY_FILE: join(dir, 'nowhere') }, /MASTER_KEY_FILE: cannot be read: ENOENT/],
     [{ TALLYSTICK_MASTER_KEY_FILE: dir }, /MASTER_KEY_FILE: /],
@@ -170,7 +170,7 @@ test('a lock that has ended when content leaves for the archive is refused', () 
   for (const days of ['30', '90'])
     assert.throws(
       () => parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: days }),
-      /LOCK_DAYS \(\d+\) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS \(90\): .* Lock for as long as/,
+      /LOCK_DAYS \(\d+\) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS \(90\): .* Lock it for as long as/,
     )
   assert.equal(parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: '91' }).archive?.retentionDays, 90)
   assert.equal(parseConfig(keep).archive?.retentionDays, 90)
@@ -199,7 +199,10 @@ test('witnesses are keys with an address that may be called, or the configuratio
   )
   const wrong: [string, RegExp][] = [
     [key, /write each witness as its verifier key, a space and its URL/],
-    ['w1 https://w1.example', /w1: not <name>\+<id>\+<key>; the verifier key of a witness is what/],
+    [
+      'w1 https://w1.example',
+      /w1: not <name>\+<id>\+<key>; `tallystick witness` prints the verifier key of a witness/,
+    ],
     [`${key} https://127.0.0.1`, /is not a public address/],
     [`${key} http://w1.example`, /use https:/],
     [`${key} https://w1.example,${key} https://w2.example`, /would count twice/],

@@ -35,7 +35,7 @@ test('an operator lists faults and clears one, saying why', async (t) => {
   assert.equal((await openFaults(audit)).length, 1)
   assert.match(
     (await operate(ownerUrl, 'clear-fault', ledger, '--note', 'restored')).stdout,
-    /goes on: checkpoints, verdicts, settlements/,
+    /continues from its verified size: checkpoints, verdicts, settlements/,
   )
   assert.deepEqual(await openFaults(audit), [])
   const mended = await app.send('GET', `/v1/ledgers/${ledger}`, { key: OPERATOR_KEY })
@@ -54,7 +54,7 @@ test('an operator takes entries in that were written while triggers were off, an
   const write = async () => (await app.send('POST', '/v1/records', { body: record })).statusCode
   for (let i = 0; i < 3; i++) assert.equal(await write(), 201)
   const verify = () => verifyLedger(database(ownerUrl, ledger), { threads: 0, lateTail: 'noticed' })
-  assert.match((await operate(ownerUrl, 'mend-head', ledger)).stderr, /nothing is to be mended/)
+  assert.match((await operate(ownerUrl, 'mend-head', ledger)).stderr, /there is nothing to mend/)
   // State after an append whose trigger did not fire: finding S1.
   const setHeadBack = `update tallystick.chain_heads h set size = 4,
     chain = (select e.chain from tallystick.entries e where e.ledger_id = h.ledger_id and e.seq = 3)`
@@ -63,7 +63,7 @@ test('an operator takes entries in that were written while triggers were off, an
   const report = await verify()
   assert.match(
     JSON.stringify(report.failure),
-    /chain_heads.size is 4, there are 6 entries; .*no forgery.*operate mend-head/,
+    /chain_heads.size is 4, but there are 6 entries; .*not forged.*operate mend-head/,
   )
   const mended = await operate(ownerUrl, 'mend-head', ledger)
   assert.match(mended.stdout, /^INTEGRITY_OK [\s\S]* has 6 entries, 2 more than its head knew\n$/m)
@@ -147,7 +147,7 @@ test('work that a trigger did not have wait for the worker waits after migrate, 
   const mended = await operate(ownerUrl, 'mend-head', app.ledger.ledger.id)
   assert.match(
     mended.stdout,
-    /INTEGRITY_OK[\s\S]* 0 more than its head knew\nwork that waits for the worker: 2 rows were made or removed\n$/,
+    /INTEGRITY_OK[\s\S]* 0 more than its head knew\nwaiting work of the worker: 2 rows were added or removed\n$/,
   )
   assert.equal(await waiting(), all)
 })

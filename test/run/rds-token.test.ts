@@ -56,9 +56,9 @@ test('a password command is told the login; by hand it is that of the only URL, 
 })
 
 test('what is not known is asked for', () => {
-  assert.throws(() => parseTokenRequest({}), /for which login\? Set PGHOST and PGUSER, or one of/)
+  assert.throws(() => parseTokenRequest({}), /no login is named: set PGHOST and PGUSER, or one of/)
   assert.throws(() => parseTokenRequest({ PGHOST: HOST }), /set PGUSER/)
   assert.throws(() => parseTokenRequest({ PGHOST: 'db.example', PGUSER: 'api' }), /set AWS_REGION/)
   const two = { DATABASE_URL: 'postgres://a@b/c', TALLYSTICK_API_DATABASE_URL: 'postgres://a@b/c' }
-  assert.throws(() => parseTokenRequest(two), /TALLYSTICK_API_DATABASE_URL and DATABASE_URL are set/)
+  assert.throws(() => parseTokenRequest(two), /TALLYSTICK_API_DATABASE_URL and DATABASE_URL are both set/)
 })

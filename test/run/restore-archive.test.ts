@@ -215,7 +215,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
     integrity!,
     new RegExp(`^INTEGRITY_OK entries=${size} .*keys=given checkpoint=given covered=${size} .*erased=12$`),
   )
-  assert.match(said!, /is restored, and closed: .* it can be reopened/)
+  assert.match(said!, /is restored and closed: .* to reopen it/)
 
   const opened = await openApp(t, { database: target })
   const secret = (await readFile(apiKeyFile, 'utf8')).trim()
@@ -354,7 +354,7 @@ test('an archive that lacks an object, or has another one, is named, and leaves 
   assert.deepEqual(await ledgersOf(sql), [0, 0])
   assert.equal((await restore(target, copy)).code, 0)
   const again = await restore(target, copy)
-  assert.match(again.stderr, /the database has that ledger already/)
+  assert.match(again.stderr, /the database already has this ledger/)
 })
 
 test('an archive that ends before a kept checkpoint is refused, unless the loss is accepted', async (t) => {
@@ -367,11 +367,11 @@ test('an archive that ends before a kept checkpoint is refused, unless the loss 
   const refused = await restore(target, copy, '--checkpoint', kept)
   assert.equal(refused.code, 1)
   assert.ok(
-    refused.stderr.includes(`ends with ${size} entries, and a checkpoint that you kept covers ${size + 1}`),
+    refused.stderr.includes(`ends after ${size} entries, and a checkpoint that you stored covers ${size + 1}`),
   )
   const accepted = await restore(target, copy, '--checkpoint', kept, '--accept-loss')
   assert.deepEqual([accepted.code, accepted.stderr], [0, ''])
-  assert.match(accepted.stdout, /, 1 known entries are lost; it can be reopened/)
+  assert.match(accepted.stdout, /, 1 known entries are lost; to reopen it/)
   const opened = await openApp(t, { database: target })
   const restored = opened.of(app.ledger)
   const answer = await restored.send('GET', `/v1/ledgers/${copy.ledger}/restore`, { key: OPERATOR_KEY })
@@ -425,18 +425,18 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
   assert.equal(early.code, 1)
   assert.match(
     early.stderr,
-    /no private envelope and note key of the ledger, .* share-keys, or say --read-only/,
+    /no private envelope and note key of the ledger, .* share-keys, or use --read-only/,
   )
   assert.deepEqual(await ledgersOf(sql), [0, 0])
   const run = await restore(target, copy, '--read-only')
   assert.equal(run.code, 0, run.stderr)
-  assert.match(run.stdout, /no private envelope and note key of it, so it cannot be reopened/)
+  assert.match(run.stdout, /cannot be reopened, because this deployment lacks its private envelope and note key/)
   const restored = (await openApp(t, { database: target })).of(app.ledger)
   const at = `/v1/ledgers/${copy.ledger}/restore`
   const { known } = expectStatus(200, await restored.send('GET', at, { key: OPERATOR_KEY })).json()
   const refused = await restored.send('POST', at, { key: OPERATOR_KEY, body: { known } })
   assert.deepEqual([refused.statusCode, refused.json().code], [409, 'state_conflict'])
-  assert.match(refused.json().detail, /no private envelope and note key/)
+  assert.match(refused.json().detail, /cannot be reopened, because this deployment lacks its private envelope and note key/)
   const report = await verifyLedger(database(target.superuserUrl, copy.ledger))
   assert.deepEqual([report.failure, report.entries], [null, size])
   const { rows } = await sql.query(
@@ -495,7 +495,7 @@ test('no document is restored without its key, nothing without a key file, and n
   const { copy, files } = await archived(t)
   const target = await createTestDatabase(t)
   const none = await runCommand(COMMAND, ['--archive', copy.archive, '--ledger', copy.ledger])
-  assert.match(none.stderr, /say with --archive-key where the keys/)
+  assert.match(none.stderr, /name the file of its document keys with --archive-key/)
   const text = await readFile(copy.keys, 'utf8')
   const [from] = JSON.parse(text).pieces[0]
   const other = files.write(

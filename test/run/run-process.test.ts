@@ -105,7 +105,7 @@ test('a reader that comes back gets each line, or the number of those that were 
   let text = ''
   await until(() => {
     text += pipe.read()
-    return text.includes('lines of the log were dropped')
+    return text.includes('log lines were dropped')
   })
   const lines = text
     .trimEnd()

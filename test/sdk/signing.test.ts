@@ -264,7 +264,7 @@ test('a type has agents sign for themselves: without a signature it refuses what
   for (const attempt of use(unsigned))
     await assert.rejects(attempt(), (error) => {
       assert.ok(error instanceof ApiError && error.code === 'agent_signature_required', String(error))
-      return /takes only what agents have signed themselves: register a signing key/.test(error.message)
+      return /must be signed by their agents: register a signing key/.test(error.message)
     })
   for (const attempt of use(signed)) assert.ok(await attempt())
   // The server still signs the agent's records of other types.

@@ -207,7 +207,7 @@ test('says that documents were withheld', async () => {
   const head = { ...JSON.parse(other.exportLines()[0]!), documents: 'withheld' }
   const report = await verify.export(textOf(other.exportLines().with(0, JSON.stringify(head))))
   assert.equal(report.documents, 'withheld')
-  assert.match(report.notices[0]!, /without documents/)
+  assert.match(report.notices[0]!, /has no documents/)
 })
 
 test('a line that never ends does not fill the memory', async () => {

@@ -107,7 +107,7 @@ const FAULTS: [string, string, RegExp][] = [
   [
     'metadata that came back',
     `update tallystick.records set metadata = '{}' where :mine and first_seq = 3`,
-    /is erased, its metadata or references are not/,
+    /is erased, but its metadata or references are not/,
   ],
   [
     'references that came back',
@@ -127,14 +127,14 @@ const FAULTS: [string, string, RegExp][] = [
   [
     'a payload that is gone, though no entry says so',
     'update tallystick.records set payload = null, salt = null where :mine and first_seq = 4',
-    /missing, or only half erased/,
+    /missing or only half erased/,
   ],
   [
     'a payload that is gone in the name of another’s erasure',
     `update tallystick.records set payload = null, salt = null, metadata = null, payload_erased_seq = 5
      where :mine and first_seq = 4;
      update tallystick.idempotency_keys set fingerprint = null, salt = null where :mine and seq = 4`,
-    /seq 5 is said to have erased/,
+    /seq 5 is named as the erasure of/,
   ],
   [
     'an erasure whose row names another record',
@@ -196,12 +196,12 @@ const GATED_FAULTS: [string, string, RegExp][] = [
   [
     'a document that came back',
     `update tallystick.documents set content = '{}', salt = substr(digest, 1, 16) where :mine and document = 'evidence'`,
-    /missing, or only half erased/,
+    /missing or only half erased/,
   ],
   [
     'a document that is gone in the name of another’s erasure',
     `update tallystick.documents set erased_seq = erased_seq + 1 where :mine and document = 'evidence'`,
-    /is said to have erased/,
+    /is named as the erasure of/,
   ],
   [
     'the fingerprint of a delivery that outlives it',

@@ -302,7 +302,7 @@ const FAULTS: [what: string, change: Change, finding: RegExp][] = [
   [
     'no chunk at all',
     sql('delete from tallystick.batch_chunks where :mine'),
-    /batch_chunks: 0 rows of seq 4, signed are 3/,
+    /batch_chunks: 0 rows of seq 4, but 3 were signed/,
   ],
   [
     'a doubled chunk',
@@ -339,19 +339,19 @@ const FAULTS: [what: string, change: Change, finding: RegExp][] = [
   [
     'a key that is missing',
     sql(`delete from tallystick.batch_keys where :mine and chunk = 2 and get_byte(key, 0) = ascii('R')`),
-    /batch_keys: not those/,
+    /batch_keys: the keys do not match/,
   ],
   [
     'a key that is another',
     sql(`update tallystick.batch_keys set key = 'Tother/1' where :mine and get_byte(key, 0) = ascii('T')`),
-    /batch_keys: not those/,
+    /batch_keys: the keys do not match/,
   ],
   [
     'a key too many',
     sql(
       `insert into tallystick.batch_keys select ledger_id, 'Tother/1', seq, chunk from tallystick.batch_chunks where :mine and chunk = 1`,
     ),
-    /batch_keys: not those/,
+    /batch_keys: the keys do not match/,
   ],
   [
     'keys of a chunk that is not there',

@@ -193,7 +193,7 @@ test('takes an export that withholds documents, and says so', async (t) => {
     for (const d of documents) Object.assign(d, { salt: null, document: null })
   const report = await verifyText(t, textOf(chain.exportLines().with(0, JSON.stringify(head))))
   assert.match(formatReport(report), /covered=9 own=9 of 9 documents=withheld$/)
-  assert.match(report.notices[0]!, /without documents/)
+  assert.match(report.notices[0]!, /has no documents/)
   assert.equal((await verify(t, chain)).failure?.code, 'document_presence')
 })
 
@@ -227,6 +227,6 @@ test('verifies a stream by spooling it, and leaves nothing behind', async () => 
   }
   await assert.rejects(
     verifyLedger(spooledExport('a server', async () => broken())),
-    /a server broke off before its end \(terminated\)/,
+    /a server ended too early \(terminated\)/,
   )
 })

@@ -62,7 +62,7 @@ test('of a batch each job ends as it deserves: one that fails is retried, one th
   ])
   assert.deepEqual(said.sort(), [
     [40, 'a job failed', idOf('rec', 1), '1 of 9'],
-    [50, 'a job is given up: it is a dead letter now', idOf('rec', 2), undefined],
+    [50, 'a job was given up: it is now a dead letter', idOf('rec', 2), undefined],
   ])
 })
 

@@ -36,7 +36,7 @@ test('does not start with the API’s login, which must not read the note key, n
   const app = await lendApp(t)
   const config = testConfig(app.database.apiUrl)
   await assert.rejects(startWorker({ ...config, workerUrl: app.database.apiUrl }), /permission denied/)
-  await assert.rejects(startWorker({ ...config, workerUrl: app.database.ownerUrl }), /too powerful/)
+  await assert.rejects(startWorker({ ...config, workerUrl: app.database.ownerUrl }), /too many privileges/)
 })
 
 test('does not start with a data folder that is not writable, and names the variable', async (t) => {
@@ -45,7 +45,7 @@ test('does not start with a data folder that is not writable, and names the vari
   const config = { ...testConfig(app.database.apiUrl), workerUrl: app.database.workerUrl }
   await assert.rejects(
     startWorker({ ...config, dataDir: notAFolder }),
-    /TALLYSTICK_DATA: EEXIST: .*: give this user write access, or set another persistent folder$/,
+    /TALLYSTICK_DATA: EEXIST: .*: make it writable for this user, or set another persistent folder$/,
   )
 })
 

@@ -10,10 +10,10 @@ type AuditState = 'queued' | 'running' | 'done' | 'failed'
 export const AUDIT_ERRORS = {
   unavailable: 'the worker could not reach or read the database',
   denied: 'the database refused the worker’s login',
-  not_a_ledger: 'the database has the schema of another version',
+  not_a_ledger: 'the database has the schema of another Tallystick version',
   io: 'a disk of the worker failed',
-  archive_unavailable: 'the archive, which has a part of the ledger, could not be read',
-  worker_lost: 'the worker that ran the audit ended, or stopped answering',
+  archive_unavailable: 'the archive, which stores part of the ledger, could not be read',
+  worker_lost: 'the worker that ran the audit ended or stopped answering',
   internal: 'the worker failed',
 } as const
 export type AuditErrorCode = keyof typeof AUDIT_ERRORS

@@ -311,7 +311,7 @@ export function encodeArguments(entries: readonly EntryRow[]): Buffer[] {
   try {
     return encodeRows(entries)
   } catch (error) {
-    throw new ValueError('a value that its column cannot hold', { cause: error })
+    throw new ValueError('a value does not fit its column', { cause: error })
   }
 }
 

@@ -84,7 +84,11 @@ export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
 ): OfBundle<T>[] {
   const byTile = new Map<number, T[]>()
   for (const row of rows) {
-    if (row.seq >= size) throw new ProofError('archive_object', `the envelope of seq ${row.seq} is nowhere`)
+    if (row.seq >= size)
+      throw new ProofError(
+        'archive_object',
+        `the envelope of seq ${row.seq} is neither in Postgres nor in the archive`,
+      )
     const tile = Math.floor(row.seq / TILE_HASHES)
     const ofTile = byTile.get(tile) ?? []
     byTile.set(tile, ofTile)

@@ -89,7 +89,7 @@ export function compressChunk(plain: Uint8Array): Buffer {
   const content = zlib.zstdCompressSync(plain, { ...COMPRESSION, chunkSize: frameBytesMax(plain.length) + 1 })
   const { buffer, engine } = decompressFrame(content, plain.length + 64)
   if (engine.bytesWritten !== content.length || !buffer.equals(plain))
-    throw refused('its compressed frame holds something else')
+    throw refused('its compressed frame decompresses to other bytes')
   return content
 }
 
@@ -276,7 +276,7 @@ function readOthers(reader: Reader): OtherMembers {
     Object.values(members).some((value) => typeof value !== 'string') ||
     canonicalize(members as JsonValue) !== text
   )
-    throw refused('other members that are no object of texts in canonical form')
+    throw refused('other members are not a canonical object of texts')
   return members as OtherMembers
 }
 
@@ -330,5 +330,5 @@ class Reader {
 }
 
 function refused(why: string): ProofError {
-  return new ProofError('chunk_syntax', `a chunk of a batch is not as it was stored: ${why}`)
+  return new ProofError('chunk_syntax', `a chunk of a batch differs from how it was stored: ${why}`)
 }

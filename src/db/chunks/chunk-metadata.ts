@@ -35,6 +35,6 @@ export function decodeMetadata(content: Uint8Array, count: number): (Buffer | nu
     at = start + plain.readUInt16BE(at)
     return at === start ? null : plain.subarray(start, at)
   })
-  if (at !== plain.length) throw new RangeError('the metadata of a chunk are not those of its records')
+  if (at !== plain.length) throw new RangeError('the metadata of a chunk do not match its records')
   return found
 }

@@ -75,7 +75,10 @@ export async function readContent(from: Db | ReadsArchive, row: StoredChunk): Pr
   const { content, archived, seq, chunk, firstRecordId, count } = row
   if (content !== null) return content
   if (archived === null)
-    throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is nowhere`)
+    throw new ProofError(
+      'chunk_syntax',
+      `the content of chunk ${chunk} of seq ${seq} is neither in Postgres nor in the archive`,
+    )
   const { metadata: storedMetadata, erasures, ...piece } = archived
   const copy = await archiveOf(from).read({
     ...{ piece, seq, chunk, firstRecordId, count },

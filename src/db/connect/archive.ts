@@ -114,4 +114,4 @@ export function archiveUnavailable(detail: string, cause?: Error): ApiError {
 }
 
 export const NO_ARCHIVE_DETAIL =
-  'the content lies in the archive, which this process was not told of: TALLYSTICK_ARCHIVE, or --archive and --archive-key of verify'
+  'the content is in the archive, and this process does not know the archive: set TALLYSTICK_ARCHIVE, or give verify --archive and --archive-key'

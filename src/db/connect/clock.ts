@@ -95,7 +95,10 @@ export class DatabaseClock {
     this.#isOff = isOff
     const details = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
     if (isOff)
-      this.#log.warn(details, "this machine's clock is off the database's, which is used instead: set it")
-    else this.#log.info(details, "this machine's clock is the database's again")
+      this.#log.warn(
+        details,
+        "this machine's clock differs from the database's: set it. Until then the database's clock is used",
+      )
+    else this.#log.info(details, "this machine's clock agrees with the database's again")
   }
 }

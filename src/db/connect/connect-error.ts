@@ -36,26 +36,25 @@ const CHECK_LOGIN = 'check user and password'
 
 /** Advice by error code. Codes that need no advice are missing. */
 const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
-  ECONNREFUSED: 'is Postgres running there?',
-  ENOTFOUND: 'its host name is not known',
-  EAI_AGAIN: 'its host name cannot be looked up at the moment',
+  ECONNREFUSED: 'check that Postgres runs there',
+  ENOTFOUND: 'its host name is unknown: check the URL',
+  EAI_AGAIN: 'its host name cannot be resolved at the moment',
   '28P01': CHECK_LOGIN,
   '28000': ({ mode }) =>
     mode === 'disable'
-      ? `${CHECK_LOGIN}, and whether it takes connections without TLS (sslmode)`
+      ? `${CHECK_LOGIN}, and whether it accepts connections without TLS (sslmode)`
       : CHECK_LOGIN,
-  '3D000': 'make the database first',
+  '3D000': 'create the database first',
   '42501':
     'let the database’s owner run `npm run op -- migrate`, or `grant connect on database … to …` (docs/operate/postgres.md)',
-  '53300':
-    'there are more processes than max_connections has room for (docs/operate/settings.md#connections)',
+  '53300': 'raise max_connections, or run fewer processes (docs/operate/settings.md#connections)',
   '08P01': 'if that is a pooler, see docs/operate/postgres.md#poolers',
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'name the host in the URL as its certificate does (of Aurora, the cluster’s endpoint, no alias). If that is the name, somebody ' +
-    'else answers: something in between shows a certificate of its own',
+    'write the host name of the certificate in the URL (for Aurora the cluster’s endpoint, not an alias). If it is that name already, ' +
+    'something in between answers with its own certificate',
   CERT_HAS_EXPIRED:
-    'its certificate, or one above it, is too old: renew it, or get the bundle of authorities anew',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet: is this machine’s clock right?',
+    'its certificate, or an authority’s, has expired: renew it, or download the bundle of authorities again',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: check this machine’s clock',
   ...Object.fromEntries(
     [
       'SELF_SIGNED_CERT_IN_CHAIN',
@@ -70,15 +69,18 @@ const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
 
 function adviseOnAuthority({ caFile }: Tls): string {
   if (caFile === null)
-    return 'no authority that is trusted has signed its certificate: name theirs in TALLYSTICK_DATABASE_CA_FILE (docs/operate/postgres.md)'
+    return 'no trusted authority has signed its certificate: name a file with its authority in TALLYSTICK_DATABASE_CA_FILE (docs/operate/postgres.md)'
   return `none of the authorities in ${caFile} has signed its certificate: get the right bundle`
 }
 
 const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
   [
     /does not support SSL/,
-    'it takes no TLS: turn it on there (ssl = on), or say sslmode=disable in the URL, if the network in between is yours',
+    'it does not accept TLS: turn TLS on there (ssl = on), or write sslmode=disable in the URL if you trust the network in between',
   ],
-  [/asks for a password/, 'docs/operate/postgres.md says where from'],
-  [/timeout|Connection terminated/, 'is it reachable from here: address, firewall, security group?'],
+  [/asks for a password/, 'docs/operate/postgres.md says where to set it'],
+  [
+    /timeout|Connection terminated/,
+    'check that it can be reached from here: address, firewall, security group',
+  ],
 ]

@@ -235,7 +235,7 @@ export class DatabaseClient extends pg.Client {
    * Computes the MAC of a call that this connection sends. Throws if the connection was made without the master key.
    */
   mac(chunks: Iterable<Uint8Array>): Buffer {
-    if (this.#config.mac === null) throw new Error('this connection was made without the master key')
+    if (this.#config.mac === null) throw new Error('this connection was opened without the master key')
     return this.#config.mac(chunks)
   }
 
@@ -277,7 +277,7 @@ export class DatabaseClient extends pg.Client {
       const { isStandby, system, timeline } = rows[0]!
       if (isStandby) {
         this.#config.renew()
-        throw new Error('it is a standby, or is not promoted yet: the URL must lead to the primary')
+        throw new Error('it is a standby, or not promoted yet: the URL must name the primary')
       }
       this.#timeline = { system, timeline }
     } catch (error) {
@@ -319,7 +319,7 @@ export class DatabaseClient extends pg.Client {
       }
       // An impostor of the database must not obtain the MAC of any other text.
       if (!SESSION_NAME.test(name))
-        throw new Error('the database names the session in a way that is not known')
+        throw new Error('the database answered with an unknown form of session name')
       // A login may set its own search_path, with a schema of its choice before pg_catalog. Where it may create
       // functions (a database upgraded from Postgres 14), a proven session would call a thief's function.
       await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
@@ -373,8 +373,8 @@ const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
 export const NOT_MIGRATED = ['42883', '3F000', '42501']
 
 const TWO_PASSWORDS =
-  'the URL has a password, and TALLYSTICK_DATABASE_PASSWORD_FILE or TALLYSTICK_DATABASE_PASSWORD_COMMAND names another one: ' +
-  'take one of them away'
+  'the URL has a password, and TALLYSTICK_DATABASE_PASSWORD_FILE or TALLYSTICK_DATABASE_PASSWORD_COMMAND is set too: ' +
+  'remove one of them'
 
 const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 
@@ -387,11 +387,11 @@ function refuseUnknown(parameters: URLSearchParams): void {
   const unknown = names.find((name) => !PARAMETERS.includes(name))
   if (unknown !== undefined) {
     throw new Error(
-      `the parameter ${unknown.slice(0, 64)} of the URL is none that is known: take it away (known are ${PARAMETERS.join(', ')})`,
+      `the URL has the unknown parameter ${unknown.slice(0, 64)}: remove it (known: ${PARAMETERS.join(', ')})`,
     )
   }
   const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw new Error(`the parameter ${twice} stands twice in the URL: which one?`)
+  if (twice !== undefined) throw new Error(`the URL has the parameter ${twice} twice: remove one`)
 }
 
 const PORT_DEFAULT = 5432
@@ -405,7 +405,7 @@ function parseLogin(url: URL): Login {
   const user = decodePart(url.username)
   const database = decodePart(url.pathname.slice(1))
   if (host === '' || user === '') {
-    throw new Error('a database’s URL needs a host and a user: postgres://USER@HOST:PORT/DATABASE')
+    throw new Error('the database’s URL needs a host and a user: postgres://USER@HOST:PORT/DATABASE')
   }
   return { host, port: url.port === '' ? PORT_DEFAULT : Number(url.port), user, database: database || user }
 }
@@ -418,6 +418,6 @@ function decodePart(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new Error('a part of the database’s URL has a % that is not escaped: write %25 in its place')
+    throw new Error('the database’s URL has a % that is not escaped: write %25 instead')
   }
 }

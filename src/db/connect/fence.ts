@@ -31,7 +31,7 @@ export class Fence {
   admit(session: Timeline): boolean {
     if (this.isReplaced(session)) {
       throw new Error(
-        `it was replaced: its timeline is ${session.timeline}, and this process has seen ${this.#highest!.timeline}. ` +
+        `it is an old primary: its timeline is ${session.timeline}, and this process has seen timeline ${this.#highest!.timeline}. ` +
           'Stop it, or have it join its cluster as a standby',
       )
     }

@@ -73,7 +73,7 @@ async function cutHalfOpen(
   await new Promise((resolve) => setTimeout(resolve, HALF_OPEN_GRACE_MS))
   for (const { client, query } of waiting) {
     if (busy.has(client.processID!) || client._activeQuery !== query) continue
-    log.warn({ process: client.processID }, 'a database connection is half open, and is cut')
+    log.warn({ process: client.processID }, 'a half-open database connection was closed')
     client.connection.stream.destroy(new Error('Connection terminated unexpectedly: half open'))
   }
 }

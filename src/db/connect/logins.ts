@@ -44,7 +44,7 @@ export async function ensureLogins(
 ): Promise<void> {
   if (names.api === names.worker) {
     throw new Error(
-      `servers and workers have the same login, ${names.api}: name two, in TALLYSTICK_API_DATABASE_URL and ` +
+      `servers and workers have the same login ${names.api}: name two logins, in TALLYSTICK_API_DATABASE_URL and ` +
         'TALLYSTICK_WORKER_DATABASE_URL',
     )
   }
@@ -69,7 +69,7 @@ async function ensureLogin(
   const { isPowerful, others } = await readLogin(client, login)
   if (isPowerful)
     throw new Error(
-      `the login ${login} is too powerful to serve with: use another in the URL of servers and workers`,
+      `the login ${login} has too many privileges: use another one in the URL of servers and workers`,
     )
   if (password === null) return
   if (others.length > 0) return requireSamePassword(owner, login, password, others)
@@ -131,9 +131,9 @@ async function requireSamePassword(
     if (code === INSUFFICIENT_PRIVILEGE) return
     if (!isLoginRefused) throw error
     throw new Error(
-      `the login ${login} has another password, and is used in ${others.join(', ')} too: a change would lock that ` +
+      `the login ${login} has another password and is used in ${others.join(', ')} too: a new password would lock that ` +
         'deployment out. Give this deployment logins of its own, in TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL ' +
-        '(chart: database.api.user, database.worker.user), or the present password; or change it for all deployments with ' +
+        '(chart: database.api.user, database.worker.user), or the current password; or change the password for all deployments with ' +
         '`alter role` (docs/operate/postgres.md)',
     )
   }
@@ -145,8 +145,8 @@ function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, 
   const name = nameInSql(login)
   const ownerName = nameInSql(decodeURIComponent(new URL(Database.of(owner).url).username))
   throw new Error(
-    `${error.message}: the login ${login}. Let a superuser run \`alter role ${ownerName} createrole\` and, for a login that somebody ` +
-      `else made, \`grant ${name} to ${ownerName} with admin option\`; or make the login yourself, and name it in a URL without a password`,
+    `${error.message}: the login ${login}. Let a superuser run \`alter role ${ownerName} createrole\` and, for a login that another role ` +
+      `created, \`grant ${name} to ${ownerName} with admin option\`; or create the login yourself, and name it in a URL without a password`,
     { cause: error },
   )
 }
@@ -228,13 +228,15 @@ export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginN
   for (const { login, isMember } of rows) {
     if (isMember) continue
     if (isMember === null)
-      throw new Error('TALLYSTICK_DATABASE_LOGINS=rds-iam: only a Postgres of RDS has the role rds_iam')
+      throw new Error(
+        'TALLYSTICK_DATABASE_LOGINS=rds-iam needs the role rds_iam, which only a Postgres of RDS has',
+      )
     await client
       .query(`grant rds_iam to ${pg.escapeIdentifier(login)}`)
       .catch((error: Error & { code?: string }) => {
         if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
         throw new Error(
-          `${error.message}: let the master user of RDS say once \`grant rds_iam to ${nameInSql(login)}\``,
+          `${error.message}: let the master user of RDS run \`grant rds_iam to ${nameInSql(login)}\``,
         )
       })
   }
@@ -255,7 +257,7 @@ export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<voi
   if (found.length === 0) return
   const { api, worker } = await findLogins(db)
   throw new Error(
-    `the login ${login} is too powerful to serve with: it ${found.join(', and it ')}; ` +
+    `the login ${login} has too many privileges: it ${found.join(', and it ')}; ` +
       `use the login ${api.join(' or ')} for servers and ${worker.join(' or ')} for workers`,
   )
 }

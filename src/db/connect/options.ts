@@ -26,12 +26,12 @@ export function parseDatabaseOptions(env: Environment): {
   if (file !== null && line !== null)
     report(
       'TALLYSTICK_DATABASE_PASSWORD_COMMAND',
-      'is set beside TALLYSTICK_DATABASE_PASSWORD_FILE: one of them',
+      'and TALLYSTICK_DATABASE_PASSWORD_FILE are both set: remove one',
     )
   if (line !== null && command === null)
     report(
       'TALLYSTICK_DATABASE_PASSWORD_COMMAND',
-      'must be words with spaces in between, or, with quotes or spaces in one, a JSON array of strings: no shell reads it',
+      'must be words separated by spaces, or a JSON array of strings if a word has quotes or spaces: no shell reads it',
     )
   let password: PasswordSource | null = file === null ? null : { file }
   if (command !== null) password = { command, cacheMs, env: withoutSecrets(env) }
@@ -45,7 +45,7 @@ function parseAccepted(text: string | undefined, report: ReportIssue): Acceptabl
   if (known.length < names.length)
     report(
       'TALLYSTICK_DATABASE_ACCEPT',
-      `must be ${ACCEPTABLE.join(' or ')}, or both with a comma in between`,
+      `must be ${ACCEPTABLE.join(' or ')}, or both, separated by a comma`,
     )
   return known
 }

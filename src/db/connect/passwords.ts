@@ -148,9 +148,9 @@ type RunError = Error & { code?: string | number | null; killed?: boolean; signa
 
 function explainRun({ code, killed, signal }: RunError): string {
   if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
-    return `printed more than ${PASSWORD_BYTES_MAX} bytes: it must print the password alone`
-  if (killed) return 'took too long, and was ended'
-  if (code === 'ENOENT') return 'is not there: name a program in PATH, or by its whole path'
+    return `printed more than ${PASSWORD_BYTES_MAX} bytes: it must print only the password`
+  if (killed) return 'took too long and was stopped'
+  if (code === 'ENOENT') return 'does not exist: name a program in PATH, or its full path'
   if (code === 'EACCES') return 'may not be executed'
   return `failed with ${signal ?? `exit code ${code}`}: run it by hand to see why`
 }
@@ -163,8 +163,7 @@ function parsePassword(text: string, where: string): string {
   const password = text.replace(/\r?\n$/, '')
   if (password === '') throw new Error(`${where} is empty`)
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX)
-    throw new Error(`${where} is longer than ${PASSWORD_BYTES_MAX} bytes: that is no password`)
-  if (/[\0\r\n]/.test(password))
-    throw new Error(`${where} has several lines: it must hold the password alone`)
+    throw new Error(`${where} is longer than ${PASSWORD_BYTES_MAX} bytes: it must be only the password`)
+  if (/[\0\r\n]/.test(password)) throw new Error(`${where} has several lines: it must be only the password`)
   return password
 }

@@ -260,9 +260,9 @@ export class Replica {
       },
     )
     const { isStandby, walBytes } = rows[0]!
-    if (!isStandby) throw new ReplicaError('promoted', 'the server is no standby: it takes writes of its own')
+    if (!isStandby) throw new ReplicaError('promoted', 'the server is not a standby: it accepts writes')
     this.#lag = walBytes === null ? null : this.primaryLog.behind(walBytes, this.#now())
-    if (this.#lag === null) throw new ReplicaError('lagging', 'it does not say how far it has come')
+    if (this.#lag === null) throw new ReplicaError('lagging', 'it does not report its replay position')
     if (this.#lag.ms > this.#lagMsMax)
       throw new ReplicaError('lagging', `it is ${Math.round(this.#lag.ms)} ms behind`)
     return rows
@@ -272,7 +272,8 @@ export class Replica {
   async #identify(client: pg.PoolClient): Promise<void> {
     if (this.#known.has(client)) return
     const [ours, its] = await Promise.all([readSystem(this.#primary), readSystem(client)])
-    if (ours !== its) throw new ReplicaError('foreign', `the server is of the system ${its}, not of ${ours}`)
+    if (ours !== its)
+      throw new ReplicaError('foreign', `the server belongs to the database system ${its}, not to ${ours}`)
     this.#known.add(client)
   }
 
@@ -283,7 +284,7 @@ export class Replica {
     if (before === refusal) return
     if (refusal === null) this.#log.info({ before }, 'reads go to the replica')
     else if (before === null || before === 'unknown')
-      this.#log.warn({ refusal, detail: error?.message }, 'reads go to the primary, not to the replica')
+      this.#log.warn({ refusal, detail: error?.message }, 'reads go to the primary instead of the replica')
   }
 }
 

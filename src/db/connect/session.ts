@@ -155,15 +155,15 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
   },
   server_encoding: {
     isMet: (value) => value === 'UTF8',
-    costs: 'some names and values cannot be written, and the encoding of a database cannot be changed',
-    advice: "create another database, with encoding 'UTF8' and template template0",
+    costs: 'some names and values cannot be stored, and a database cannot change its encoding',
+    advice: "create another database with encoding 'UTF8' and template template0",
   },
   fsync: {
     isMet: isOn,
     changesByReload: true,
     costs: 'a power cut may lose acknowledged records, or the whole database',
     advice:
-      'set fsync = on and restart Postgres; do not keep a database that ran without it. If the storage flushes by itself: ' +
+      'set fsync = on and restart Postgres; do not go on with a database that ran without it. If the storage flushes by itself, set ' +
       'TALLYSTICK_DATABASE_ACCEPT=fsync (docs/operate/postgres.md)',
   },
   full_page_writes: {
@@ -171,12 +171,12 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     changesByReload: true,
     costs: 'a page that was half written at a power cut stays damaged',
     advice:
-      'set full_page_writes = on and reload Postgres; if the file system writes whole pages (ZFS): ' +
+      'set full_page_writes = on and reload Postgres; if the file system writes whole pages (ZFS), set ' +
       'TALLYSTICK_DATABASE_ACCEPT=full_page_writes (docs/operate/postgres.md)',
   },
   data_sync_retry: {
     isMet: isOff,
-    costs: 'Postgres goes on after a failed write to the disk as if it had succeeded',
+    costs: 'after a failed write to the disk Postgres continues as if the write had succeeded',
     advice: 'set data_sync_retry = off and restart Postgres',
   },
   zero_damaged_pages: {
@@ -187,7 +187,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
   session_replication_role: {
     // `local` turns off none of our triggers.
     isMet: (value) => value !== 'replica',
-    costs: 'triggers and foreign keys are off, and the chain rests on them',
+    costs: 'triggers and foreign keys are off, and they protect the chain',
     advice:
       "remove the setting from the database, the login or the server's configuration: " +
       '`alter database … reset session_replication_role`, `alter role … reset session_replication_role`',
@@ -225,20 +225,20 @@ const GUARD_ADVICE: readonly (readonly [RegExp, (tables: readonly string[]) => s
   [
     /^foreign keys of (\S+) are off$/,
     (tables) =>
-      `let a superuser say ${inSql(tables, 'enable trigger all')}, then run \`npm run op -- migrate\``,
+      `let a superuser run ${inSql(tables, 'enable trigger all')}, then run \`npm run op -- migrate\``,
   ],
   [
     /^the trigger \S+ of (\S+) is missing$/,
     () =>
-      'the `create trigger` of each that is missing is in migrations/schema.sql: run that as the owner, then `npm run op -- migrate`',
+      'run the `create trigger` of each missing trigger (migrations/schema.sql) as the owner, then `npm run op -- migrate`',
   ],
   [
     /^the trigger \S+ of (\S+) is off$/,
     () =>
-      '`npm run op -- migrate` turns triggers on again that are off: with the two URLs and the data folder that you always migrate with; in a ' +
-      'cluster by helm upgrade',
+      'run `npm run op -- migrate`, which turns triggers on again, with your usual two URLs and data folder; in a ' +
+      'cluster run helm upgrade',
   ],
-  [/^the table (\S+) is unlogged$/, (tables) => `as the owner: ${inSql(tables, 'set logged')}`],
+  [/^the table (\S+) is unlogged$/, (tables) => `as the owner run ${inSql(tables, 'set logged')}`],
 ]
 
 function inSql(tables: readonly string[], action: string): string {
@@ -246,5 +246,5 @@ function inSql(tables: readonly string[], action: string): string {
 }
 
 export const HANDED_ON =
-  'it is reached through a pooler that hands connections on after each transaction or statement: set its pool mode to session, or ' +
-  'name Postgres itself (docs/operate/postgres.md)'
+  'it is behind a pooler that shares connections between sessions: set its pool mode to session, or ' +
+  'connect to Postgres directly (docs/operate/postgres.md)'

@@ -36,13 +36,13 @@ export function chooseTls(parameters: URLSearchParams, host: string, caFile: str
   if (mode === 'disable') return { mode, caFile: null, options: false }
   if (mode === 'require' && named === 'system') {
     throw new Error(
-      'sslmode=require with sslrootcert=system would look at no certificate: say sslmode=verify-full, or take sslrootcert away',
+      'sslmode=require with sslrootcert=system would check no certificate: write sslmode=verify-full, or remove sslrootcert',
     )
   }
   if (mode === 'verify-ca' && trusted === null) {
     throw new Error(
-      'sslmode=verify-ca needs an authority of its own, because anybody gets a certificate of a public one: name its ' +
-        'file in TALLYSTICK_DATABASE_CA_FILE, or say sslmode=verify-full',
+      'sslmode=verify-ca needs a private authority, because anybody can get a certificate from a public one: name its ' +
+        'file in TALLYSTICK_DATABASE_CA_FILE, or write sslmode=verify-full',
     )
   }
   const options = {
@@ -68,20 +68,20 @@ function isLocal(host: string): boolean {
 function parseMode(text: string): TlsMode {
   const mode = TLS_MODES.find((known) => known === text)
   if (mode) return mode
-  throw new Error(`sslmode=${text.slice(0, 32)} is none that is known: say one of ${TLS_MODES.join(', ')}`)
+  throw new Error(`sslmode=${text.slice(0, 32)} is unknown: use one of ${TLS_MODES.join(', ')}`)
 }
 
 /** Throws if a bundle is useless. Node would report that only when it connects. */
 function readAuthorities(file: string): string[] {
   const text = readBundle(file)
   const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []
-  if (found.length === 0) throw new Error(`${file} holds no certificate: it must be a bundle in PEM`)
+  if (found.length === 0) throw new Error(`${file} has no certificate: it must be a bundle in PEM`)
   for (const [i, pem] of found.entries()) {
     try {
       new X509Certificate(pem)
     } catch {
       throw new Error(
-        `certificate ${i + 1} of ${found.length} in ${file} is not a certificate: get the bundle anew`,
+        `certificate ${i + 1} of ${found.length} in ${file} is not a certificate: download the bundle again`,
       )
     }
   }

@@ -19,23 +19,22 @@ const PORT_DEFAULT = '5432'
 export function parseTokenRequest(env: Environment): TokenRequest {
   const login = env['PGHOST'] ? loginOfVariables(env) : loginOfUrl(env)
   const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || regionOf(login.host)
-  if (!region)
-    throw new Error(`set AWS_REGION: the host name ${login.host} does not say in which region it is`)
+  if (!region) throw new Error(`set AWS_REGION: the host name ${login.host} does not name its region`)
   return { ...login, region }
 }
 
 function loginOfVariables(env: Environment): Omit<TokenRequest, 'region'> {
   const user = env['PGUSER']
-  if (!user) throw new Error('set PGUSER beside PGHOST: a token is made for a login')
+  if (!user) throw new Error('set PGUSER too, not only PGHOST: a token is made for a login')
   return { host: env['PGHOST']!, port: Number(env['PGPORT'] || PORT_DEFAULT), user }
 }
 
 function loginOfUrl(env: Environment): Omit<TokenRequest, 'region'> {
   const [name, another] = URLS.filter((url) => env[url])
   if (name === undefined)
-    throw new Error(`for which login? Set PGHOST and PGUSER, or one of ${URLS.join(', ')}`)
+    throw new Error(`no login is named: set PGHOST and PGUSER, or one of ${URLS.join(', ')}`)
   if (another !== undefined)
-    throw new Error(`for which login? ${name} and ${another} are set: set PGHOST and PGUSER`)
+    throw new Error(`${name} and ${another} are both set, so the login is not clear: set PGHOST and PGUSER`)
   const url = new URL(env[name]!)
   return {
     host: url.hostname,

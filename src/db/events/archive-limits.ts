@@ -26,7 +26,7 @@ export function recordPieces(db: Db): {
 export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
   let away = false
   return wrapArchiveReads(db, async (read) => {
-    if (away) throw archiveUnavailable('the archive did not answer just before')
+    if (away) throw archiveUnavailable('the archive did not answer the last request')
     try {
       return await within(archiveMsMax, read())
     } catch (error) {

@@ -45,5 +45,5 @@ export const BATCH_KEYS: Evidence<{ seq: number; chunk: number; keys: string }, 
 
 function verifyAbsent({ statement: { kind } }: VerifiedEntry, rows: readonly unknown[]): void {
   if (kind !== 'batch-notarized' && rows.length > 0)
-    throw contradiction('batch_chunks, batch_keys: rows of an entry that notarizes no batch')
+    throw contradiction('batch_chunks, batch_keys: rows of an entry that is not a batch')
 }

@@ -9,7 +9,7 @@ export function compareRows<T extends object>(
   expected: readonly T[],
 ): void {
   if (rows.length !== expected.length) {
-    throw contradiction(`${table}: ${rows.length} rows of this entry, signed are ${expected.length}`)
+    throw contradiction(`${table}: ${rows.length} rows of this entry, but ${expected.length} were signed`)
   }
   for (const [i, row] of rows.entries()) {
     for (const name of Object.keys(expected[i]!) as (keyof T & string)[]) {
@@ -29,7 +29,9 @@ export function columnContradiction(
   found: unknown,
   signed: unknown,
 ): ProofError {
-  return contradiction(`${table}.${column} is ${JSON.stringify(found)}, signed is ${JSON.stringify(signed)}`)
+  return contradiction(
+    `${table}.${column} is ${JSON.stringify(found)}, but ${JSON.stringify(signed)} was signed`,
+  )
 }
 
 /** Returns the column of a member: occurredAtUs → occurred_at. */

@@ -65,7 +65,7 @@ export function verifyPeers(rows: readonly AuditedPeer[], peerings: Iterable<Pee
   }
   for (const { peerId, addedSeq, state, keys } of byId.values()) {
     if (addedSeq !== null || keys !== null || !WITHOUT_ENTRY.includes(state))
-      throw contradiction(`peers: ${peerId} is ${state}, added at seq ${addedSeq}, and no entry says so`)
+      throw contradiction(`peers: ${peerId} is ${state}, added at seq ${addedSeq}, but no entry says that`)
   }
 }
 

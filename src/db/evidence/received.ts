@@ -100,7 +100,7 @@ function verifyRemote(
   }
   if (row.lastSeq < seq)
     throw contradiction(
-      `remote_records.last_seq is ${row.lastSeq}, but an event of the record came at seq ${seq}`,
+      `remote_records.last_seq is ${row.lastSeq}, but an event of the record was received at seq ${seq}`,
     )
   if (row.lastSeq !== seq) return
   compare('remote_records', 'state', row.state, predicate['to'])
@@ -163,7 +163,7 @@ export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocum
     if (!row) return
     const signed = step.received ? signedDocuments(step.received.statement) : []
     if (rows.length > signed.length)
-      throw contradiction(`received_documents: ${rows.length} rows, signed are ${signed.length}`)
+      throw contradiction(`received_documents: ${rows.length} rows, but ${signed.length} were signed`)
     const [{ name, sha256 }] = signed as [(typeof signed)[number]]
     compare('received_documents', 'subject', row.subject, name)
     compare('received_documents', 'digest', row.digest, sha256)

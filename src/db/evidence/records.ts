@@ -105,7 +105,7 @@ export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
     const expected = signedRecords(statement)
     if (rows.length !== expected.length)
       throw contradiction(
-        `records: ${rows.length} rows begin at seq ${step.seq}, signed are ${expected.length}`,
+        `records: ${rows.length} rows begin at seq ${step.seq}, but ${expected.length} were signed`,
       )
     for (const [i, row] of rows.entries()) {
       compareRows<SignedRecordColumns>('records', [row], [expected[i]!])
@@ -114,8 +114,9 @@ export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
       if (row.referencesDigest !== null)
         compare('records', 'reference_list', row.referencesDigest, statement.predicate['references'] ?? null)
       if (row.isHalfErased)
-        throw contradiction(`records: ${row.recordId} is erased, its metadata or references are not`)
-      if (!row.isFoundByReferences) throw contradiction(`record_references: not those of ${row.recordId}`)
+        throw contradiction(`records: ${row.recordId} is erased, but its metadata or references are not`)
+      if (!row.isFoundByReferences)
+        throw contradiction(`record_references: the rows do not match ${row.recordId}`)
     }
   },
 }

@@ -19,7 +19,7 @@ export function makeJobObserver(metrics: Metrics): JobObserver {
     metrics,
     {
       name: 'tallystick_job_attempts_total',
-      help: 'Jobs that were tried, by how that ended; failed: to be tried again; dead: given up',
+      help: 'Attempts of jobs by outcome; failed: to be tried again; dead: given up',
     },
     () =>
       [...tallies].flatMap(([queue, tally]) =>
@@ -28,7 +28,7 @@ export function makeJobObserver(metrics: Metrics): JobObserver {
   )
   const seconds = new Histogram({
     name: 'tallystick_job_duration_seconds',
-    help: 'How long a job took, or a batch of jobs where a queue is worked on in batches',
+    help: 'Duration of a job, or of a batch of jobs if its queue is processed in batches',
     labelNames: ['queue'],
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 30, 300, 3_600],
     registers: [metrics.registry],
@@ -43,7 +43,7 @@ export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
   queryGauges(metrics, () => countJobs(pool), [
     {
       name: 'tallystick_jobs',
-      help: 'Jobs that wait for their first attempt, that wait for another one, and that are at work',
+      help: 'Jobs by state: waiting for the first attempt, waiting for a retry, running',
       read: (depths) =>
         depths.flatMap(({ queue, ...depth }) =>
           (['waiting', 'retrying', 'working'] as const).map((state) => ({
@@ -54,7 +54,7 @@ export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
     },
     {
       name: 'tallystick_jobs_oldest_waiting_seconds',
-      help: 'For how long the oldest job that could be taken has waited; 0: there is none',
+      help: 'How long the oldest job that is due has waited; 0: none',
       read: (depths) =>
         depths.map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
     },
@@ -62,7 +62,7 @@ export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
   queryGauges(metrics, () => countDeadLetters(pool), [
     {
       name: 'tallystick_dead_letters',
-      help: 'Jobs that were given up and that no operator has put back, by the queue that they are of',
+      help: 'Jobs that were given up and not put back, by queue',
       read: (counts) => readingsOf('queue', counts),
     },
   ])

@@ -45,7 +45,8 @@ export async function lockMoves(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
     MOVE_LOCK,
   ])
-  if (!rows[0]!.locked) throw new Error('another move-ledger is at work in this database: wait for it')
+  if (!rows[0]!.locked)
+    throw new Error('another move-ledger is running in this database: wait until it has ended')
 }
 
 /** Changes the ledger's state from one of `from` to `to`. Throws if it is in neither. */
@@ -62,7 +63,7 @@ export async function setClosed(
   )
   if (rowCount === 1) return
   const now = await readLedgerState(client, ledgerId)
-  if (!now || now.closed !== to) throw new Error('the ledger was opened or closed by somebody else meanwhile')
+  if (!now || now.closed !== to) throw new Error('another process opened or closed the ledger meanwhile')
 }
 
 /** Waits until all transactions that began to write before now have ended. None can then add to the ledger. */
@@ -243,7 +244,7 @@ export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBa
   await withTransaction(target, async () => {
     await target.query('lock table tallystick.chain_heads in exclusive mode')
     const { rowCount } = await target.query('select from tallystick.chain_heads limit 1')
-    if (rowCount) throw new Error('the target has ledgers already: they would lose their keys')
+    if (rowCount) throw new Error('the target already has ledgers, which would lose their keys')
     for (const table of ['envelope_key_secrets', 'note_key_secrets', 'server_keys'])
       await target.query(`delete from tallystick.${table}`)
     for (const table of ['server_keys', 'envelope_key_secrets', 'note_key_secrets']) {

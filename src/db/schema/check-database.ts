@@ -27,7 +27,10 @@ export async function checkDatabase(
   waitMs: number,
 ): Promise<Pooler> {
   if (database.isUnverified)
-    log.warn({}, `the database ${database.where} does not prove who it is: docs/operate/postgres.md, sslmode`)
+    log.warn(
+      {},
+      `the database ${database.where} is not authenticated by a certificate: see sslmode in docs/operate/postgres.md`,
+    )
   const check = async () => {
     await database.prepare()
     const pooler = await refusePooler(pool, database)
@@ -51,7 +54,7 @@ export async function untilMigrated<T>(check: () => Promise<T>, log: StartLog, w
     } catch (error) {
       if (performance.now() >= giveUpAt || !isWorthWaiting(error as Error)) throw error
       if (!isLogged)
-        log.info({ reason: (error as Error).message, waitMs }, 'waits for the database to be migrated')
+        log.info({ reason: (error as Error).message, waitMs }, 'waiting for the database to be migrated')
       await sleep(SCHEMA_WAIT_EVERY_MS)
     }
   }

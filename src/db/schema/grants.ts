@@ -34,7 +34,7 @@ async function refuseInUse(client: pg.ClientBase, logins: readonly string[]): Pr
   )
   if (rowCount === 0) return
   throw new Error(
-    `the logins ${logins.join(', ')} of this database are in use: name them in TALLYSTICK_API_DATABASE_URL and ` +
+    `the logins ${logins.join(', ')} of this database are in use. Name them in TALLYSTICK_API_DATABASE_URL and ` +
       'TALLYSTICK_WORKER_DATABASE_URL, or stop what uses them. Nothing was changed',
   )
 }
@@ -76,7 +76,7 @@ export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void>
   )
   if (rows.length === 0) return
   throw new Error(
-    `the database has a schema ${rows[0]!.name} that Tallystick did not make: nothing was changed. Rename that schema, or give ` +
+    `the database has a schema ${rows[0]!.name} that Tallystick did not create: nothing was changed. Rename that schema, or give ` +
       'Tallystick a database of its own',
   )
 }
@@ -92,6 +92,6 @@ async function refuseOtherOwner(client: pg.ClientBase): Promise<void> {
   const { owner, me } = rows[0]!
   throw new Error(
     `the schema tallystick, or its table schema_migrations, belongs to ${owner}, and migrate runs as ${me}: nothing was changed. If it ` +
-      `was restored, restore it as ${me}; if somebody else made it, rename that schema, or give Tallystick a database of its own`,
+      `was restored, restore it as ${me}; otherwise rename that schema, or give Tallystick a database of its own`,
   )
 }

@@ -75,10 +75,12 @@ export async function migrate(options: {
       return { ...done, guardsTurnedOn }
     })
     if (former.length > 0)
-      notify(`took the privileges of ${former.join(' and ')}: what uses them is refused from now on`)
+      notify(
+        `revoked the privileges of ${former.join(' and ')}: processes that use these logins are refused from now on`,
+      )
     if (guardsTurnedOn > 0)
       notify(
-        `triggers that were off are on again (${guardsTurnedOn}): audit each ledger, for what was written meanwhile was not checked ` +
+        `triggers that were off are on again (${guardsTurnedOn}): audit each ledger, because writes meanwhile were not checked ` +
           '(docs/operate/postgres.md#guards)',
       )
     await installJobQueues(client, logins.worker)
@@ -193,8 +195,8 @@ async function applyPending(
 function throwExplained(error: Error & { code?: string }, { name }: Migration): never {
   if (error.code !== '55P03') throw error
   throw new Error(
-    `${name} changes a table that somebody has been reading for longer than ${MIGRATION_LOCK_MS_MAX} ms (an audit, a dump?): ` +
-      'nothing was changed; run `npm run op -- migrate` again, and look into pg_stat_activity if that does not help',
+    `${name} changes a table that has been read for longer than ${MIGRATION_LOCK_MS_MAX} ms (an audit, a dump?): ` +
+      'nothing was changed. Run `npm run op -- migrate` again; if that does not help, see pg_stat_activity',
     { cause: error },
   )
 }
@@ -230,14 +232,14 @@ async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migrat
     if (!migration && newest >= (serves.get(version) ?? version)) continue
     if (!migration) {
       throw new Error(
-        `the database's schema (migration ${version}) is newer than this version of Tallystick, and does not serve it: ` +
-          'run the version that migrated it, or the one before that (docs/operate/operations.md#upgrading)',
+        `the database's schema (migration ${version}) is newer than this version of Tallystick supports: ` +
+          'run the version that migrated it, or the version before that (docs/operate/operations.md#upgrading)',
       )
     }
     if (migration.sha256 !== sha256) {
       throw new Error(
-        `migrations/${migration.name} is not the file that the database was migrated with: a database of a development version is ` +
-          'not upgraded (docs/operate/operations.md#upgrading)',
+        `migrations/${migration.name} differs from the file that the database was migrated with: a database of a development version ` +
+          'cannot be upgraded (docs/operate/operations.md#upgrading)',
       )
     }
   }

@@ -63,7 +63,7 @@ export async function listServerKeySecrets(
     [use],
   )
   if (rows.length === 0)
-    throw new Error(`the database holds no current ${use} key: run \`npm run op -- migrate\``)
+    throw new Error(`the database has no current ${use} key: run \`npm run op -- migrate\``)
   const newest = rows.at(-1)!
   masterKey.followSealed(newest.sealed, sealContext(use, newest.kid))
   return rows.map(({ kid, spki, sealed }) => ({
@@ -98,7 +98,7 @@ export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
     "select kid, spki from tallystick.server_keys where use = 'note' and retired_at is null",
   )
   const row = rows[0]
-  if (!row) throw new Error('the database holds no current note key: run `npm run op -- migrate`')
+  if (!row) throw new Error('the database has no current note key: run `npm run op -- migrate`')
   return { kid: row.kid, key: parsePublicKey('EdDSA', row.spki) }
 }
 

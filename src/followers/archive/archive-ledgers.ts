@@ -49,7 +49,7 @@ async function archive(deps: ArchiveDeps, due: DueArchive): Promise<boolean> {
   } catch (error) {
     deps.observeSeal?.('failed')
     deps.unarchived.pause(ledger)
-    deps.log.error({ err: error, ledger, from: due.from }, 'a prefix of the ledger was not archived')
+    deps.log.error({ err: error, ledger, from: due.from }, 'a prefix of the ledger could not be archived')
     if (error instanceof ArchiveStoreError) throw error
     return false
   }

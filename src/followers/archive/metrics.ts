@@ -19,7 +19,7 @@ export function watchArchive(
   queryGauges(metrics, () => readArchiveFigures(pool), [
     {
       name: 'tallystick_archive_lag_seconds',
-      help: 'Age of the oldest entry under a checkpoint that is not archived, of all ledgers',
+      help: 'Age of the oldest entry that a checkpoint covers and that is not archived, of all ledgers',
       read: ({ lagSeconds }) => lagSeconds,
     },
     {
@@ -29,7 +29,7 @@ export function watchArchive(
     },
     {
       name: 'tallystick_archive_entries_behind',
-      help: 'Entries under a checkpoint that are not archived, of all ledgers',
+      help: 'Entries that a checkpoint covers and that are not archived, of all ledgers',
       read: ({ behind }) => behind,
     },
   ])
@@ -37,7 +37,7 @@ export function watchArchive(
     metrics,
     {
       name: 'tallystick_archive_faulty_ledgers',
-      help: 'Ledgers whose archive does not take their next prefix: see the log',
+      help: 'Ledgers whose next prefix cannot be archived: see the log',
     },
     () => unarchived.count,
   )
@@ -72,7 +72,7 @@ const READS = 'tallystick_archive_read_duration_seconds'
 function makeReads(metrics: Metrics): Histogram<'outcome'> {
   const reads = new Histogram({
     name: READS,
-    help: 'Reads of chunks of records and of envelopes from the archive, because they have left Postgres, by outcome',
+    help: 'Reads from the archive of record chunks and envelopes that have left Postgres, by outcome',
     labelNames: ['outcome'],
     buckets: READ_SECONDS,
     registers: [metrics.registry],
@@ -92,7 +92,7 @@ export function watchRelease(
   queryGauges(metrics, () => readReleaseFigures(pool), [
     {
       name: 'tallystick_archive_released_entries',
-      help: 'Entries of pieces whose content has left Postgres for the archive, of all ledgers',
+      help: 'Entries whose content has left Postgres for the archive, of all ledgers',
       read: ({ entries }) => entries,
     },
   ])
@@ -100,7 +100,7 @@ export function watchRelease(
     metrics,
     {
       name: 'tallystick_archive_unreleased_ledgers',
-      help: 'Ledgers whose content does not leave Postgres, because the archive cannot be read or does not hold it as it is: see the log',
+      help: 'Ledgers whose content stays in Postgres, because the archive cannot be read or differs: see the log',
     },
     () => unreleased.count,
   )
@@ -115,7 +115,7 @@ export function watchRelease(
   )
   const bytes = counter(
     'tallystick_archive_released_bytes_total',
-    'Bytes of the chunks and envelopes that were compared to leave',
+    'Bytes of chunks and envelopes that were compared with the archive before they left Postgres',
   )
   return {
     observeRelease: (released, size) => {

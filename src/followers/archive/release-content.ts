@@ -75,11 +75,14 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
       if (chunks + envelopes > 0)
         deps.log.info(
           { ledger, from: piece.from, end: piece.end, chunks, envelopes },
-          'content left for the archive',
+          'content left Postgres for the archive',
         )
     } catch (error) {
       deps.unreleased.pause(ledger)
-      deps.log.error({ err: error, ledger, from: piece.from }, 'content did not leave for the archive')
+      deps.log.error(
+        { err: error, ledger, from: piece.from },
+        'content could not leave Postgres for the archive',
+      )
     }
   }
   return released > 0
@@ -166,7 +169,8 @@ async function compareEnvelopes(
   for (const { rows: ofBundle, wanted } of bundlesOf(ledgerId, size, rows)) {
     const there = await content.readEnvelopes(wanted)
     for (const [i, { seq, envelope }] of ofBundle.entries())
-      if (!equalBytes(there[i]!, envelope)) throw new Error(`the archive has another envelope of seq ${seq}`)
+      if (!equalBytes(there[i]!, envelope))
+        throw new Error(`the archive has a different envelope of seq ${seq}`)
   }
 }
 
@@ -187,7 +191,7 @@ async function compare(
   })
   const there = decodeChunk(copy, count)
   if (!equalBytes(encodePlain(here.map(withoutMetadata)), encodePlain(there)))
-    throw new Error(`the archive has other records of chunk ${chunk} of seq ${seq}`)
+    throw new Error(`the archive has different records in chunk ${chunk} of seq ${seq}`)
   return {
     ...{ seq, chunk },
     before: nativeProviders.sha256(row.content),

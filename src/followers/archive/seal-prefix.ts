@@ -114,7 +114,7 @@ class Claim {
 }
 
 function lost(): ArchiveStoreError {
-  return new ArchiveStoreError('it took so long that another worker went on with it')
+  return new ArchiveStoreError('it took too long, and another worker continues')
 }
 
 /**
@@ -125,13 +125,13 @@ async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive)
   const newest = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
   const size = newest === null ? 0 : parseCheckpoint(newest.toString('utf8')).checkpoint.size
   if (size < from)
-    throw new ArchiveConflict(CHECKPOINT_OBJECT, `is of ${size} entries, though ${from} were archived`)
+    throw new ArchiveConflict(CHECKPOINT_OBJECT, `covers ${size} entries, but ${from} were archived`)
   if (sealDigest !== null) {
     const before = await store.get(sealName(from), ARCHIVE_SEAL_BYTES_MAX)
     if (before === null || sha256Hex(before) !== toHex(sealDigest))
       throw new ArchiveConflict(
         sealName(from),
-        before === null ? 'is missing' : 'is another one than was written',
+        before === null ? 'is missing' : 'differs from what was written',
       )
   }
   return size > from ? size : null
@@ -154,11 +154,11 @@ async function findSeal(
     seal.from === from &&
     seal.previous === (sealDigest && toHex(sealDigest)) &&
     textOf(seal.checkpoint) === textOf(note)
-  if (!isOurs) throw new ArchiveConflict(sealName(size), 'continues another archive than this')
+  if (!isOurs) throw new ArchiveConflict(sealName(size), 'continues another archive')
   await eachAtOnce(seal.objects, ARCHIVE_WRITES_AT_ONCE, async ({ name, bytes: length, sha256 }) => {
     const object = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
     if (object === null || object.length !== length || sha256Hex(object) !== sha256)
-      throw new ArchiveConflict(name, object === null ? 'is missing' : 'is not what its seal names')
+      throw new ArchiveConflict(name, object === null ? 'is missing' : 'does not have the digest of its seal')
     deps.observeObject?.(object.length)
     await claim.renewIfOld()
   })
@@ -242,5 +242,5 @@ async function replaceCheckpoint(store: ArchiveStore, { size, note, claim }: Tar
   await store.replace(CHECKPOINT_OBJECT, Buffer.from(note))
   const kept = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
   if (kept?.toString('utf8') !== note)
-    throw new ArchiveStoreError(`${CHECKPOINT_OBJECT} was replaced, and is another one`)
+    throw new ArchiveStoreError(`${CHECKPOINT_OBJECT} was replaced by another one`)
 }

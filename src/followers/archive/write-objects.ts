@@ -27,10 +27,9 @@ export async function writeObject(
   const outcome = await store.put(name, bytes)
   const stored = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
   if (stored === null || !equalBytes(stored, bytes)) {
-    if (outcome === 'exists' && stored !== null)
-      throw new ArchiveConflict(name, 'is another one than this ledger has')
+    if (outcome === 'exists' && stored !== null) throw new ArchiveConflict(name, 'differs from this ledger’s')
     throw new ArchiveStoreError(
-      `${name} was written, and ${stored === null ? 'is not there' : 'reads otherwise'}`,
+      `${name} was written, and ${stored === null ? 'is missing' : 'reads back differently'}`,
     )
   }
   observe?.(bytes.length)

@@ -26,7 +26,7 @@ export function extendCursor(
   sha256: Sha256,
 ): CursorPosition {
   const seq = cursor?.nextSeq ?? 0
-  if (step.seq !== seq) throw new ProofError('seq_not_dense', `seq ${step.seq} stands where ${seq} belongs`)
+  if (step.seq !== seq) throw new ProofError('seq_not_dense', `seq ${step.seq} is in the position of ${seq}`)
   if ((seq === 0) !== (step.kind === 'ledger-created')) {
     throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${step.kind}`)
   }

@@ -43,6 +43,6 @@ export async function refuseCursor(
   await removeAuditCursor(db, ledgerId, cursor.mac)
   log.error(
     { ledger: formatId('led', ledgerId), seq: cursor.nextSeq },
-    'no worker wrote the cursor of the ledger: its entries are verified from the first one on',
+    'the cursor of the ledger was not written by a worker: all its entries are verified again',
   )
 }

@@ -39,7 +39,7 @@ export async function enqueueAudits(deps: EnqueueAuditsDeps): Promise<boolean> {
   })
   for (const { ledgerId, auditId, reason } of await failLostAudits(deps.pool)) {
     const about = { ledger: formatId('led', ledgerId), audit: formatId('aud', auditId), reason }
-    deps.log.error(about, 'an audit was given up: its job is among the dead letters')
+    deps.log.error(about, 'an audit was given up: its job is a dead letter')
   }
   return enqueued === AUDITS_PER_ROUND
 }

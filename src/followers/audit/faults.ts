@@ -17,7 +17,7 @@ export async function raiseFault(deps: FaultDeps, ledgerId: Uuid, fault: LedgerF
   const reason = cutReason(fault.reason)
   const { foundBy, seq, code } = fault
   const isNew = await insertFault(deps.pool, ledgerId, { foundBy, seq, code, reason })
-  const known = isNew ? 'it gets no more checkpoints' : 'it has a fault already, which stands'
+  const known = isNew ? 'it gets no more checkpoints' : 'it already has a fault, which stays open'
   deps.log.error(
     { ledger: formatId('led', ledgerId), foundBy, seq, code, reason },
     `INTEGRITY FAULT: a ledger does not verify; ${known}`,

@@ -209,7 +209,7 @@ async function agentKeysBefore(
   )
   const [found, known] = [keys.digest, cursor?.agentKeys ?? null].map((digest) => digest && toHex(digest))
   if (found !== known)
-    throw contradiction('agent_signing_keys: not the keys that verified entries have registered')
+    throw contradiction('agent_signing_keys differs from the keys that verified entries registered')
   return keys
 }
 
@@ -258,7 +258,7 @@ async function* verifiedSteps(
 /** Throws ProofError unless all entries were there and the chain head agrees with the last one. */
 function verifyEnd(head: AuditedLedger, cursor: CursorPosition | null, end: number): void {
   const next = cursor?.nextSeq ?? 0
-  if (next > end) throw contradiction(`chain_heads.size is ${head.size}, where ${next} entries were verified`)
+  if (next > end) throw contradiction(`chain_heads.size is ${head.size}, but ${next} entries were verified`)
   if (next < end) throw new ProofError('seq_not_dense', `there is no entry at seq ${next}`)
   if (cursor === null || next < Number(head.size)) return
   if (!equalBytes(head.chain!, cursor.chain)) throw contradiction('chain_heads.chain is not the last entry’s')

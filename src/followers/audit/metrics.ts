@@ -14,7 +14,7 @@ export function watchAudits(metrics: Metrics, pool: pg.Pool, paused: PausedLedge
   queryGauges(metrics, () => countOpenFaults(pool), [
     {
       name: 'tallystick_ledger_faults',
-      help: 'Ledgers that were found not to verify, and get no checkpoints until an operator has looked',
+      help: 'Ledgers that do not verify: they get no checkpoints until an operator clears the fault',
       read: (count) => count,
     },
   ])
@@ -22,7 +22,7 @@ export function watchAudits(metrics: Metrics, pool: pg.Pool, paused: PausedLedge
     metrics,
     {
       name: 'tallystick_entry_verification_failing_ledgers',
-      help: 'Ledgers whose entries could not be verified for another reason than a fault: see the log',
+      help: 'Ledgers whose entries could not be verified for a reason other than a fault: see the log',
     },
     () => paused.count,
   )
@@ -34,12 +34,12 @@ function watchFollower(metrics: Metrics, pool: pg.Pool): void {
   queryGauges(metrics, () => readFollowerLag(pool), [
     {
       name: 'tallystick_entry_verification_lag_entries',
-      help: 'Entries that are appended and not verified yet, of all ledgers without a fault',
+      help: 'Appended entries that are not verified yet, of all ledgers without a fault',
       read: ({ entries }) => entries,
     },
     {
       name: 'tallystick_entry_verification_lag_seconds',
-      help: 'Age of the oldest of them; 0: there is none',
+      help: 'Age of the oldest entry that is not verified yet; 0: none',
       read: ({ seconds }) => Math.max(0, seconds),
     },
   ])
@@ -49,12 +49,12 @@ function watchResults(metrics: Metrics, pool: pg.Pool): void {
   queryGauges(metrics, () => readAuditFigures(pool), [
     {
       name: 'tallystick_audit_last_timestamp_seconds',
-      help: 'When an audit last found a ledger good, or bad, in seconds since the epoch; absent: never',
+      help: 'When an audit last ended with this result, in seconds since the epoch; absent: never',
       read: ({ lastGoodAt, lastBadAt }) => [...timeOf('good', lastGoodAt), ...timeOf('bad', lastBadAt)],
     },
     {
       name: 'tallystick_audits_open',
-      help: 'Audits that wait or are at work',
+      help: 'Audits that wait or run',
       read: ({ open }) => open,
     },
   ])
@@ -71,13 +71,13 @@ export function makeAuditObserver(metrics: Metrics): (result: AuditResult, ms: n
     metrics,
     {
       name: 'tallystick_audits_total',
-      help: 'Audits by how they ended; failed: the ledger could not be read; interrupted: the worker stopped',
+      help: 'Audits by outcome; failed: the ledger could not be read; interrupted: the worker stopped',
     },
     () => results.readings('result'),
   )
   const seconds = new Histogram({
     name: 'tallystick_audit_duration_seconds',
-    help: 'How long the audit of a ledger took, of those that have a result',
+    help: 'Duration of audits that have a result',
     buckets: [0.5, 1, 5, 30, 60, 300, 900, 3_600, 14_400],
     registers: [metrics.registry],
   })
@@ -90,7 +90,7 @@ export function makeAuditObserver(metrics: Metrics): (result: AuditResult, ms: n
 export function makeEntryObserver({ registry }: Metrics): (entries: number) => void {
   const verified = new Counter({
     name: 'tallystick_entries_verified_total',
-    help: 'Entries that were verified as they came',
+    help: 'Entries that were verified after their append',
     registers: [registry],
   })
   return (entries) => verified.inc(entries)

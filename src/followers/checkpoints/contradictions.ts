@@ -24,7 +24,7 @@ export class ContradictionError extends Error {
 
   constructor({ ledger, checkpoint, found }: Contradiction) {
     super(
-      `${ledger} contradicts the checkpoint kept outside Postgres: ${describe(checkpoint.size, found)}; no checkpoints until an operator has acknowledged it`,
+      `${ledger} contradicts the checkpoint stored outside Postgres: ${describe(checkpoint.size, found)}; it gets no checkpoints until an operator acknowledges this`,
     )
     this.ledger = ledger
   }
@@ -34,7 +34,7 @@ function describe(size: number, found: Contradiction['found']): string {
   if (!found) return `it had ${size} entries and is gone`
   return found.size < size
     ? `it had ${size} entries and has fewer now`
-    : `its first ${size} entries are not the ones it had`
+    : `its first ${size} entries differ from before`
 }
 
 /** Returns those of `checkpoints` that their ledgers contradict. */

@@ -44,7 +44,7 @@ export function watchErasures(
   queryGauges(metrics, () => countPendingErasures(pool), [
     {
       name: 'tallystick_erasures_pending',
-      help: 'Documents that are erased and still stored, of all ledgers',
+      help: 'Erased documents that are still stored, of all ledgers',
       read: (value) => value,
     },
   ])
@@ -52,13 +52,13 @@ export function watchErasures(
     metrics,
     {
       name: 'tallystick_erasures_refused',
-      help: 'Of those the ones that this worker refuses, because their entry does not order them: see the log',
+      help: 'Erasures that this worker refuses because their entry does not order them: see the log',
     },
     () => refused.count,
   )
   const erased = new Counter({
     name: 'tallystick_documents_erased_total',
-    help: 'Erased documents that were taken away',
+    help: 'Erased documents that were removed',
     registers: [metrics.registry],
   })
   return (documents) => erased.inc(documents)
@@ -69,7 +69,7 @@ export function watchRestoredLedgers(metrics: Metrics, restored: RestoredLedgers
     metrics,
     {
       name: 'tallystick_contradicted_ledgers',
-      help: 'Ledgers that are not what was published of them: closed until an operator acknowledges it, or gone whole',
+      help: 'Ledgers that differ from what was published of them: closed until an operator acknowledges it, or missing entirely',
     },
     () =>
       (['closed', 'gone'] as const).map((finding) => ({
@@ -83,7 +83,7 @@ export function watchRotation(metrics: Metrics, pool: pg.Pool, unmoved: PausedLe
   queryGauges(metrics, () => countLedgersToRotate(pool), [
     {
       name: 'tallystick_key_rotation_pending_ledgers',
-      help: 'Ledgers whose entries an older envelope key signs than the newest',
+      help: 'Ledgers whose entries are signed by an older envelope key than the newest',
       read: (value) => value,
     },
   ])
@@ -91,7 +91,7 @@ export function watchRotation(metrics: Metrics, pool: pg.Pool, unmoved: PausedLe
     metrics,
     {
       name: 'tallystick_key_rotation_failing_ledgers',
-      help: 'Of those the ones that could not be moved to the newest when it was last tried: see the log',
+      help: 'Ledgers that could not be moved to the newest envelope key at the last attempt: see the log',
     },
     () => unmoved.count,
   )

@@ -114,7 +114,7 @@ async function getCheckpoint(
   { size, cosignatures }: ProofOptions,
 ): Promise<string> {
   if (size !== null && size <= seq) {
-    throw new ApiError('invalid_request', `a checkpoint of ${size} entries does not cover the entry ${seq}`, {
+    throw new ApiError('invalid_request', `a checkpoint of ${size} entries does not cover entry ${seq}`, {
       members: { path: '/size' },
     })
   }
@@ -129,7 +129,7 @@ async function getCheckpoint(
       : await checkpoints.cosigned(ledgerId, cosignatures)
   if (note !== null && parseCheckpoint(note).checkpoint.size > seq) return note
   throw cosignatures === null
-    ? checkpointPending(`the entry ${seq} is covered within seconds`)
+    ? checkpointPending(`a checkpoint will cover entry ${seq} within seconds`)
     : cosignaturesPending(cosignatures)
 }
 
@@ -140,7 +140,7 @@ export function checkpointPending(detail: string): ApiError {
 
 /** The error for missing cosignatures. They may never come: so many witnesses may not be configured. */
 export function cosignaturesPending(min: number): ApiError {
-  return checkpointPending(`no checkpoint that covers it was cosigned by ${min} witnesses yet`)
+  return checkpointPending(`no checkpoint that covers it has ${min} cosignatures yet`)
 }
 
 /** Proves one record's position in its batch. The proof is verified against the signed root of the batch. */

@@ -87,7 +87,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
     const root = frontierRoot(nativeProviders.sha256, frontier)
     const chain = (await findChain(client, ledgerId, size - 1))!
     if (!equalBytes(tree.noteKid, deps.noteSigner.kid)) {
-      throw new Error(`${ledger} was made with another note key than this worker's`)
+      throw new Error(`${ledger} was made with a note key other than this worker's`)
     }
     const signed = signCheckpoint(
       { origin: tree.origin, size, root, chain },
@@ -135,7 +135,7 @@ async function checkStoredTree(
 ): Promise<void> {
   const signed = await findRoot(db, ledgerId, frontier.size)
   if (signed && !equalBytes(signed, frontierRoot(nativeProviders.sha256, frontier))) {
-    throw new Error(`${ledger}: the stored tree is not the one of its checkpoint of ${frontier.size} entries`)
+    throw new Error(`${ledger}: the stored tree differs from its checkpoint of ${frontier.size} entries`)
   }
 }
 

@@ -30,7 +30,7 @@ export async function readTile(
     return await readProved(pool, ledgerId, address, note)
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
-    throw new ApiError('integrity_fault', 'a tile in the database is not the one that was signed', {
+    throw new ApiError('integrity_fault', 'a tile in the database differs from what was signed', {
       cause: error,
     })
   }
@@ -61,7 +61,7 @@ async function bundle(envelopes: readonly Buffer[], leaves: readonly Uint8Array[
     if (slice.isOver) await slice.next()
     const envelope = envelopes[i]
     if (!envelope || !equalBytes(leafHash(nativeProviders.sha256, envelope), leaf))
-      throw new ProofError('merkle_path', `entry ${i} of the tile is not the one of its leaf`)
+      throw new ProofError('merkle_path', `entry ${i} of the tile does not match its leaf`)
     at = bytes.writeUInt16BE(envelope.length, at)
     at += envelope.copy(bytes, at)
   }

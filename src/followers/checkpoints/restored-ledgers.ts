@@ -104,10 +104,10 @@ export class RestoredLedgers {
   #report(contradictions: readonly Contradiction[]): void {
     for (const contradiction of contradictions) {
       const { ledger, found, refusedSeq } = contradiction
-      const state = found ? 'it is closed to appends' : 'there is nothing left to close'
+      const state = found ? 'it is closed to appends' : 'it is gone and cannot be closed'
       this.#deps.log.error(
         { err: new ContradictionError(contradiction), ledger, ...(refusedSeq !== null && { refusedSeq }) },
-        `a ledger is not what was published of it: ${state}`,
+        `a ledger differs from what was published of it: ${state}`,
       )
     }
   }

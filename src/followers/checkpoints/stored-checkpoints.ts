@@ -38,7 +38,7 @@ export class StoredCheckpoints {
     for (const name of names) {
       const ledger = name.slice(0, -NOTE.length)
       if (!name.endsWith(NOTE) || !isId('led', ledger)) continue
-      await this.find(ledger).catch((err) => log.error({ err, ledger }, 'a kept checkpoint cannot be read'))
+      await this.find(ledger).catch((err) => log.error({ err, ledger }, 'a stored checkpoint cannot be read'))
     }
   }
 

@@ -16,7 +16,7 @@ import { nativeProviders } from '../../signing/native.ts'
 export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
   const { statement } = verifySignedEntry(pending.entry, findKey, nativeProviders)
   if (statement.kind !== 'payload-erased')
-    throw new ProofError('erasure_unexplained', `the entry is ${statement.kind}, no erasure`)
+    throw new ProofError('erasure_unexplained', `the entry is ${statement.kind}, not an erasure`)
   const ledger = formatId('led', pending.ledgerId)
   if (statement.ledger !== ledger)
     throw new ProofError('ledger_foreign', `an entry of ${statement.ledger} in ${ledger}`)

@@ -90,7 +90,10 @@ async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow>
   const deadline = found.deadline?.toISOString()
   const agreed = signed.created.predicate['deadline']
   if (agreed !== deadline)
-    throw new ProofError('columns_contradict_entries', `the deadline is ${deadline}, signed is ${agreed}`)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `the deadline is ${deadline}, but ${agreed} was signed`,
+    )
   const signer = await deps.signers.signerOf(found)
   return signAsSystem({ signer, nowMs: deps.now() }, found, signed, {
     kind: 'record-expired',
@@ -122,7 +125,7 @@ function refuse(deps: ExpireDeps, { ledgerId, recordId }: GatedRecordKey, err: E
   const ids = { ledger: formatId('led', ledgerId), record: formatId('rec', recordId) }
   // Logged once: a login that can make such rows could otherwise fill the log.
   if (deps.refusedExpiries.refuse(nameOf({ ledgerId, recordId })))
-    deps.log.error({ err, ...ids }, 'an overdue record does not expire')
+    deps.log.error({ err, ...ids }, 'an overdue record could not be expired')
 }
 
 function nameOf({ ledgerId, recordId }: GatedRecordKey): string {

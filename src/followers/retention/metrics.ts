@@ -9,18 +9,18 @@ export function watchRetention(metrics: Metrics, pool: pg.Pool): (documents: num
   queryGauges(metrics, () => countSweeps(pool), [
     {
       name: 'tallystick_retention_ledgers_due',
-      help: 'Ledgers that are to be looked through, or are, for documents whose time is over',
+      help: 'Ledgers that wait for, or are in, a search for documents whose retention has ended',
       read: ({ due }) => due,
     },
     {
       name: 'tallystick_retention_failing_ledgers',
-      help: 'Ledgers of which a page could not be looked through when it was last tried, so that nothing behind it is erased',
+      help: 'Ledgers whose search failed at the last attempt, so that later documents are not erased',
       read: ({ failing }) => failing,
     },
   ])
   const erased = new Counter({
     name: 'tallystick_retention_erasures_total',
-    help: 'Documents whose erasure was signed by a rule of retention',
+    help: 'Documents that were erased by a retention rule',
     registers: [metrics.registry],
   })
   return (documents) => erased.inc(documents)

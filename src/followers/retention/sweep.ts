@@ -57,7 +57,7 @@ export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
     const ledger = formatId('led', sweep.ledgerId)
-    deps.log.error({ err: error, ledger, seq: sweep.nextSeq }, 'a rule of retention is not carried out')
+    deps.log.error({ err: error, ledger, seq: sweep.nextSeq }, 'a retention rule could not be applied')
     await releaseSweep(deps.pool, sweep, 'failed')
   }
   return true
@@ -94,7 +94,7 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
     return nextSeq
   } finally {
     const details = { ledger: by.author.ledger, documents: await batches.close(), from }
-    deps.log.info(details, 'documents were erased by rules of retention')
+    deps.log.info(details, 'documents were erased by retention rules')
   }
 }
 
@@ -229,7 +229,7 @@ async function verifyRules(
     if (signed !== stored)
       throw new ProofError(
         'columns_contradict_entries',
-        `retention_rules: the rule of seq ${seq} is not what was signed`,
+        `retention_rules: the rule of seq ${seq} differs from what was signed`,
       )
   }
 }

@@ -96,7 +96,7 @@ async function signRotations(
   return ledgers.flatMap(({ ledgerId, kid }, i) => {
     try {
       const signer = signerOf.get(toHex(kid))
-      if (!signer) throw new Error(`its envelope key ${toHex(kid)} is none that this deployment can open`)
+      if (!signer) throw new Error(`this deployment cannot open its envelope key ${toHex(kid)}`)
       const definition = readDefinition(ledgerId, firstEntries[i]!, findKey)
       return [signRotation(signer, ledgerId, definition, newest, deps.now())]
     } catch (error) {
@@ -133,6 +133,6 @@ function reportFault(deps: RotateDeps, ledger: string, err: Error): void {
   deps.unmoved.pause(ledger)
   deps.log.error(
     { err, ledger },
-    'the ledger does not get the new envelope key, and keeps the old one in use',
+    'the ledger could not be moved to the new envelope key and still uses the old one',
   )
 }

@@ -108,7 +108,7 @@ export async function releaseCompletions(deps: EnqueueCompletionsDeps): Promise<
   if (released > 0)
     deps.log.warn(
       { completions: released },
-      'completions are enqueued again: their worker is gone, or their ledger goes on',
+      'completions are enqueued again: their worker is gone, or their ledger continues',
     )
   return released === COMPLETIONS_PER_SWEEP
 }

@@ -41,7 +41,7 @@ function findType(
   let timer: NodeJS.Timeout
   const late = new Promise<never>((_, reject) => {
     const error = () =>
-      new Error(`the type ${name} is not compiled yet: its ledger has used up its share of the time`)
+      new Error(`the type ${name} is not compiled yet: its ledger has used up its share of time`)
     timer = setTimeout(() => reject(error()), typeWaitMsMax)
   })
   return Promise.race([types.find(ledger, name), late]).finally(() => clearTimeout(timer))

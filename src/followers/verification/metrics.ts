@@ -14,13 +14,13 @@ export function makeVerificationObserver(metrics: Metrics): VerificationObserver
     metrics,
     {
       name: 'tallystick_completions_verified_total',
-      help: 'Completions by what was found; refused: what is stored is not what was signed',
+      help: 'Completions by result; refused: the stored data differs from what was signed',
     },
     () => verified.readings('outcome'),
   )
   const seconds = new Histogram({
     name: 'tallystick_completion_verification_seconds',
-    help: 'From the submission of a completion to the entry that says what was found',
+    help: 'From the submission of a completion to the entry with the result',
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300],
     registers: [metrics.registry],
   })
@@ -39,7 +39,7 @@ export function watchVerification(metrics: Metrics, pool: pg.Pool): void {
     },
     {
       name: 'tallystick_completions_oldest_waiting_seconds',
-      help: 'For how long the oldest of them has waited; 0: there is none',
+      help: 'How long the oldest completion has waited; 0: none',
       read: ({ oldestSeconds }) => oldestSeconds,
     },
   ])
@@ -48,7 +48,7 @@ export function watchVerification(metrics: Metrics, pool: pg.Pool): void {
 export function makeExpiryObserver({ registry }: Metrics): () => void {
   const expired = new Counter({
     name: 'tallystick_records_expired_total',
-    help: 'Records that were expired, because their deadline had passed',
+    help: 'Records that expired because their deadline had passed',
     registers: [registry],
   })
   return () => expired.inc()
@@ -58,7 +58,7 @@ export function watchExpiry(metrics: Metrics, pool: pg.Pool, refused: RefusedIte
   queryGauges(metrics, () => countOverdue(pool), [
     {
       name: 'tallystick_records_overdue',
-      help: 'Records whose deadline has passed and that are not expired yet, of all open ledgers',
+      help: 'Records past their deadline that are not expired yet, of all open ledgers',
       read: (count) => count,
     },
   ])
@@ -66,7 +66,7 @@ export function watchExpiry(metrics: Metrics, pool: pg.Pool, refused: RefusedIte
     metrics,
     {
       name: 'tallystick_expiries_refused',
-      help: 'Of those the ones that this worker refuses, because they are not what was signed: see the log',
+      help: 'Records that this worker does not expire because they differ from what was signed: see the log',
     },
     () => refused.count,
   )

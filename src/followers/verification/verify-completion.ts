@@ -42,7 +42,10 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
   const signed = await verifyCase(keys, found)
   const terms = readTerms(signed.created.predicate)
   if (terms.gate !== found.gate)
-    throw new ProofError('columns_contradict_entries', `the gate is ${found.gate}, signed is ${terms.gate}`)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `the gate is ${found.gate}, but ${terms.gate} was signed`,
+    )
   if (found.state === 'SUBMITTED') {
     requireOf(signed.newest, 'completion-submitted', signed)
     const { recordedAtMs, subjects } = signed.newest
@@ -68,7 +71,7 @@ async function verifySubmitted(
   const statement = await verifySigned(keys, lineOfStep(step))
   requireOf(statement, 'completion-submitted', signed)
   if (toHex(step.leaf) !== signed.newest.predicate['previous'])
-    throw new ProofError('previous_mismatch', 'the completion is not the one that was verified')
+    throw new ProofError('previous_mismatch', 'the completion differs from the verified one')
   return statement
 }
 
@@ -130,9 +133,9 @@ type SignedDocument = {
 
 function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: CaseDocument): JsonValue {
   if (!salt || !content)
-    throw new ProofError('document_presence', `the ${document} is gone, and no entry says so`)
+    throw new ProofError('document_presence', `the ${document} is missing, and no entry erases it`)
   if (toHex(documentDigest(nativeProviders.sha256, salt, content)) !== sha256)
-    throw new ProofError('document_digest', `the ${document} is not the one that was signed`)
+    throw new ProofError('document_digest', `the ${document} differs from what was signed`)
   return JSON.parse(content.toString('utf8')) as JsonValue
 }
 

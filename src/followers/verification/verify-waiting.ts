@@ -93,7 +93,7 @@ async function attempt(
   } catch (error) {
     deps.log.warn(
       { err: error, completions: waiting.length },
-      'completions could not be verified: they get jobs',
+      'completions could not be verified: they are retried as jobs',
     )
     return waiting.map(() => ({ status: 'failed', error: error as Error }))
   }

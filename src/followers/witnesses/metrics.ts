@@ -23,7 +23,7 @@ export function makeWitnessObserver(
 ): (witness: string, outcome: WitnessOutcome) => void {
   const counter = new Counter({
     name: 'tallystick_witness_checkpoints_total',
-    help: 'Checkpoints that were sent to a witness, by what became of them',
+    help: 'Checkpoints that were sent to a witness, by outcome',
     labelNames: ['witness', 'outcome'],
     registers: [registry],
   })
@@ -37,7 +37,7 @@ export function watchWitnesses(metrics: Metrics, lanes: readonly WitnessSender[]
     metrics,
     {
       name: 'tallystick_witness_waiting_seconds',
-      help: 'How long the ledger that waits longest has waited for a cosignature of its newest checkpoint, by witness',
+      help: 'Longest wait of a ledger for a cosignature of its newest checkpoint, by witness',
     },
     () => lanes.map((lane) => ({ labels: { witness: lane.name }, value: lane.waitingSeconds })),
   )

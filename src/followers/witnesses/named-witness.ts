@@ -51,7 +51,7 @@ async function post(
     if (answer.status >= 500 || answer.status === 429)
       throw new WitnessError('unreachable', `it answered ${answer.status}`, answer.retryAfterMs)
     if (answer.ended === 'cut' || answer.ended === 'slow')
-      throw new WitnessError('unreachable', `its answer of ${answer.status} broke off`)
+      throw new WitnessError('unreachable', `its answer ${answer.status} was cut off`)
     // The body is null if the answer was too long.
     return { status: answer.status, text: utf8Decode(answer.body ?? new Uint8Array()) }
   } catch (error) {

@@ -77,7 +77,7 @@ export async function sendCheckpoint(
       oldSize === 0 || oldSize === size ? [] : await proveConsistency(pool, ledgerId, oldSize, size, note)
     const answer = await send(formatAddCheckpoint({ oldSize, path, note }))
     if (answer.status === 200) {
-      if (key === null) throw new WitnessError('declined', 'it has not said yet which key it cosigns with')
+      if (key === null) throw new WitnessError('declined', 'it has not sent its cosigning key yet')
       const line = lineOf(answer.text, note, key)
       await insertCosignature(pool, { ledgerId, size, witnessKid: kid, peerId, line })
       return true
@@ -85,15 +85,15 @@ export async function sendCheckpoint(
     const seen = answer.status === 409 ? sizeOf(answer.text) : null
     if (seen === null) throw new WitnessError('refused', `it answered ${answer.status}`)
     if (seen > size)
-      throw new WitnessError('ahead', `it says to have seen ${seen} entries, and there are ${size}`)
+      throw new WitnessError('ahead', `it claims to have seen ${seen} entries, but there are ${size}`)
     if (seen < cosignedSize)
       log.error(
         { witness: key?.name, ledger: formatId('led', ledgerId), cosigned: cosignedSize, seen },
-        'a witness has forgotten what it cosigned: do not count on it (docs/runbooks/verification.md#a-witness-does-not-cosign)',
+        'a witness has forgotten what it cosigned: do not rely on it (docs/runbooks/verification.md#a-witness-does-not-cosign)',
       )
     oldSize = seen
   }
-  throw new WitnessError('refused', 'it names another size each time')
+  throw new WitnessError('refused', 'it answers with another size each time')
 }
 
 const NO_KID = new Uint8Array(0)

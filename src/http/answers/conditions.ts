@@ -17,7 +17,7 @@ export function ifVersionsOf(request: FastifyRequest): readonly number[] | null 
   if (tags.length === 0)
     throw new ApiError(
       'invalid_request',
-      'If-Match takes a version in quotes, as the ETag of a record has it',
+      'If-Match must be a version in quotes, like the ETag of the record',
       {
         members: { path: '/if-match' },
       },

@@ -9,12 +9,12 @@ export const pageQuery = {
   limit: z
     .string()
     .regex(/^[1-9][0-9]{0,2}$/)
-    .describe(`how many to answer at most: 1 to ${PAGE_ITEMS_MAX}; absent: ${PAGE_ITEMS_DEFAULT}`)
+    .describe(`most items in the answer: 1 to ${PAGE_ITEMS_MAX}; absent: ${PAGE_ITEMS_DEFAULT}`)
     .optional(),
   cursor: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,512}$/)
-    .describe('`nextCursor` of the page before; absent: from the beginning')
+    .describe('`nextCursor` of the previous page; absent: start at the beginning')
     .optional(),
 }
 
@@ -99,9 +99,9 @@ export function parseCursor<T>(
   if (cursor === undefined) return null
   const [tag, ...position] = partsOf(cursor)
   if (tag !== list)
-    throw refusedCursor('the cursor is of another list (ledger, route, filters or order), or is none')
+    throw refusedCursor('the cursor is not valid for this list (ledger, route, filters and order)')
   const parsed = schema.safeParse(position)
-  if (!parsed.success) throw refusedCursor('the cursor is not one that this list gave')
+  if (!parsed.success) throw refusedCursor('the cursor does not come from this list')
   return parsed.data
 }
 
@@ -115,5 +115,7 @@ function partsOf(cursor: string): unknown[] {
 }
 
 function refusedCursor(detail: string): ApiError {
-  return new ApiError('invalid_request', `${detail}: begin without one`, { members: { path: '/cursor' } })
+  return new ApiError('invalid_request', `${detail}: start again without a cursor`, {
+    members: { path: '/cursor' },
+  })
 }

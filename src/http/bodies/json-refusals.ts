@@ -25,7 +25,7 @@ export function refusedFor(refusal: Pick<JsonRefusal, 'code' | 'detail'>): Error
 
 /** Parses a body and checks its text. Throws ApiError. */
 export function parseBody(body: Uint8Array, limits: JsonLimits): JsonValue {
-  if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
+  if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body contains bytes that are not UTF-8')
   try {
     return parseJsonText(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'), limits)
   } catch (error) {

@@ -81,7 +81,7 @@ function decompress(bytes: Uint8Array): Uint8Array {
         'body_too_large',
         `the body must have at most ${OTLP_PLAIN_BYTES_MAX} bytes when it is decompressed`,
       )
-    throw new ApiError('bad_otlp', 'the body is not gzip, as content-encoding says')
+    throw new ApiError('bad_otlp', 'content-encoding says gzip, but the body is not gzip')
   }
 }
 

@@ -20,6 +20,6 @@ export function openThreads(
   return new ThreadPool<Work>({
     script: SCRIPT,
     threads: threads ?? availableParallelism() + 1,
-    onLost: (err, owner) => log.warn({ err, owner }, 'work in a thread was not done'),
+    onLost: (err, owner) => log.warn({ err, owner }, 'a thread did not finish its work'),
   })
 }

@@ -22,8 +22,8 @@ type Json = Record<string, unknown>
 
 const describeUse = (
   publicUrl: string,
-) => `An open, self-hosted accountability ledger for AI-agent fleets. Every address refuses fields and
-parameters that it does not know (422), and methods that it does not take (405, with \`Allow\`). Errors are problem documents
+) => `An open, self-hosted accountability ledger for AI-agent fleets. Every address refuses unknown fields and
+parameters (422) and unsupported methods (405, with \`Allow\`). Errors are problem documents
 (RFC 9457) with a stable \`code\`.
 
 A first call, with the key that \`npm start\` printed:
@@ -163,7 +163,7 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'a retry with the same key and the same request is answered with the first outcome',
+  description: 'a retry of the same request with the same key gets the first outcome',
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
 }
 
@@ -171,7 +171,7 @@ const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'the version that the record must have, as its ETag says it, or a list of versions',
+  description: 'the version that the record must have, as in its ETag, or a list of versions',
   schema: { type: 'string' },
 }
 
@@ -179,7 +179,7 @@ const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'ETags of answers that the client has: 304 while one of them is the newest',
+  description: 'ETags of answers that the client has: 304 while one of them is current',
   schema: { type: 'string' },
 }
 
@@ -187,7 +187,7 @@ const IF_KNOWN_SIZE = {
   name: 'If-Known-Size',
   in: 'header',
   required: false,
-  description: 'a size of the ledger that the client knows of: the answer rests on no fewer entries',
+  description: 'a size that the ledger had in an earlier answer: this answer covers at least so many entries',
   schema: { type: 'string', pattern: SIZE_TEXT.source },
 }
 
@@ -195,7 +195,7 @@ const CACHE_CONTROL = {
   name: 'Cache-Control',
   in: 'header',
   required: false,
-  description: '`no-cache`: the answer rests on the newest state, and so on no replica',
+  description: '`no-cache`: the answer shows the newest state, read from the primary',
   schema: { type: 'string' },
 }
 
@@ -203,7 +203,7 @@ const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
   required: false,
-  description: 'of a stream that comes back: its last `id`, which counts instead of a cursor',
+  description: 'when a stream reconnects: the last `id` that it received, used instead of a cursor',
   schema: { type: 'string' },
 }
 

@@ -11,17 +11,17 @@ const REPLAYED = header('`true` when this repeats the first answer to the Idempo
   type: 'string',
   const: 'true',
 })
-const ETAG = header('the record’s version, in quotes: what If-Match and If-None-Match take', {
+const ETAG = header('the record’s version, in quotes, for If-Match and If-None-Match', {
   type: 'string',
 })
 const LEDGER_SIZE = header(
-  'number of the ledger’s entries that the answer rests on at least: of a write, right after its newest entry; of a read, where a replica answered',
+  'the answer covers at least so many entries of the ledger. After a write: up to its newest entry. After a read: only if a replica answered',
   { type: 'integer', minimum: 0 },
 )
 const CHALLENGE = header('the scheme to use', { type: 'string', const: 'Bearer' })
 const RATE_LIMITS = {
-  RateLimit: header('what is left of each limit, where any is set: `"key";r=9;t=1`'),
-  'RateLimit-Policy': header('each limit, where any is set: `"key";q=10;w=1`'),
+  RateLimit: header('what is left of each limit, if any is set: `"key";r=9;t=1`'),
+  'RateLimit-Policy': header('each limit, if any is set: `"key";q=10;w=1`'),
 }
 
 /**

@@ -29,7 +29,7 @@ function describeWebhook(name: string, schema: Json): Json {
       requestBody: { required: true, content: { 'application/json': { schema } } },
       responses: {
         '2XX': { description: 'it was delivered' },
-        410: { description: 'the endpoint wants no more: it is disabled' },
+        410: { description: 'the endpoint wants no more events: the webhook is disabled' },
         default: { description: 'it was not delivered, and is sent again' },
       },
     },
@@ -37,7 +37,7 @@ function describeWebhook(name: string, schema: Json): Json {
 }
 
 const HEADERS = [
-  ['webhook-id', 'of the event, for this endpoint: the same however often it is sent'],
+  ['webhook-id', 'identifies the event for this endpoint: the same in every attempt'],
   ['webhook-timestamp', 'when it was sent, in seconds since 1970'],
   [
     'webhook-signature',

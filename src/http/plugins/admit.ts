@@ -124,7 +124,7 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
  * and a write that wakes the client.
  */
 const TOO_MANY = prepareRefusal('too many requests are under way: nothing was done')
-const UNREAD = prepareRefusal('too much that was answered was not taken yet: nothing was done')
+const UNREAD = prepareRefusal('too many bytes of earlier answers are still unread: nothing was done')
 
 type Refusal = {
   readonly around: readonly [string, string]

@@ -128,7 +128,7 @@ async function requireCaller(request: FastifyRequest, callers: CallerCache, nowM
       'unauthenticated',
       isOperatorKey
         ? "this needs a ledger's API key (tly_…), not the operator key"
-        : 'the API key is not known',
+        : 'the API key is unknown',
     )
   }
   if (caller.expiresAtMs !== null && caller.expiresAtMs <= nowMs) {

@@ -41,7 +41,7 @@ function announcedBytes({ raw, routeOptions }: FastifyRequest): number {
 }
 
 function tooMuch(): ApiError {
-  return new ApiError('overloaded', 'too many bodies are on their way: nothing was done', {
+  return new ApiError('overloaded', 'too many bodies are being received: nothing was done', {
     retryable: true,
     retryAfterMs: 1_000,
   })

@@ -95,7 +95,9 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       request.chargeBody(body.length)
       const { peerSignature } = request
       if (peerSignature && !verifyContentDigest(peerSignature, body)) {
-        throw new ApiError('content_digest_mismatch', 'the body has another digest', { retryable: true })
+        throw new ApiError('content_digest_mismatch', 'the digest of the body differs from the signed one', {
+          retryable: true,
+        })
       }
       const { readBody } = request.routeOptions.config
       if (readBody) return orOverloaded(readBody(threads, request, body), NOT_READ)
@@ -109,10 +111,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
 
 function refuseOtherEncodings(request: FastifyRequest): void {
   if (contentCodingsOf(request.headers['content-encoding']).length > 0 && !isGzip(request))
-    throw new ApiError(
-      'unsupported_media_type',
-      'the body may be compressed with gzip, and with nothing else',
-    )
+    throw new ApiError('unsupported_media_type', 'the body may be compressed only with gzip')
 }
 
 function refuseCompressed({ headers }: FastifyRequest): void {

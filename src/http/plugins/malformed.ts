@@ -27,7 +27,7 @@ export function useMalformed(app: FastifyInstance): void {
     // Node has removed its own listeners, so a longer answer would never get the events that it waits for.
     if (app.connections.isAnswering(socket)) return void socket.destroy()
     socket.on('error', () => {})
-    refuse(app, socket, 'method_not_allowed', 'this server is no proxy: it takes no CONNECT')
+    refuse(app, socket, 'method_not_allowed', 'this server is not a proxy: it does not accept CONNECT')
   })
 }
 
@@ -85,7 +85,7 @@ export function refuseMalformedHeaders(app: FastifyInstance): void {
       )
     // OPTIONS is accepted under any load, so no body is read for it.
     if (method === 'OPTIONS' && (coding !== undefined || Number(length) > 0))
-      return done(new ApiError('bad_request', 'OPTIONS takes no body here'))
+      return done(new ApiError('bad_request', 'OPTIONS must have no body here'))
     done()
   })
 }

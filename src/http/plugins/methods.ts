@@ -82,7 +82,7 @@ export function refuseOtherMethods(
     if (isTaken) return
     if (request.method === 'OPTIONS') return reply.code(204).send()
     const isOfStream = request.method === 'HEAD' && methods.has('GET')
-    const why = isOfStream ? ': HEAD would run a stream to its end' : ''
-    throw new ApiError('method_not_allowed', `this address takes ${allow}${why}`)
+    const why = isOfStream ? ': HEAD does not work for a stream' : ''
+    throw new ApiError('method_not_allowed', `this address accepts ${allow}${why}`)
   })
 }

@@ -156,6 +156,6 @@ function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequ
     })
   }
   if (isUnstorable(error))
-    return new ApiError('bad_request', 'the database cannot hold a character that was sent')
+    return new ApiError('bad_request', 'the request contains a character that the database cannot store')
   return new ApiError('internal_error', 'this is a fault of the server')
 }

@@ -79,8 +79,12 @@ function count({ response, reservation: held, share }: Stream): boolean {
 }
 
 function tooMuch(): ApiError {
-  return new ApiError('overloaded', 'too much that was answered was not taken yet: try again later', {
-    retryable: true,
-    retryAfterMs: 1_000,
-  })
+  return new ApiError(
+    'overloaded',
+    'too many bytes of earlier answers are still unread: read them, then try again',
+    {
+      retryable: true,
+      retryAfterMs: 1_000,
+    },
+  )
 }

@@ -16,7 +16,7 @@ export function watchReads(metrics: Metrics, reads: WatchedReads): void {
     metrics,
     {
       name: 'tallystick_reads_total',
-      help: 'Reads of ledgers by the server that answered; fallback: the primary, where the replica was wanted',
+      help: 'Reads of ledgers by the database that answered; fallback: the primary instead of the replica',
     },
     () => readingsOf('source', reads.counts),
   )
@@ -39,19 +39,22 @@ export function watchReplica(metrics: Metrics, replica: WatchedReplica | null, r
   )
   readGauge(
     metrics,
-    { name: 'tallystick_replica_up', help: 'Whether reads may rest on the replica: 1 or 0' },
+    { name: 'tallystick_replica_up', help: 'Whether reads may use the replica: 1 or 0' },
     () => (replica === null ? [] : [{ value: replica.refusal === null ? 1 : 0 }]),
   )
   readGauge(
     metrics,
-    { name: 'tallystick_replica_lag_bytes', help: 'Log of the primary that the replica has not replayed' },
+    {
+      name: 'tallystick_replica_lag_bytes',
+      help: 'Bytes of the primary’s log that the replica has not replayed',
+    },
     ofLag('bytes', 1),
   )
   readGauge(
     metrics,
     {
       name: 'tallystick_replica_lag_seconds',
-      help: 'Age of the first byte of the log that the replica lacks',
+      help: 'Age of the oldest byte of the log that the replica lacks',
     },
     ofLag('ms', 0.001),
   )

@@ -145,13 +145,20 @@ export class ReplicaConnections {
   /** Throws ReplicaError. */
   async #requireSameChain(ledgerId: Uuid, { size, chain }: LedgerShown): Promise<void> {
     const end = await this.#ends.find({ ledgerId, size }).catch((error: Error) => {
-      throw new ReplicaError('unknown', `the primary did not say how far it is: ${error.message}`)
+      throw new ReplicaError(
+        'unknown',
+        `the size of the ledger on the primary could not be read: ${error.message}`,
+      )
     })
-    if (end.chain === null) throw new ReplicaError('ahead', `it has ${size} entries, the primary ${end.size}`)
+    if (end.chain === null)
+      throw new ReplicaError('ahead', `the replica has ${size} entries, the primary ${end.size}`)
     if (chain === null || !end.chain.equals(chain))
-      throw new ReplicaError('diverged', `its chain of ${size} entries is not the primary's`)
+      throw new ReplicaError('diverged', `the replica's chain of ${size} entries differs from the primary's`)
     if (size < end.erasedBelow)
-      throw new ReplicaError('behind', `it has ${size} entries of ${end.erasedBelow}: something was erased`)
+      throw new ReplicaError(
+        'behind',
+        `the replica has ${size} entries and lacks an erasure below entry ${end.erasedBelow}`,
+      )
   }
 }
 
@@ -221,13 +228,14 @@ class Lease {
 
   #requireOpen(): void {
     if (this.#error) throw this.#error
-    if (this.#readers === 0) throw new Error('the connection of this read was given back')
+    if (this.#readers === 0) throw new Error('the connection of this read was already released')
   }
 }
 
 /** Throws ReplicaError. Every ledger has at least one entry. */
 function requireSize({ size }: LedgerShown, sizeMin: number): void {
-  if (size < Math.max(sizeMin, 1)) throw new ReplicaError('behind', `it has ${size} entries of ${sizeMin}`)
+  if (size < Math.max(sizeMin, 1))
+    throw new ReplicaError('behind', `the replica has ${size} entries, the request needs ${sizeMin}`)
 }
 
 /** Returns whether the standby has another chain. Its connection is closed. */

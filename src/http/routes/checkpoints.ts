@@ -95,7 +95,7 @@ export function checkpointRoutes(
     {
       config: { reads: 'replica', access, problems: ['checkpoint_pending', 'integrity_fault'] },
       schema: {
-        summary: 'Prove that the ledger of one size begins with that of another',
+        summary: 'Prove that a size of the ledger begins with a smaller one',
         querystring: consistencyQuery,
         response: { 200: consistencyProof },
       },

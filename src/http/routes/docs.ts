@@ -69,7 +69,7 @@ export function docsRoutes(app: FastifyInstance): void {
   const base = tag(Buffer.from(BASE))
   app.get(
     '/docs/base.js',
-    { config, schema: { summary: 'Get the script that tells the API reference where it lies', response } },
+    { config, schema: { summary: 'Get the script that gives the API reference its address', response } },
     (request, reply) => sendCached(request, reply.type('text/javascript; charset=utf-8'), base, 'no-cache'),
   )
   app.get(

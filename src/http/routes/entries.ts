@@ -31,7 +31,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { reads: 'replica', access, problems: ['overloaded'] },
       schema: {
-        summary: 'List entries of the chain, oldest first, one a line',
+        summary: 'List entries of the chain, oldest first, one per line',
         querystring: entriesQuery,
         response: { 200: { content: { 'application/x-ndjson': { schema: entryLine } } } },
       },
@@ -71,7 +71,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
         problems: ['invalid_idempotency_key'],
       },
       schema: {
-        summary: 'Say in the chain that entries are taken out of the ledger, and by whom',
+        summary: 'Record in the chain that entries are exported, and by whom',
         body: exportBody,
         response: { 201: exportView },
       },

@@ -33,10 +33,10 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
   }
   typed.delete(
     '/v1/records/:id/entries/:seq/reason',
-    eraseRoute('Erase the reason that a step gives, with its salt, for good', recordEntryParams),
+    eraseRoute('Erase the reason of a step, with its salt, for good', recordEntryParams),
     (request, reply) => {
       const { seq } = request.params
-      if (!SEQ_TEXT.test(seq)) throw new ApiError('not_found', 'that is no seq')
+      if (!SEQ_TEXT.test(seq)) throw new ApiError('not_found', 'the address has no valid seq')
       return answer(request, reply, { document: 'reason', seq: Number(seq) })
     },
   )

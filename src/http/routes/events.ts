@@ -80,7 +80,7 @@ function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }:
   const names = events?.split(',') ?? null
   const unknown = names?.find((name) => !EVENT_TYPES.some((type) => type === name))
   if (unknown !== undefined)
-    throw invalid('/events', `${unknown} is none of the events: ${EVENT_TYPES.join(', ')}`)
+    throw invalid('/events', `${unknown} is not an event; the events are ${EVENT_TYPES.join(', ')}`)
   return {
     events: names && new Set(names),
     types: types === undefined ? null : new Set(types.split(',')),
@@ -103,8 +103,8 @@ function startOf(
   ends: LedgerEnds,
 ): EventPosition {
   const { cursor, from, limit } = query
-  if (cursor !== undefined && from !== undefined) throw invalid('/from', 'give a cursor, or from, not both')
-  if (isTail && limit !== undefined) throw invalid('/limit', 'a page has a limit, a stream has none')
+  if (cursor !== undefined && from !== undefined) throw invalid('/from', 'give cursor or from, not both')
+  if (isTail && limit !== undefined) throw invalid('/limit', 'leave out limit: a stream has none')
   const lastEventId = isTail ? request.headers['last-event-id'] : undefined
   if (typeof lastEventId === 'string' && lastEventId !== '') return positionOf(request, lastEventId, ends)
   const position = parseCursor(eventsTag(request.caller.ledgerId), query, eventsCursor)
@@ -131,10 +131,7 @@ function within(
 ): EventPosition {
   if (seq + Math.sign(eventsDelivered) <= ends.size && checkpoint <= ends.checkpoint)
     return { seq, eventsDelivered, checkpoint }
-  throw invalid(
-    '/cursor',
-    'the cursor is beyond the ledger’s end: a backup that was restored is older than it',
-  )
+  throw invalid('/cursor', 'the cursor is beyond the ledger’s end: an older backup was restored')
 }
 
 function invalid(path: string, detail: string): ApiError {

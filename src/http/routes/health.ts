@@ -39,7 +39,7 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
   }
   const config = { reads: 'primary', access: 'public', probe: true, problems: ['unavailable'] } as const
   app.get('/readyz', { config, schema: ready }, async () => {
-    if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })
+    if (app.isDraining) throw new ApiError('unavailable', 'the server is stopping', { retryable: true })
     // Ignores whether the schema is newer: the server checks that when it starts. While a new version is rolled out,
     // its migration must not make the old pods unready.
     const cause = await probeNow()

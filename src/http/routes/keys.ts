@@ -120,7 +120,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
         ],
       },
       schema: {
-        summary: 'Rotate the secret of an API key; older ones stay valid for a while',
+        summary: 'Rotate the secret of an API key; older secrets stay valid for a while',
         params: idParams,
         body: rotateKeyBody,
         response: { 200: keyWithSecret },
@@ -140,7 +140,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: manage, problems: ['already_ended', 'idempotency_key_reused'] },
       schema: {
         summary:
-          'Revoke an API key, and on request the keys that it made; every server refuses them within 5 s',
+          'Revoke an API key, and on request the keys made with it; every server refuses them within 5 s',
         params: idParams,
         body: revokeKeyBody,
         response: { 200: keyRevoked },

@@ -84,7 +84,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
         config: { access: 'operator', problems: ['ledger_closed', 'invalid_idempotency_key'] },
         schema: {
           summary: frozen
-            ? 'Freeze a ledger: it takes no entries, and is read as before'
+            ? 'Freeze a ledger: it accepts no entries, and can still be read'
             : 'Unfreeze a ledger',
           params: idParams,
           body: noMembers,

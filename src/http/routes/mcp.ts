@@ -26,7 +26,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
         access: { scope: ['records:read', 'records:write', 'audit:read'], own: 'records:read:own' },
       },
       // MCP describes itself.
-      schema: { summary: 'Serve a message of MCP', hide: true, body: message },
+      schema: { summary: 'Send an MCP message', hide: true, body: message },
       bodyLimit: MCP_BODY_BYTES_MAX,
     },
     async (request, reply) => {
@@ -58,7 +58,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
       fetch: (url: unknown, init?: RequestInit) => injected(app, new URL(`${url}`), init!),
       key: { agent: caller.agent, scopes: [...caller.scopes] },
       traceparent: traceparentOf(request) ?? undefined,
-      report: (error: unknown) => log.error({ error: describeError(error) }, 'a call of MCP failed'),
+      report: (error: unknown) => log.error({ error: describeError(error) }, 'an MCP call failed'),
     }
   }
 
@@ -77,7 +77,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
   }
 }
 
-const message = z.looseObject({}).describe('a message of JSON-RPC 2.0; batches are not taken')
+const message = z.looseObject({}).describe('a message of JSON-RPC 2.0, not a batch')
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
@@ -94,7 +94,7 @@ function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string
   const { localAddress } = socket as { localAddress?: string }
   if (localAddress === undefined || !/^(::ffff:)?127\.|^::1$/.test(localAddress)) return
   if (!ownNames.includes(hostnameOf(`http://${host}`)))
-    throw new ApiError('origin_refused', `this server is not called ${String(host).slice(0, 200)}`)
+    throw new ApiError('origin_refused', `${String(host).slice(0, 200)} is not an address of this server`)
 }
 
 /** Returns an empty text for an invalid URL, such as `null`. */

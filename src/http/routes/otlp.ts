@@ -53,7 +53,7 @@ export function otlpRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: { scope: 'keys:manage' }, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Set which spans and logs an API key takes, and whether their content is kept',
+        summary: 'Set which spans and logs an API key accepts, and whether their content is stored',
         params: idParams,
         body: otlpBody,
         response: { 200: otlpAnswer },

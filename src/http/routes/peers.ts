@@ -97,7 +97,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
   const CHANGES = [
     ['suspend', 'suspended', 'Suspend a peering: nothing is sent or received until it is resumed'],
     ['resume', 'resumed', 'Resume a suspended peering'],
-    ['revoke', 'revoked', 'End a peering for good; the other side is told'],
+    ['revoke', 'revoked', 'End a peering for good; the other side is notified'],
   ] as const
   for (const [word, change, summary] of CHANGES) {
     typed.post(

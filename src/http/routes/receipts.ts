@@ -65,7 +65,7 @@ export function receiptRoutes(
     {
       config: PROVED_ENTRY,
       schema: {
-        summary: 'Get the COSE receipt that the ledger of one checkpoint begins with that of another size',
+        summary: 'Get the COSE receipt that the ledger of a checkpoint begins with a smaller size',
         querystring: consistencyReceiptQuery,
         response: { 200: coseBytes },
       },

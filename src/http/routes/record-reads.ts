@@ -170,7 +170,7 @@ export function recordReadRoutes(
     {
       config: { reads: 'replica', access, problems: ['not_found'] },
       schema: {
-        summary: 'Get the tree of a record: ancestors, and children, newest first',
+        summary: 'Get the tree of a record: its ancestors, and its children, newest first',
         params: idParams,
         querystring: recordTreeQuery,
         response: { 200: recordTree },

@@ -144,7 +144,7 @@ function refuseTerms(
 ): void {
   const term = TERMS.find((name) => body[name] !== undefined)
   if (term === undefined) return
-  throw new ApiError('not_gated', `${body.type} is not gated: it takes no ${term}`, {
+  throw new ApiError('not_gated', `${body.type} is not gated: leave out ${term}`, {
     members: { path: `/${term}`, recordType: body.type },
   })
 }

@@ -42,7 +42,7 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: WRITE, problems: ['invalid_idempotency_key', 'too_many'] },
       schema: {
         summary:
-          'Set for how long records are kept; the worker then erases their documents, by entries that name the rule',
+          'Set how long documents of records are stored; then the worker erases them, by entries that name the rule',
         body: ruleBody,
         response: { 201: ruleView },
       },
@@ -59,7 +59,7 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/retention/rules',
     {
       config: { reads: 'replica', access: READ },
-      schema: { summary: 'List rules of retention, the newest first', response: { 200: ruleList } },
+      schema: { summary: 'List retention rules, newest first', response: { 200: ruleList } },
     },
     (request, reply) =>
       deps.reads.of(request, reply, async ({ readPool }) => ({
@@ -72,7 +72,7 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: READ },
       schema: {
-        summary: 'Count what a rule would erase now, if it were set: a page of the chain at a time',
+        summary: 'Count what a rule would erase now, one page of the chain at a time',
         body: previewRuleBody,
         response: { 200: previewRuleView },
       },
@@ -117,7 +117,7 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { reads: 'replica', access: READ },
       schema: {
-        summary: 'List holds, the newest first',
+        summary: 'List holds, newest first',
         querystring: holdsQuery,
         response: { 200: holdPage },
       },
@@ -140,7 +140,7 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: WRITE, problems: ['not_found', 'already_ended', 'invalid_idempotency_key'] },
       schema: {
-        summary: 'Lift a hold: the others that are on a record stay',
+        summary: 'Lift a hold; other holds on its records stay',
         params: seqParams,
         body: noMembers,
         response: { 200: holdView },
@@ -149,7 +149,7 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) => {
       refuseIdempotencyKey(request)
       const { seq } = request.params
-      if (!SEQ_TEXT.test(seq)) throw new ApiError('not_found', 'that is no seq')
+      if (!SEQ_TEXT.test(seq)) throw new ApiError('not_found', 'the address has no valid seq')
       return renderHold(await liftHold(deps, request.caller, Number(seq)))
     },
   )

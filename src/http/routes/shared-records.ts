@@ -56,7 +56,7 @@ export function sharedRecordRoutes(
     {
       config: { reads: 'primary', access, problems: ['not_found'] },
       schema: {
-        summary: 'Get a record shared with a peer, with the definition of its type if that came along',
+        summary: 'Get a record shared with a peer, with the definition of its type if the peer sent it',
         params: sharedRecordParams,
         response: { 200: sharedRecordView },
       },

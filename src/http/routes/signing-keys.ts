@@ -38,7 +38,7 @@ export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
         ],
       },
       schema: {
-        summary: 'Register a key by which the agent signs for itself',
+        summary: 'Register a key with which an agent signs its own entries',
         params: idParams,
         body: signingKeyBody,
         response: { 201: signingKeyAnswer },
@@ -93,7 +93,7 @@ export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: change, problems: ['not_found', 'already_ended', 'idempotency_key_reused'] },
       schema: {
-        summary: 'Revoke a signing key, for good: it signs nothing from then on',
+        summary: 'Revoke a signing key for good: what it signs is refused from then on',
         params: signingKeyParams,
         body: noMembers,
         response: { 200: signingKeyAnswer },

@@ -66,7 +66,7 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
       },
       schema: {
         summary:
-          'Register a Signed Statement (SCRAPI): its receipt; 303 while no checkpoint covers it yet; or, asked for JSON, what was registered',
+          'Register a Signed Statement (SCRAPI): answers its receipt, or 303 while no checkpoint covers it; JSON on request',
         querystring: registerQuery,
         body: coseStatement,
         response: { 200: registeredAnswer, 201: registeredAnswer, 303: z.undefined() },
@@ -145,7 +145,7 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
     {
       config: { reads: 'replica', access: READ },
       schema: {
-        summary: 'List registered statements, the newest first, by issuer and subject',
+        summary: 'List registered statements, newest first, by issuer and subject',
         querystring: statementsQuery,
         response: { 200: statementPage },
       },
@@ -181,7 +181,8 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
         problems: ['invalid_idempotency_key', 'integrity_fault'],
       },
       schema: {
-        summary: 'Set which issuers’ statements the ledger registers; an entry of the ledger says so',
+        summary:
+          'Set which issuers’ statements the ledger registers; the policy becomes an entry of the ledger',
         body: policyBody,
         response: { 200: policyView },
       },

@@ -25,7 +25,7 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: FIND },
       schema: {
-        summary: 'Find the documents of a person, by the label of its records, the oldest first',
+        summary: 'Find the documents of a person by label, oldest first',
         body: findSubjectBody,
         response: { 200: subjectPage },
       },
@@ -43,7 +43,7 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: ERASE, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Erase the documents of a person for good, as many as one receipt names',
+        summary: 'Erase documents of a person for good, as many as one receipt can name',
         body: eraseSubjectBody,
         response: { 200: subjectReceipt },
       },

@@ -125,7 +125,7 @@ export function tileRoutes(
       if (outcome === 'full')
         throw new ApiError(
           'state_conflict',
-          `${PUBLIC_LEDGERS_MAX} ledgers are public, as many as may be: set the tiles of another one to \`key\` first`,
+          `${PUBLIC_LEDGERS_MAX} ledgers are public, the most allowed: first set the tiles of another one to \`key\``,
         )
       publicLedgers.forget()
       return { tiles }

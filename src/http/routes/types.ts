@@ -141,7 +141,7 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
 
 function requireTypeName({ name, version }: { name: string; version: string }): string {
   const type = `${name}/${version}`
-  if (!isTypeName(type)) throw new ApiError('not_found', 'that is not the name and version of a type')
+  if (!isTypeName(type)) throw new ApiError('not_found', 'the address has no valid type: name/version')
   return type
 }
 

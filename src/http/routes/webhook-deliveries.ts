@@ -114,7 +114,7 @@ function redeliveryRoutes(app: FastifyInstance, deps: Deps): void {
       const outcome = await redeliverEvent(readPool, caller.ledgerId, place.webhookId, place.eventId)
       if (outcome === 'missing') throw noDelivery(place)
       if (outcome === 'held') {
-        throw new ApiError('state_conflict', 'an earlier event of the record is delivered before this one')
+        throw new ApiError('state_conflict', 'an earlier event of the record must be delivered first')
       }
       return reply.code(202).send(render(await getDelivery(deps, caller, place)))
     },
@@ -210,7 +210,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
 function testRefused(reason: 'inactive' | 'full'): ApiError {
   if (reason === 'inactive')
     return new ApiError('state_conflict', 'the webhook is not active: resume it first')
-  const detail = `${WEBHOOK_TESTS_OPEN_MAX} tests of this webhook are still to be delivered`
+  const detail = `${WEBHOOK_TESTS_OPEN_MAX} tests of this webhook are waiting to be delivered`
   return new ApiError('state_conflict', detail, { retryable: true })
 }
 

@@ -183,7 +183,7 @@ function stateRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Resume a webhook, as if it had never failed',
+        summary: 'Resume a webhook and clear its failures',
         params: idParams,
         body: resumeWebhookBody,
         response: { 200: webhookAnswer },
@@ -208,7 +208,7 @@ function rotationRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
       schema: {
-        summary: 'Rotate the secret of a webhook; deliveries are signed with older ones too for a while',
+        summary: 'Rotate the secret of a webhook; for a while, deliveries are also signed with older secrets',
         params: idParams,
         body: rotateWebhookBody,
         response: { 200: webhookWithSecret },

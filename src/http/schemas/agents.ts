@@ -7,7 +7,7 @@ export const registerAgentBody = z.strictObject({ name })
 
 export const agentsQuery = z.strictObject({
   ...pageQuery,
-  name: name.describe('the one of just this name').optional(),
+  name: name.describe('the agent with exactly this name').optional(),
 })
 
 export const agentsCursor = z.tuple([idOf('agt')])

@@ -11,24 +11,26 @@ const count = z.int().min(0)
 
 const report = z
   .strictObject({
-    entries: count.describe('how many were verified'),
+    entries: count.describe('number of verified entries'),
     records: count,
     keys: z
       .literal(['self-asserted', 'pinned', 'given'])
-      .describe('whose word it is that the keys are the ledger’s'),
+      .describe(
+        'why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given',
+      ),
     firstKid: hash.nullable(),
     checkpoint: z
       .literal(['given', 'own', 'none'])
-      .describe('given: one that the worker keeps outside the database; own: the ledger’s'),
-    covered: count.describe('size of the largest such checkpoint that the ledger was found to extend'),
+      .describe('given: stored by the worker outside the database; own: from the ledger itself'),
+    covered: count.describe('size of the largest such checkpoint that the ledger continues'),
     failure: z
       .strictObject({
-        seq: seq.nullable().describe('of the first bad entry; null: of the ledger as a whole'),
+        seq: seq.nullable().describe('of the first bad entry; null: the fault is in no single entry'),
         code: z.string(),
         reason: z.string(),
       })
       .nullable(),
-    notices: z.array(z.string()).describe('what could not be looked at'),
+    notices: z.array(z.string()).describe('what could not be checked'),
   })
   .meta({ id: 'AuditReport' })
 
@@ -43,7 +45,7 @@ export const auditAnswer = z
     progress: z.strictObject({ entriesDone: count, entriesTotal: count.nullable() }),
     startedAt: instant.nullable(),
     finishedAt: instant.nullable(),
-    ok: z.boolean().nullable().describe('whether the whole ledger verifies; null: not known yet'),
+    ok: z.boolean().nullable().describe('whether the whole ledger verifies; null: unknown yet'),
     report: report.nullable(),
     error: z
       .strictObject({

@@ -17,17 +17,17 @@ export function idOf(
 export const anyAgent = z
   .string()
   .regex(new RegExp(`^(led_${ID_CHARS}/)?agt_${ID_CHARS}$`))
-  .describe('`agt_…`, or of another ledger `led_…/agt_…`')
+  .describe('`agt_…`; in another ledger `led_…/agt_…`')
 
 export const sentBy = idOf('peer').describe(
-  'the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first',
+  'the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first',
 )
 
 export const hash = z
   .string()
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256, lower-case hex')
-export const seq = z.int().min(0).describe('place in the chain, from 0')
+export const seq = z.int().min(0).describe('position in the chain, from 0')
 /** Pattern of a seq or size in a query or path. Its values are exact as numbers. */
 export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
 export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
@@ -51,7 +51,7 @@ export const instant = z
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
   .describe('RFC 3339, UTC, milliseconds')
 export const typeName = z.string().regex(TYPE_NAME).describe('name/version of a type')
-export const erasureCode = z.string().regex(CODE).describe('why, as a word for programs')
+export const erasureCode = z.string().regex(CODE).describe('the reason, as a word for programs')
 export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...EntryKind[]])
 /** Kinds of entries, and the kind of a registered statement, which is not ours. */
 export const anyEntryKind = z.union([z.literal(STATEMENT), entryKind])
@@ -71,7 +71,7 @@ export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta
 export const ownEnvelope = base64
   .max(43_692)
   .describe(
-    'COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents',
+    'COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs',
   )
 
 /** An entry with its envelope, so that readers can verify it themselves. */
@@ -115,7 +115,7 @@ export const ledgerDescription = z
     name: z.string(),
     issuer: z.string(),
     origin: z.string(),
-    noteVerifierKey: z.string().describe('the key of its checkpoints, as signed notes name keys'),
+    noteVerifierKey: z.string().describe('the key of its checkpoints, as a C2SP verifier key'),
   })
   .meta({ id: 'Ledger' })
 

@@ -12,31 +12,31 @@ import {
 } from './common.ts'
 
 export const entriesQuery = z.strictObject({
-  after: seqText.describe('exclusive; absent: from the first entry').optional(),
-  limit: seqText.describe('at most so many entries; absent: to the head').optional(),
+  after: seqText.describe('the entries after this seq; absent: from the first entry').optional(),
+  limit: seqText.describe('at most so many entries; absent: all').optional(),
 })
 
 export const documentLine = z.strictObject({
   subject: z.string(),
   digest: hash,
-  salt: salt.nullable().describe('null when the document is erased or withheld'),
+  salt: salt.nullable().describe('null if the document is erased or withheld'),
   document: z
     .union([z.looseObject({}), z.array(z.looseObject({})), z.string()])
     .nullable()
     .describe('payload and evidence: an object; compared values: an array; a reason: text'),
-  erasedBy: seq.nullable().describe('the entry that says so'),
-  references: z.array(z.string()).describe('where the record has some').optional(),
+  erasedBy: seq.nullable().describe('the entry that erased it'),
+  references: z.array(z.string()).describe('only if the record has references').optional(),
 })
 
 /** docs/formats/export.md. */
 export const entryLine = signedEntry
   .extend({
     documents: z.array(documentLine),
-    items: z.array(batchItem).nullable().describe('of a batch: the objects that were hashed'),
+    items: z.array(batchItem).nullable().describe('of a batch: exactly the objects that were hashed'),
     received: base64.describe('the envelope of another ledger’s entry that this one receives').optional(),
     signer: z
       .strictObject({ alg: z.enum(['EdDSA', 'ES256']), spki: base64 })
-      .describe('the key of the agent that signed the entry itself; absent: the server did')
+      .describe('the key of the agent that signed the entry; absent: the server signed it')
       .optional(),
   })
   .meta({ id: 'EntryLine' })

@@ -14,27 +14,29 @@ export const eraseBody = z
   .meta({ examples: [{ code: 'data_subject_request', reason: 'ticket 4711' }] })
 
 const document = z.enum(['payload', 'evidence', 'values', 'reason'])
-const completion = idOf('cmp').nullable().describe('whose evidence or compared values')
+const completion = idOf('cmp')
+  .nullable()
+  .describe('the completion that has the evidence or the compared values')
 
 export const erasable = z
   .strictObject({
     document,
-    seq: seq.describe('of the entry that digests it'),
+    seq: seq.describe('of the entry that has its digest'),
     completion,
-    address: z.string().describe('where it is erased'),
+    address: z.string().describe('the address that erases it'),
   })
   .meta({ id: 'ErasableDocument' })
 
 export const remaining = z
   .array(erasable)
   .max(ERASABLE_LISTED_MAX)
-  .describe('what else of the record lies beside the chain, oldest first')
+  .describe('the record’s other documents, oldest first')
 
 export const erasureView = z.strictObject({
   id: idOf('rec'),
   erasure: z.strictObject({
     document,
-    documentSeq: seq.describe('of the entry that digests what was erased'),
+    documentSeq: seq.describe('of the entry that has the digest of the erased document'),
     completion,
     code: erasureCode,
     reason: z.string().nullable().describe('not signed'),

@@ -14,18 +14,18 @@ export const eventsQuery = z.strictObject({
   events: z
     .string()
     .regex(listOf('[a-z]{1,32}\\.[a-z]{1,32}'))
-    .describe('which events, with commas between; absent: all')
+    .describe('names of events, separated by commas; absent: all')
     .optional(),
   types: z
     .string()
     .regex(listOf('[a-z][a-z0-9.-]{0,62}(/[1-9][0-9]{0,8})?'))
     .describe(
-      'of records of which types, `name` or `name/version`, with commas between; what is of no record comes in any case',
+      'types of records, `name` or `name/version`, separated by commas; events of no record are always included',
     )
     .optional(),
   from: z
     .enum(['beginning', 'end'])
-    .describe('instead of a cursor; absent: a page is from the beginning, a stream from the end')
+    .describe('where to start without a cursor; absent: a page starts at the beginning, a stream at the end')
     .optional(),
   ...pageQuery,
 })
@@ -48,7 +48,7 @@ const record = z
 const erasedRecord = z.strictObject({
   id: idOf('rec'),
   type: typeName,
-  state: z.null().describe('an erasure is no step of it'),
+  state: z.null().describe('an erasure is not a step'),
   version: z.null(),
 })
 
@@ -60,13 +60,13 @@ const ofEntry = {
     .array(z.strictObject({ name: z.string(), sha256: hash }))
     .min(1)
     .describe('as signed'),
-  predicate: z.looseObject({}).describe('as signed: `GET /predicates/{kind}/v1` says what it holds'),
+  predicate: z.looseObject({}).describe('as signed: `GET /predicates/{kind}/v1` describes it'),
 }
 
 /** Only in webhooks whose endpoint requests them. */
 const included = {
   envelope: base64.describe('COSE_Sign1 of the entry').optional(),
-  documents: z.array(documentLine).describe('what lies beside the entry; none of a batch').optional(),
+  documents: z.array(documentLine).describe('documents of the entry; none for a batch').optional(),
 }
 
 const recordData = z.strictObject({ ...ofEntry, record, ...included }).meta({ id: 'RecordEventData' })
@@ -88,8 +88,8 @@ const batchData = z
     batch: z.strictObject({
       id: idOf('bat'),
       count: z.int().min(1),
-      types: z.record(typeName, z.int().min(1)).describe('how many records of each type'),
-      records: z.string().describe('where they are read (scope audit:read)'),
+      types: z.record(typeName, z.int().min(1)).describe('number of records by type'),
+      records: z.string().describe('address of the records (scope audit:read)'),
     }),
     ...included,
   })
@@ -109,12 +109,14 @@ const receivedData = z
         state: z
           .enum(RECORD_STATES)
           .nullable()
-          .describe('after what was received; null: that is no step of it'),
+          .describe('after the received entry; null: that is not a step'),
         version: z.int().min(1).nullable(),
       })
       .nullable()
-      .describe('that the received entry is about, at its home; null: the peering'),
-    peer: idOf('peer').describe('who sent it'),
+      .describe(
+        'the record of the received entry, as its home knows it; null: the entry is about the peering',
+      ),
+    peer: idOf('peer').describe('the peer that sent it'),
     received: z
       .strictObject({
         ledger: idOf('led'),
@@ -124,7 +126,7 @@ const receivedData = z
         record: idOf('rec').nullable(),
         version: z.int().min(1).nullable(),
       })
-      .describe('which entry of the other ledger'),
+      .describe('the entry of the other ledger'),
     ...included,
     receivedEnvelope: base64.describe('COSE_Sign1 of the received entry, beside `envelope`').optional(),
   })
@@ -149,7 +151,7 @@ const checkpointData = z
     ledger: idOf('led'),
     record: z.null(),
     entry: z.null(),
-    checkpoint: z.strictObject({ size: seq.min(1).describe('so many entries are under it'), note }),
+    checkpoint: z.strictObject({ size: seq.min(1).describe('number of entries that it covers'), note }),
   })
   .meta({ id: 'CheckpointEventData' })
 
@@ -218,7 +220,7 @@ const ledgerEvent = z
   .discriminatedUnion(
     'type',
     variantsOf(EVENT_DATA, recordedAt, {
-      id: idOf('evt').describe('the same however often it is asked for'),
+      id: idOf('evt').describe('the same in every answer'),
     }),
   )
   .meta({ id: 'LedgerEvent' })
@@ -230,10 +232,10 @@ export const webhookEvent = z
 
 export const eventPage = z.strictObject({
   data: z.array(ledgerEvent),
-  nextCursor: z.string().describe('behind all that was looked at: where to go on, now or later'),
-  more: z.boolean().describe('whether there is more to look at now, also where `data` is empty'),
+  nextCursor: z.string().describe('where the next request continues, now or later'),
+  more: z.boolean().describe('whether there may be more events now, even if `data` is empty'),
 })
 
 export const eventStream = z
   .string()
-  .describe('`text/event-stream`: `id` is a cursor, `event` the type, `data` the event as JSON, in one line')
+  .describe('`text/event-stream`: `id` is a cursor, `event` the type, `data` the event as one line of JSON')

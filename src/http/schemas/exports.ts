@@ -6,7 +6,7 @@ export const exportBody = z
     of: z
       .strictObject({
         record: idOf('rec').optional(),
-        run: idOf('rec').describe('a record with those below it').optional(),
+        run: idOf('rec').describe('a record and all records below it').optional(),
         agent: idOf('agt').optional(),
         type: typeName.optional(),
         trace: z
@@ -14,7 +14,7 @@ export const exportBody = z
           .regex(/^[0-9a-f]{32}$/)
           .optional(),
       })
-      .describe('the filter; empty: all of the range'),
+      .describe('the filter; empty: the whole range'),
     from: seq.describe('first entry'),
     to: seq.describe('last entry; absent: the newest').optional(),
     documents: z.enum(['all', 'withheld']),
@@ -22,7 +22,7 @@ export const exportBody = z
   .meta({ examples: [{ of: {}, from: 0, documents: 'all' }] })
 
 export const exportView = z.strictObject({
-  entry: z.strictObject({ seq }).describe('says who took what: `export-made`'),
+  entry: z.strictObject({ seq }).describe('`export-made`: who exported what'),
   from: seq,
   to: seq,
 })

@@ -12,18 +12,20 @@ const sharedWith = z.strictObject({
   peer: idOf('peer'),
   documents: z
     .enum(['whole', 'digests'])
-    .describe('with payload, evidence, values and reasons; or the signed entries alone'),
+    .describe('whole: with payload, evidence, values and reasons; digests: only the signed entries'),
 })
-const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('with which peers, each once')
+const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('the peers to share with, each once')
 
 /** Terms of a gated record, in addition to the members of every record. */
 export const terms = {
   performer: anyAgent
-    .describe('`agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: the agent that activates it')
+    .describe(
+      '`agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates it',
+    )
     .optional(),
   gate: z
     .enum(['principal', 'auto'])
-    .describe('who judges: the principal, or the rules alone; absent: principal')
+    .describe('who judges: the principal, or only the rules; absent: principal')
     .optional(),
   deadline: time.describe('for the completion').optional(),
   maxRevisions: z
@@ -34,7 +36,7 @@ export const terms = {
     .optional(),
   tolerances: z
     .looseObject({})
-    .describe('by rule: another tolerance than the type’s, as far as the type allows')
+    .describe('by id of a rule: a tolerance that replaces the type’s, as far as the type allows')
     .optional(),
   share: share.optional(),
 }
@@ -43,8 +45,8 @@ const reason = z
   .string()
   .min(1)
   .max(REASON_CHARS_MAX)
-  .describe('free text, kept beside the chain and signed by salted digest')
-const validUntil = time.describe('until when the signal may be acted upon; absent: without end')
+  .describe('free text, stored beside the chain; its salted digest is signed')
+const validUntil = time.describe('until when the signal is valid; absent: without end')
 
 const ofStep = {
   onBehalfOf: idOf('agt').optional(),
@@ -62,7 +64,7 @@ const ofOffer = { peer: sentBy.optional(), ...ofStep }
 export const activateBody = z.strictObject(ofOffer)
 export const completionBody = z
   .strictObject({
-    evidence: z.looseObject({}).describe('any JSON object that the type’s evidence schema takes'),
+    evidence: z.looseObject({}).describe('a JSON object that matches the type’s evidence schema'),
     ...salted,
     ...ofOffer,
   })
@@ -88,16 +90,16 @@ const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =
   z
     .strictObject({
       ...members,
-      by: z.union([anyAgent, z.literal('system')]).describe('for whom: onBehalfOf, or the actor'),
+      by: z.union([anyAgent, z.literal('system')]).describe('the party: onBehalfOf, or else the actor'),
       recordedAt: instant,
       seq: seq.describe('of its entry'),
       salt: salt.nullable(),
-      digest: hash.nullable().describe('of the salted document; null without one'),
+      digest: hash.nullable().describe('of the salted document; null: the step has none'),
       erasedBy: seq.nullable().describe('the entry that erased the document'),
     })
     .meta({ id })
 
-const isReason = { reason: z.string().nullable().describe('null without one, and once erased') }
+const isReason = { reason: z.string().nullable().describe('null: the step has none, or it is erased') }
 
 export const signalView = z
   .strictObject({
@@ -113,13 +115,13 @@ export const offerView = z
   .strictObject({
     state: z.enum(['pending', 'taken', 'refused']),
     step: z.enum(OFFERED_STEPS),
-    version: z.int().min(2).describe('that the step would have'),
-    completion: idOf('cmp').nullable().describe('null of another step'),
-    by: idOf('agt').describe('for whom: onBehalfOf, or the actor'),
+    version: z.int().min(2).describe('of the record after the step'),
+    completion: idOf('cmp').nullable().describe('null for other steps'),
+    by: idOf('agt').describe('the party: onBehalfOf, or else the actor'),
     recordedAt: instant,
     seq: seq.describe('of its entry in this ledger'),
-    code: z.string().nullable().describe('why it was refused'),
-    decidedBy: seq.nullable().describe('the entry of this ledger that received the decision of its home'),
+    code: z.string().nullable().describe('reason of the refusal'),
+    decidedBy: seq.nullable().describe('the entry of this ledger that received the home’s decision'),
   })
   .meta({ id: 'Offer' })
 
@@ -135,12 +137,12 @@ export const gatedView = z
     tolerances: z.looseObject({}).nullable(),
     completion: stepView('Completion', {
       id: idOf('cmp'),
-      evidence: z.looseObject({}).nullable().describe('null once erased'),
+      evidence: z.looseObject({}).nullable().describe('null: erased'),
     }).nullable(),
     verification: stepView('Verification', {
       outcome: z.enum(['pass', 'fail']),
       rules: z.array(ruleOutcome),
-      values: z.array(z.looseObject({})).nullable().describe('what the rules compared; null once erased'),
+      values: z.array(z.looseObject({})).nullable().describe('the compared values; null: erased'),
     }).nullable(),
     verdict: stepView('Verdict', {
       verdict: z.enum(['accept', 'reject']),
@@ -153,9 +155,9 @@ export const gatedView = z
     share: z
       .array(sharedWith.meta({ id: 'SharedWith' }))
       .nullable()
-      .describe('by peer; null: with nobody'),
+      .describe('peers that it is shared with; null: none'),
     offer: offerView
       .nullable()
-      .describe('of a record of another ledger: the newest step that was offered here'),
+      .describe('for a record of another ledger: the newest step offered in this ledger'),
   })
   .meta({ id: 'GatedRecord' })

@@ -12,11 +12,11 @@ import { time } from './times.ts'
 export const createKeyBody = z.strictObject({
   name,
   agent: idOf('agt')
-    .describe("absent: the agent that has the key's name, registered if there is none")
+    .describe("absent: the agent with the key's name, which is registered if it does not exist")
     .optional(),
-  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).describe('only such as your own key holds'),
+  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).describe('only scopes that your own key has'),
   expiresAt: time
-    .describe('not after the end of the secret that you send; absent: that end, or none if it has none')
+    .describe('at most when the secret that you send expires; absent: the same time as that secret')
     .optional(),
 })
 
@@ -25,7 +25,7 @@ export const rotateKeyBody = z.strictObject({
     .int()
     .min(0)
     .max(KEY_OVERLAP_SECONDS_MAX)
-    .describe(`for how long the secrets before stay valid; absent: ${KEY_OVERLAP_SECONDS_DEFAULT}`)
+    .describe(`how long the older secrets stay valid; absent: ${KEY_OVERLAP_SECONDS_DEFAULT}`)
     .optional(),
 })
 
@@ -33,14 +33,14 @@ export const revokeKeyBody = z.strictObject({
   alsoMade: z
     .boolean()
     .describe(
-      `also revoke the keys that it has made, and those that they have, up to ${KEYS_REVOKED_PER_REQUEST_MAX} a request; then it may be revoked already`,
+      `also revoke keys made with it, keys made with those, and so on: up to ${KEYS_REVOKED_PER_REQUEST_MAX} a request. The key itself may then be revoked already`,
     )
     .optional(),
 })
 
 export const keysQuery = z.strictObject({
   ...pageQuery,
-  agent: idOf('agt').describe('those of just this agent').optional(),
+  agent: idOf('agt').describe('only keys of this agent').optional(),
 })
 
 export const keysCursor = z.tuple([idOf('key')])
@@ -51,21 +51,21 @@ const key = {
   agent: idOf('agt'),
   scopes: z.array(z.enum(SCOPES)),
   createdAt: instant,
-  madeBy: idOf('key').nullable().describe('the key that made it; null: the operator did'),
+  madeBy: idOf('key').nullable().describe('the key that it was made with; null: the operator made it'),
   expiresAt: instant.nullable(),
   revokedAt: instant.nullable(),
   rateLimit: rateLimit.nullable(),
-  otlp: otlpSettings.nullable().describe('null: as by default (docs/integrations/otlp.md)'),
+  otlp: otlpSettings.nullable().describe('null: the defaults of docs/integrations/otlp.md'),
   secrets: z
     .array(z.strictObject({ expiresAt: instant.nullable() }))
-    .describe('one, or more while the key is rotated; none once it is revoked'),
+    .describe('one, or more during a rotation; none after the key was revoked'),
 }
 
 export const keyAnswer = z.strictObject(key).meta({ id: 'Key' })
 export const keyRevoked = z.strictObject({
   ...key,
-  alsoRevoked: z.array(idOf('key')).describe('keys that this request revoked besides, with `alsoMade`'),
-  hasMore: z.boolean().describe('some that it has made are still valid: send the request again'),
+  alsoRevoked: z.array(idOf('key')).describe('other keys that this request revoked, because of `alsoMade`'),
+  hasMore: z.boolean().describe('some keys made with it are still valid: send the request again'),
 })
 export const keyPage = pageOf(keyAnswer)
 
@@ -74,5 +74,5 @@ export const keyWithSecret = z.strictObject({
   key: z
     .string()
     .nullable()
-    .describe('the secret: shown once, and never again; null in the answer to a repeated request'),
+    .describe('the secret, shown only once; null in the answer to a repeated request'),
 })

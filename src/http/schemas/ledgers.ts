@@ -12,7 +12,7 @@ export const createLedgerBody = z.strictObject({
 
 export const newKey = z.strictObject({
   id: idOf('key'),
-  key: z.string().describe('the secret: shown here, and never again'),
+  key: z.string().describe('the secret, shown only here'),
   agent: idOf('agt'),
   name: z.string(),
   scopes: z.array(z.enum(SCOPES)),
@@ -28,7 +28,7 @@ export const newLedger = z.strictObject({
 export const reissueKeyBody = z.strictObject({
   name: name.describe("the key's").optional(),
   agent: name
-    .describe('name of the agent that gets it, registered if there is none; absent: administrator')
+    .describe('name of its agent, which is registered if it does not exist; absent: administrator')
     .optional(),
 })
 
@@ -39,12 +39,12 @@ const closed = z
   .enum(['frozen', 'restored', 'moving', 'moved'])
   .nullable()
   .describe(
-    'why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does',
+    'why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open',
   )
 
 const tiles = z
   .enum(['key', 'public'])
-  .describe('who may read its tiles: keys of the ledger with audit:read, or anybody')
+  .describe('who may read its tiles: only keys with audit:read, or anybody')
 export const tilesBody = z.strictObject({ tiles }).meta({ examples: [{ tiles: 'public' }] })
 export const tilesAnswer = z.strictObject({ tiles })
 
@@ -54,27 +54,25 @@ export const ledgerSummary = z
     name: z.string(),
     issuer: z.string(),
     origin: z.string(),
-    size: seq.describe('how many entries it has'),
+    size: seq.describe('number of its entries'),
     closed,
     rateLimit: rateLimit.nullable(),
     tiles,
     fault: z
       .strictObject({
-        seq: seq.nullable().describe('of the first bad entry; null: of the ledger as a whole'),
+        seq: seq.nullable().describe('of the first bad entry; null: the fault is in no single entry'),
         code: z.string(),
         foundAt: instant,
       })
       .nullable()
-      .describe(
-        'what verification found wrong with it: it gets no checkpoints until the operator has looked',
-      ),
+      .describe('why it does not verify: it gets no checkpoints until the operator clears the fault'),
   })
   .meta({ id: 'LedgerSummary' })
 
 export const ledgerPage = pageOf(ledgerSummary)
 
 export const ledgerDetails = ledgerDescription.extend({
-  size: seq.describe('how many entries it has'),
+  size: seq.describe('number of its entries'),
   closed,
   key: z
     .strictObject({
@@ -84,7 +82,9 @@ export const ledgerDetails = ledgerDescription.extend({
       scopes: z.array(z.enum(SCOPES)),
       expiresAt: instant
         .nullable()
-        .describe('when the secret that was sent ends; of one that was rotated, that is before its key'),
+        .describe(
+          'when the secret that was sent expires; an old secret of a rotated key expires before the key',
+        ),
     })
-    .describe('the one that asks'),
+    .describe('the key of this request'),
 })

@@ -2,15 +2,17 @@ import { z } from 'zod'
 
 export const otlpSettings = z
   .strictObject({
-    take: z.enum(['agents', 'all']).describe('spans and logs that tell what an agent did, or all'),
-    content: z.enum(['digest', 'keep']).describe('attributes with content by their digest, or as they are'),
-    rest: z.enum(['reject', 'drop']).describe('whether the exporter is told how many were not taken'),
+    take: z.enum(['agents', 'all']).describe('agents: only spans and logs about actions of agents'),
+    content: z
+      .enum(['digest', 'keep'])
+      .describe('how to store attributes with content: their digest, or the value itself'),
+    rest: z.enum(['reject', 'drop']).describe('whether the answer reports how many were not accepted'),
   })
   .meta({ id: 'OtlpSettings' })
 
 /** The settings are a member, so that a missing body changes nothing. */
 export const otlpBody = z
-  .strictObject({ otlp: otlpSettings.nullable().describe('null: as by default') })
+  .strictObject({ otlp: otlpSettings.nullable().describe('null: the defaults') })
   .meta({ examples: [{ otlp: { take: 'agents', content: 'digest', rest: 'drop' } }, { otlp: null }] })
 export const otlpAnswer = z.strictObject({ otlp: otlpSettings.nullable() })
 
@@ -21,7 +23,7 @@ export const exportRequest = z.looseObject({}).describe('an Export…ServiceRequ
 export const rpcStatus = z
   .strictObject({
     code: z.int().describe('of google.rpc.Code'),
-    message: z.string().describe('`code: detail`, as a problem document has them (docs/reference/errors.md)'),
+    message: z.string().describe('`code: detail`, as in a problem document (docs/reference/errors.md)'),
   })
   .meta({ id: 'RpcStatus' })
 
@@ -32,6 +34,6 @@ export const exportAnswer = z.strictObject({
       rejectedLogRecords: z.string().optional(),
       errorMessage: z.string(),
     })
-    .describe('absent: everything was taken')
+    .describe('absent: everything was accepted')
     .optional(),
 })

@@ -14,27 +14,29 @@ export const reconciliationView = z
     reconciled: z
       .boolean()
       .describe(
-        'what both hold is the same, by what the other side last said; what is on its way is no fault',
+        'both sides have the same entries, by the other side’s last summary; entries under way do not count as a difference',
       ),
-    reasons: z.array(z.enum(UNRECONCILED)).describe('why it is not; none where it is'),
+    reasons: z.array(z.enum(UNRECONCILED)).describe('why not; empty if it is'),
     sent: z
       .strictObject({
         records: count.describe('of this ledger, shared with the peer'),
         entries: count.describe(
-          'about them, about offers of ours and answers to theirs, and about the peering; not about keys',
+          'entries about these records, our offers, answers to theirs, and the peering; none about keys',
         ),
-        acknowledged: count.describe('of these, those with a signed receipt that is kept here'),
-        inFlight: count.describe('without a receipt; of a revoked peering: will not come any more'),
+        acknowledged: count.describe('of these, entries with a signed receipt stored here'),
+        inFlight: count.describe(
+          'of these, entries without a receipt; they will get none after the peering is revoked',
+        ),
         deadLetters: count.describe('of these, refused by the other side for good'),
       })
-      .describe('from here to there'),
+      .describe('from this server to the peer'),
     received: z
       .strictObject({
         records: count.describe('of the other ledger'),
         entries: count,
-        forks: count.describe('entries that contradict what is held, and were refused'),
+        forks: count.describe('refused entries that contradict stored ones'),
       })
-      .describe('from there to here'),
+      .describe('from the peer to this server'),
     offers: z.strictObject({
       made: z
         .strictObject({ pending: count, taken: count, refused: count })
@@ -43,13 +45,13 @@ export const reconciliationView = z
     }),
     summary: z
       .strictObject({
-        at: instant.describe('when the other side was asked'),
+        at: instant.describe('when the summary was requested'),
         whole: z
           .boolean()
-          .describe('false: it holds more records than are asked for; the others are not compared'),
-        records: count.describe('that it named'),
-        faults: count.describe('records that differ as they never should'),
-        behind: count.describe('records of which one side holds less'),
+          .describe('false: it has more records than a summary asks for; the others are not compared'),
+        records: count.describe('in its summary'),
+        faults: count.describe('records with a difference that should never occur'),
+        behind: count.describe('records of which one side has fewer versions'),
         differences: z
           .array(
             z.strictObject({
@@ -57,9 +59,12 @@ export const reconciliationView = z
               difference: z
                 .enum(DIFFERENCES)
                 .describe(
-                  'leaf: the same version is another entry; unknown: of our record it holds what our chain does not; theirs_behind, ours_behind: one side holds less',
+                  'leaf: the same version is another entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions',
                 ),
-              home: z.enum(['ours', 'theirs']).nullable().describe('null: nothing of the record is here'),
+              home: z
+                .enum(['ours', 'theirs'])
+                .nullable()
+                .describe('null: this ledger has nothing of the record'),
               ours: held,
               theirs: held,
             }),
@@ -68,9 +73,7 @@ export const reconciliationView = z
           .describe('faults first'),
       })
       .nullable()
-      .describe(
-        'what the other side said that it holds, against what is here now; null: it was not asked yet',
-      ),
-    asking: z.boolean().describe('the other side is being asked anew'),
+      .describe('the other side’s summary, compared with what is stored here now; null: not requested yet'),
+    asking: z.boolean().describe('whether a new summary is being requested'),
   })
   .meta({ id: 'PeerReconciliation' })

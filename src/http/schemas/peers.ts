@@ -26,22 +26,24 @@ export const PEER_STATES = ['invited', 'pending', 'active', 'suspended', 'revoke
 
 export const addPeerBody = z
   .strictObject({
-    name: name.describe('of the other side, as this ledger calls it'),
+    name: name.describe('this ledger’s name for the other side'),
     invitation: z
       .string()
       .max(8_192)
-      .describe('of the other side: it is accepted. Absent: one is made, for the other side')
+      .describe('the other side’s invitation, to accept it. Absent: an invitation for the other side is made')
       .optional(),
   })
   .meta({ examples: [{ name: 'Harbour Freight' }] })
 
 export const peerReason = z
-  .strictObject({ code: erasureCode.optional().describe('why, as a word for programs; absent: requested') })
+  .strictObject({
+    code: erasureCode.optional().describe('the reason, as a word for programs; absent: requested'),
+  })
   .meta({ examples: [{ code: 'contract_ended' }] })
 
 const usedOf = (what: string) =>
   z.strictObject({
-    used: z.int().min(0).describe(`${what} of this day; the last request may go beyond`),
+    used: z.int().min(0).describe(`${what} used today; the last request may exceed the budget`),
     perDay: z.int().min(1),
   })
 
@@ -54,7 +56,7 @@ export const peerBudgetBody = z
         bytesPerDay: z.int().min(PEER_BYTES_PER_DAY_MIN).max(PEER_BYTES_PER_DAY_MAX),
       })
       .nullable()
-      .describe(`null: ${PEER_ENTRIES_PER_DAY} entries and ${PEER_BYTES_PER_DAY} bytes, as every peer`),
+      .describe(`null: ${PEER_ENTRIES_PER_DAY} entries and ${PEER_BYTES_PER_DAY} bytes, the default`),
   })
   .meta({ examples: [{ budget: { entriesPerDay: 100_000, bytesPerDay: 1_000_000_000 } }, { budget: null }] })
 
@@ -62,49 +64,58 @@ export const peerView = z
   .strictObject({
     id: idOf('peer').describe('the same on both sides'),
     name: z.string(),
-    role: z.enum(['inviter', 'invited']).describe('who this ledger was in the handshake'),
+    role: z.enum(['inviter', 'invited']).describe('role of this ledger in the handshake'),
     state: z.enum(PEER_STATES),
     createdAt: instant,
     createdBy: idOf('agt'),
     expiresAt: instant.describe('of the invitation'),
-    remote: identity.nullable().describe('who the other side is; null before the handshake'),
-    addedSeq: seq.nullable().describe('of our peer-added'),
+    remote: identity.nullable().describe('the other side; null before the handshake'),
+    addedSeq: seq.nullable().describe('of this ledger’s `peer-added` entry'),
     drain: z
       .strictObject({
         behind: z
           .int()
           .min(0)
-          .describe('entries of our chain that were not looked at yet: most are none of the peer’s'),
+          .describe('entries of this ledger that were not examined yet; most do not concern the peer'),
         failures: z.int().min(0).describe('in a row'),
         failingSince: instant.nullable(),
         lastError: z.string().nullable(),
         lastSuccessAt: instant.nullable(),
-        resumeAt: instant.nullable().describe('nothing is sent before'),
+        resumeAt: instant.nullable().describe('nothing is sent before this time'),
         deadLetters: z.int().min(0),
-        forks: z.int().min(0).describe(`that the peer has signed; counted to ${PEER_FORKS_COUNTED_MAX}`),
+        forks: z
+          .int()
+          .min(0)
+          .describe(`contradicting entries that the peer signed; counted up to ${PEER_FORKS_COUNTED_MAX}`),
       })
       .nullable()
-      .describe('null before there is anything to send'),
+      .describe('null: nothing to send yet'),
     budget: z
       .strictObject({
         entries: usedOf('entries'),
         bytes: usedOf('bytes'),
-        resetsAt: instant.nullable().describe('when the day is over; null: nothing is used'),
+        resetsAt: instant.nullable().describe('when the day ends; null: nothing is used'),
       })
-      .describe('of what the peer sends: how much of it is stored here in a day'),
+      .describe('how much of what the peer sends is stored here in a day'),
     witness: z
       .strictObject({
-        ownKey: z.string().nullable().describe('by which this ledger cosigns the peer’s; null: it does not'),
-        key: z.string().nullable().describe('by which the peer cosigns this ledger; null: it has not said'),
-        cosignedSize: z.int().min(0).describe('of this ledger, by the peer'),
-        seenSize: z.int().min(0).describe('of the peer’s ledger, by this one'),
+        ownKey: z
+          .string()
+          .nullable()
+          .describe('with which this ledger cosigns the peer’s checkpoints; null: it does not'),
+        key: z
+          .string()
+          .nullable()
+          .describe('with which the peer cosigns this ledger’s checkpoints; null: unknown'),
+        cosignedSize: z.int().min(0).describe('size of this ledger that the peer has cosigned'),
+        seenSize: z.int().min(0).describe('size of the peer’s ledger that this ledger has cosigned'),
         fork: z
           .strictObject({ held: z.string(), note: z.string() })
           .nullable()
-          .describe('two checkpoints of one size that the peer’s ledger has signed'),
+          .describe('two different checkpoints of one size, both signed by the peer’s ledger'),
       })
       .nullable()
-      .describe('how each side witnesses the other; null before the handshake'),
+      .describe('cosignatures in both directions; null before the handshake'),
   })
   .meta({ id: 'Peer' })
 
@@ -115,7 +126,7 @@ export const newPeerView = z
       .string()
       .nullable()
       .describe(
-        'for the other side’s administrator, once, and secret: anybody who has it can become the peer. null: one was accepted',
+        'for the other side’s administrator, to use once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted',
       ),
   })
   .meta({ id: 'NewPeer' })
@@ -128,7 +139,7 @@ const deadLetterView = z
   .strictObject({
     seq,
     record: idOf('rec').nullable(),
-    code: z.string().describe('for which the other side refused it'),
+    code: z.string().describe('reason of the other side’s refusal'),
     detail: z.string().nullable(),
     diedAt: instant,
     entry: signedEntry,
@@ -137,17 +148,17 @@ const deadLetterView = z
 export const deadLetterPage = pageOf(deadLetterView)
 export const seqCursor = z.tuple([seq])
 export const replayBody = z
-  .strictObject({ seqs: z.array(seq).min(1).max(1_000).optional().describe('absent: all of them') })
+  .strictObject({ seqs: z.array(seq).min(1).max(1_000).optional().describe('absent: all') })
   .meta({ examples: [{}] })
 export const replayAnswer = z.strictObject({ replayed: z.int().min(0) }).meta({ id: 'PeerReplay' })
 
 const forkView = z
   .strictObject({
-    leaf: hash.describe('of the entry that was refused'),
-    seq: seq.describe('that the other side said it has in its chain'),
+    leaf: hash.describe('of the refused entry'),
+    seq: seq.describe('position in the peer’s chain, as the peer stated it'),
     record: idOf('rec').nullable(),
     version: z.int().min(1).nullable(),
-    held: hash.describe('the leaf that is held in its place'),
+    held: hash.describe('leaf of the stored entry that it contradicts'),
     envelope: base64.describe('COSE_Sign1 of the refused entry: signed by the peer'),
     seenAt: instant,
   })
@@ -190,7 +201,7 @@ export const entriesBody = z.strictObject({
     .optional(),
   entries: z.array(sentEntry).min(1).max(PEER_ENTRIES_PER_REQUEST_MAX),
 })
-const leaf = hash.nullable().describe('null where the envelope can’t be read')
+const leaf = hash.nullable().describe('null: the envelope cannot be read')
 export const entriesAnswer = z
   .strictObject({
     outcomes: z.array(

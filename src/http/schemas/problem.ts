@@ -15,7 +15,7 @@ const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
  */
 export const problem = z
   .strictObject({
-    type: z.string().describe('names the code; documentation, nothing to fetch'),
+    type: z.string().describe('names the code; not an address to fetch'),
     title: z.string(),
     status: z.int().min(400).max(599),
     detail: z.string().describe('for people; may change'),
@@ -23,28 +23,28 @@ export const problem = z
     requestId: z.string().regex(/^req_[0-9a-f]{32}$/),
     retryable: z.boolean().describe('whether the same request may succeed later'),
     reason: z.string().describe('why an envelope is not accepted: a code of its format').optional(),
-    path: z.string().describe('JSON Pointer to the fault').optional(),
-    index: z.int().min(0).describe('which item of a batch').optional(),
+    path: z.string().describe('JSON Pointer to the faulty member').optional(),
+    index: z.int().min(0).describe('index of the item in the batch').optional(),
     scope: z.enum(SCOPES).describe('the scope that the key lacks').optional(),
-    scopes: z.array(z.enum(SCOPES)).describe('the scopes that the key does not hold').optional(),
-    expiresAt: instant.describe('the end of the secret that was sent').optional(),
+    scopes: z.array(z.enum(SCOPES)).describe('the scopes that the key lacks').optional(),
+    expiresAt: instant.describe('when the secret that was sent expires').optional(),
     recordType: typeName.optional(),
-    seq: seq.describe('the entry that has ended it, or the offer that is to be decided first').optional(),
+    seq: seq.describe('the entry that ended it, or the offer that must be decided first').optional(),
     remaining: remaining.optional(),
     holds: z
       .array(z.strictObject({ seq, case: z.string() }))
       .max(HOLDS_NAMED_MAX)
-      .describe('holds that are in the way, oldest first')
+      .describe('holds that prevent it, oldest first')
       .optional(),
-    state: z.enum(RECORD_STATES).describe('the record’s, which is in the way').optional(),
+    state: z.enum(RECORD_STATES).describe('the record’s state, which does not allow this').optional(),
     version: z.int().min(1).describe('the record’s').optional(),
     nextEvents: z
       .array(entryKind)
       .describe('kinds of entries that the record’s state allows next')
       .optional(),
-    webhook: idOf('whk').describe('the endpoint that is just like it').optional(),
-    role: z.enum(STEP_ROLES).describe('whose step it is').optional(),
+    webhook: idOf('whk').describe('the identical webhook that exists').optional(),
+    role: z.enum(STEP_ROLES).describe('the party that may take the step').optional(),
     ledger: idOf('led').describe('the home of the record').optional(),
-    resetsAt: instant.describe('when the day of the peering’s budget is over').optional(),
+    resetsAt: instant.describe('when the day of the peering’s budget ends').optional(),
   })
   .meta({ id: 'Problem' })

@@ -17,14 +17,12 @@ import {
 
 const path = z.array(hash).describe('RFC 9162 audit path, from the leaf up')
 const size = z.int().min(1)
-const ofSize = sizeText
-  .describe('prove it in the checkpoint of just that size; absent: in the newest')
-  .optional()
+const ofSize = sizeText.describe('prove it in the checkpoint of this size; absent: in the newest').optional()
 
 const cosignatures = z
   .string()
   .regex(/^([1-9]|1[0-6])$/)
-  .describe('in the newest checkpoint that so many witnesses have cosigned, instead of the newest')
+  .describe('prove it in the newest checkpoint with so many cosignatures of witnesses')
   .optional()
 
 export const latestCheckpointQuery = z.strictObject({ cosignatures })
@@ -34,12 +32,12 @@ export const checkpointParams = z.strictObject({ size: z.string() })
 export const recordProofQuery = z.strictObject({
   size: ofSize,
   cosignatures,
-  seq: seqText.describe('another entry of the record than its first').optional(),
+  seq: seqText.describe('the record’s entry to prove; absent: its first').optional(),
 })
 export const entryProofQuery = z.strictObject({ size: ofSize, cosignatures })
 export const consistencyQuery = z.strictObject({
   from: sizeText.describe('the smaller size'),
-  to: sizeText.describe('the larger one: at most that of the newest checkpoint'),
+  to: sizeText.describe('the larger size, at most that of the newest checkpoint'),
 })
 export const checkpointsQuery = z.strictObject(pageQuery)
 export const checkpointsCursor = z.tuple([size])
@@ -47,9 +45,11 @@ export const checkpointsCursor = z.tuple([size])
 /** docs/formats/proofs.md */
 export const entryProof = z.strictObject({
   ledger: ledgerDescription,
-  keys: z.array(publishedKey).describe('the key that signed the envelope, or the registration'),
+  keys: z
+    .array(publishedKey)
+    .describe('the key that signed the envelope, or `registration` if that is present'),
   registration: base64
-    .describe('where the agent signed the entry itself: the envelope by which the server registered its key')
+    .describe('if the agent signed the entry itself: the envelope that registered the agent’s key')
     .optional(),
   entry: signedEntry,
   index: seq,
@@ -63,7 +63,7 @@ export const entryProof = z.strictObject({
       count: size,
       path,
     })
-    .describe("the record's place in its batch")
+    .describe('proof of the record’s position in its batch')
     .optional(),
 })
 

@@ -13,6 +13,6 @@ export const rateLimit = z.strictObject({
 
 /** The limit is a member: a missing body reads as null, and must not remove a limit. */
 export const rateLimitBody = z
-  .strictObject({ rateLimit: rateLimit.nullable().describe('null: no limit any more') })
+  .strictObject({ rateLimit: rateLimit.nullable().describe('null: no limit') })
   .meta({ examples: [{ rateLimit: { requestsPerSecond: 100, burst: 200 } }, { rateLimit: null }] })
 export const rateLimitAnswer = z.strictObject({ rateLimit: rateLimit.nullable() })

@@ -12,7 +12,7 @@ const receiptQuery = {
   statement: z
     .enum(['true', 'false'])
     .describe(
-      '`true`: the entry’s envelope with the receipt in its header, which verifies alone; absent: the receipt',
+      '`true`: the entry’s envelope with the receipt in its header, which verifies by itself; absent: only the receipt',
     )
     .optional(),
 }

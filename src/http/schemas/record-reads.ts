@@ -40,7 +40,7 @@ const filters = Object.fromEntries(
 
 export const recordListQuery = z.strictObject({
   ...filters,
-  order: z.enum(['asc', 'desc']).describe('of the chain; absent: desc, newest first').optional(),
+  order: z.enum(['asc', 'desc']).describe('order of the chain; absent: desc, newest first').optional(),
   ...pageQuery,
 })
 
@@ -53,7 +53,7 @@ export const recordQuery = z.strictObject({
   peer: sentBy.optional(),
   wait: waitText(RECORD_WAIT_SECONDS_MAX)
     .describe(
-      `seconds, ${RECORD_WAIT_SECONDS_MAX} at most: until the record leaves the version of If-None-Match, or without it the states in which it waits for the worker alone`,
+      `seconds to wait, ${RECORD_WAIT_SECONDS_MAX} at most, until the record’s version differs from If-None-Match. Without that header: until its next step is not the worker’s`,
     )
     .optional(),
 })
@@ -63,23 +63,21 @@ export const recordEntriesCursor = z.tuple([z.int32().min(1)])
 const stepDocument = z.strictObject({
   subject: z.string().describe('`cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`'),
   digest: hash,
-  salt: salt.nullable().describe('null once erased'),
+  salt: salt.nullable().describe('null: erased'),
   document: z
     .union([z.looseObject({}), z.array(z.looseObject({})), z.string()])
     .nullable()
-    .describe('an object, the list of values, or the text of a reason; null once erased'),
-  erasedBy: seq.nullable().describe('the entry that says so'),
+    .describe('an object, a list of values, or the text of a reason; null: erased'),
+  erasedBy: seq.nullable().describe('the entry that erased it'),
 })
 export const recordEntriesPage = pageOf(
   signedEntry.extend({
-    signedBy: signedBy.optional().describe('absent of a record of another ledger'),
+    signedBy: signedBy.optional().describe('absent for a record of another ledger'),
     document: stepDocument
       .nullable()
-      .describe("the step's own; null without one. The payload lies in the record"),
+      .describe('the document of the step; null: it has none. The payload is in the record'),
     received: base64
-      .describe(
-        'of a record of another ledger: its envelope, which the entry received; `document` is of that',
-      )
+      .describe('for a record of another ledger: the received envelope, to which `document` belongs')
       .optional(),
   }),
 )
@@ -87,6 +85,6 @@ export const recordEntriesPage = pageOf(
 export const recordTreeQuery = z.strictObject(pageQuery)
 export const recordTree = z.strictObject({
   record: recordView,
-  ancestors: z.array(recordView).describe('from the first one, without a parent, to its parent'),
+  ancestors: z.array(recordView).describe('from the root to the record’s parent'),
   children: pageOf(recordView),
 })

@@ -26,7 +26,7 @@ import { time } from './times.ts'
 
 const document = z
   .looseObject({})
-  .describe('any JSON object, kept beside the chain and signed by salted digest')
+  .describe('any JSON object, stored beside the chain; its salted digest is signed')
 
 /** In no answer: only a keyed hash of the label is stored. */
 export const subjectLabel = z
@@ -35,7 +35,7 @@ export const subjectLabel = z
   .max(SUBJECT_CHARS_MAX)
   .regex(WITHOUT_CONTROLS)
   .describe(
-    'the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload',
+    'your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload',
   )
 
 /** Optional members, as answers show them; null: the record has none. */
@@ -46,7 +46,7 @@ const shownOthers = Object.fromEntries(SHOWN_OTHERS.map((name) => [name, z.strin
 const item = {
   type: typeName,
   payload: document,
-  metadata: z.looseObject({}).describe('free, unsigned').optional(),
+  metadata: z.looseObject({}).describe('any JSON object, not signed').optional(),
   occurredAt: time.optional(),
   onBehalfOf: idOf('agt').optional(),
   subject: subjectLabel.optional(),
@@ -63,7 +63,7 @@ export const reference = z
 const referenceList = z
   .array(reference)
   .max(REFERENCES_MAX)
-  .describe('what it is about in outside systems; signed by salted digest, erased with the payload')
+  .describe('what it is about in other systems; their salted digest is signed; erased with the payload')
 
 const EXAMPLE = { type: 'generic/1', payload: { tool: 'search', query: 'price of copper' } }
 
@@ -87,14 +87,14 @@ const batchItem = z.strictObject({
         .min(0)
         .max(BATCH_ITEMS_MAX - 1),
     ])
-    .describe('a record of this ledger, or the place of an earlier record of this batch, from 0 on')
+    .describe('a record of this ledger, or the index, from 0, of an earlier record of this batch')
     .optional(),
   references: referenceList.optional(),
-  salt: salt.describe('with an envelope, and not without one').optional(),
+  salt: salt.describe('required with an envelope, refused without one').optional(),
   traceparent: z
     .string()
     .regex(TRACEPARENT)
-    .describe('W3C Trace Context, version 00; without one, that of the request')
+    .describe('W3C Trace Context, version 00; absent: that of the request')
     .optional(),
 })
 export const batchBody = z
@@ -106,7 +106,7 @@ export const batchBody = z
 
 const erasureView = z
   .strictObject({
-    code: erasureCode.nullable().describe('null where nobody signed the entry'),
+    code: erasureCode.nullable().describe('null: the entry cannot be read, so no signed entry says why'),
     by: z.union([anyAgent, z.literal('system')]),
     recordedAt: instant,
     seq,
@@ -117,32 +117,29 @@ const erasureView = z
 export const recordView = z
   .strictObject({
     id: idOf('rec'),
-    ledger: idOf('led').describe('its home'),
+    ledger: idOf('led').describe('its home ledger'),
     type: typeName,
     state: z.enum(RECORD_STATES),
     version: z.int().min(1),
-    nextEvents: z.array(entryKind).describe('kinds of entries that may come next'),
-    payload: z
-      .looseObject({})
-      .nullable()
-      .describe('null once erased, and where its home shares digests alone'),
+    nextEvents: z.array(entryKind).describe('kinds of entries that can come next'),
+    payload: z.looseObject({}).nullable().describe('null: erased, or its home shares only digests'),
     salt: salt.nullable(),
     digest: hash.describe('of the salted payload (docs/formats/documents.md)'),
     actor: anyAgent,
     key: idOf('key'),
     onBehalfOf: anyAgent.nullable(),
     parent: idOf('rec').nullable(),
-    references: z.array(reference).nullable().describe('null without, and once erased'),
+    references: z.array(reference).nullable().describe('null: none, or erased'),
     occurredAt: instant.nullable(),
     ...shownOthers,
     recordedAt: instant,
     entry: recordEntry.describe(
-      'its newest entry; of a record of another ledger, the one that received that',
+      'its newest entry; for a record of another ledger, the entry that received it',
     ),
     batch: idOf('bat').nullable(),
     metadata: z.looseObject({}).nullable().describe('not signed'),
-    erasure: erasureView.nullable().describe('what was erased is null from this entry on'),
-    gated: gatedView.nullable().describe('null of what was notarized'),
+    erasure: erasureView.nullable().describe('null: not erased. From this entry on, the payload is null'),
+    gated: gatedView.nullable().describe('null for a notarized record'),
   })
   .meta({ id: 'Record' })
 

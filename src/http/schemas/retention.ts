@@ -7,12 +7,12 @@ import { erasureCode, idOf, instant, seq, typeName } from './common.ts'
 const caseId = z
   .string()
   .regex(CASE_ID)
-  .describe('the case, as your files name it; it is signed, so it must name no person')
+  .describe('the case, as your files call it; it is signed and stays for ever, so it must not name a person')
 const days = z.int().min(1).max(RETENTION_DAYS_MAX)
 const NARROWED = {
   type: typeName.describe('only records of this type').optional(),
   agent: idOf('agt')
-    .describe('only records that this agent made, performs, or that were made for it')
+    .describe('only records that this agent created or performs, or that were created on its behalf')
     .optional(),
 }
 const NARROWED_VIEW = { type: typeName.nullable(), agent: idOf('agt').nullable() }
@@ -20,7 +20,7 @@ const NARROWED_VIEW = { type: typeName.nullable(), agent: idOf('agt').nullable()
 export const ruleBody = z
   .strictObject({
     ...NARROWED,
-    days: days.nullable().describe('after the end of a record; null: for ever'),
+    days: days.nullable().describe('days after the end of a record; null: for ever'),
     basis: erasureCode.describe('the law, contract or policy, as a word for programs'),
   })
   .meta({ examples: [{ type: 'generic/1', days: 365, basis: 'policy_7' }] })
@@ -32,7 +32,9 @@ export const ruleView = z
     days: days.nullable(),
     replacedBy: seq
       .nullable()
-      .describe('of the next rule about the same records; it may only lengthen what was there before'),
+      .describe(
+        'of the next rule for the same records; for records that exist it can only lengthen retention',
+      ),
     setAt: instant,
   })
   .meta({ id: 'RetentionRule' })
@@ -40,15 +42,17 @@ export const ruleView = z
 export const ruleList = z.strictObject({ data: z.array(ruleView) })
 
 export const previewRuleBody = z
-  .strictObject({ ...NARROWED, days, from: seq.describe('`nextSeq` of the page before').optional() })
+  .strictObject({ ...NARROWED, days, from: seq.describe('`nextSeq` of the previous page').optional() })
   .meta({ examples: [{ type: 'generic/1', days: 365 }] })
 
 export const previewRuleView = z.strictObject({
-  records: z.int().min(0).describe('whose payload would be erased now, if the rule were set'),
-  held: z.int().min(0).describe('that would be, and are held'),
+  records: z.int().min(0).describe('records whose payload the rule would erase now'),
+  held: z.int().min(0).describe('records that the rule would erase, but a hold prevents it'),
   oldest: instant.nullable(),
   byType: z.record(z.string(), z.int().min(1)),
-  nextSeq: seq.nullable().describe('where the next page goes on: add the pages up; null: this was the last'),
+  nextSeq: seq
+    .nullable()
+    .describe('`from` of the next page, whose numbers add to these; null: this was the last page'),
 })
 
 export const holdBody = z
@@ -72,14 +76,14 @@ export const holdView = z
     ...NARROWED_VIEW,
     records: z.array(idOf('rec')).nullable(),
     setAt: instant,
-    liftedBy: seq.nullable().describe('of the entry that lifted it; null: it stands'),
+    liftedBy: seq.nullable().describe('of the entry that lifted it; null: the hold is in force'),
   })
   .meta({ id: 'Hold' })
 
 export const holdPage = pageOf(holdView)
 export const holdsQuery = z.strictObject({
   ...pageQuery,
-  standing: z.enum(['true', 'false']).describe('`true`: only those that were not lifted').optional(),
+  standing: z.enum(['true', 'false']).describe('`true`: only holds in force; absent: all').optional(),
 })
 export const holdsCursor = z.tuple([z.int().min(0)])
 export const seqParams = z.strictObject({ seq: z.string() })

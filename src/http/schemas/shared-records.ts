@@ -7,7 +7,7 @@ import { offerView } from './gated.ts'
 export const sharedRecordParams = z.strictObject({ id: z.string(), record: z.string() })
 export const sharedRecordsQuery = z.strictObject(pageQuery)
 
-const roles = z.enum(['home', 'guest']).describe('home: a record of this ledger; guest: one of the peer’s')
+const roles = z.enum(['home', 'guest']).describe('home: a record of this ledger; guest: a record of the peer')
 
 /** Record after which a page begins, and its role: both sides may have a record with this id. */
 export const sharedRecordsCursor = z.tuple([idOf('rec'), roles])
@@ -19,8 +19,8 @@ const sharedRecord = z
     documents: z.enum(['whole', 'digests']),
     type: typeName,
     state: z.enum(RECORD_STATES),
-    version: z.int().min(1).describe('of a record of the peer’s, as far as its entries came'),
-    offer: offerView.nullable().describe('of a record of the peer’s: the newest step that was offered here'),
+    version: z.int().min(1).describe('for a record of the peer: the newest version received'),
+    offer: offerView.nullable().describe('for a record of the peer: the newest step offered in this ledger'),
   })
   .meta({ id: 'SharedRecord' })
 
@@ -32,7 +32,7 @@ export const sharedRecordView = sharedRecord
       .looseObject({})
       .nullable()
       .describe(
-        'that came with a record of the peer’s, held to the digest that was signed; null of a type that is built in',
+        'the definition that the peer sent, checked against the signed digest; null for a built-in type',
       ),
   })
   .meta({ id: 'SharedRecordWithType' })

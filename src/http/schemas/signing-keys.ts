@@ -10,16 +10,16 @@ const signature = z
   .describe('64 bytes, over the text in docs/formats/statements.md, "Keys of agents"')
 const required = z
   .boolean()
-  .describe('from this entry on nothing is taken in the agent’s name but what it has signed; for good')
+  .describe('from this entry on, for good, only what the agent has signed is accepted in its name')
 
 export const signingKeyBody = z
   .strictObject({
     alg,
     spki,
-    proof: signature.describe('by the new key'),
+    proof: signature.describe('signature by the new key'),
     endorsement: z
       .strictObject({ kid: hash, signature })
-      .describe('by a current key of the agent; absent: it is its first key')
+      .describe('signature by a current key of the agent; absent for its first key')
       .optional(),
     required: required.optional(),
   })
@@ -47,7 +47,7 @@ export const signingKeyAnswer = z
     registeredAt: instant,
     revokedAt: instant.nullable(),
     seq: seq.describe('of the entry that registers it'),
-    revokedSeq: seq.nullable().describe('of the entry that revokes it'),
+    revokedSeq: seq.nullable().describe('of the entry that revokes it; null: it is valid'),
   })
   .meta({ id: 'SigningKey' })
 

@@ -44,9 +44,7 @@ export const policyBody = z
   .strictObject({
     issuers: issuers(
       z.strictObject({
-        kid: kid
-          .describe('as its statements have it (label 4), in hex; absent: the thumbprint of RFC 9679')
-          .optional(),
+        kid: kid.describe('label 4 of its statements, in hex; absent: the RFC 9679 thumbprint').optional(),
         alg,
         spki,
       }),
@@ -60,7 +58,7 @@ export const policyView = z
     issuers: issuers(z.strictObject({ kid, alg, spki })),
     contentTypes: contentTypes.optional(),
     seq: seq.describe('of the entry that set it'),
-    leaf: hash.describe('of the entry that set it; statements that it takes name it'),
+    leaf: hash.describe('of the entry that set it; statements registered under the policy name it'),
     setAt: instant,
     actor: idOf('agt'),
   })
@@ -69,13 +67,13 @@ export const policyView = z
 export const statementView = z
   .strictObject({
     id: idOf('stm'),
-    seq: seq.describe('of the entry that the statement is; the next one registers it'),
+    seq: seq.describe('of the statement’s own entry; the next entry registers it'),
     leaf: hash,
     issuer: text,
     subject: text,
     contentType: text,
     kid,
-    actor: idOf('agt').describe('who had it registered'),
+    actor: idOf('agt').describe('the agent that registered it'),
     registeredAt: instant,
   })
   .meta({ id: 'Statement' })
@@ -109,7 +107,7 @@ export const registeredQuery = z.strictObject({
   wait: wait(0),
   statement: z
     .enum(['true', 'false'])
-    .describe('`true`: the Transparent Statement, with the receipt in its header; absent: the receipt')
+    .describe('`true`: the Transparent Statement, with the receipt in its header; absent: only the receipt')
     .optional(),
 })
 

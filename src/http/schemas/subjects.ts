@@ -8,7 +8,7 @@ import { subjectLabel } from './records.ts'
 const cursor = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,512}$/)
-  .describe('`nextCursor` of the answer before')
+  .describe('`nextCursor` of the previous answer')
   .optional()
 export const subjectCursor = z.tuple([z.int().min(-1), z.int().min(0)])
 
@@ -32,20 +32,20 @@ export const eraseSubjectBody = z
 
 export const subjectReceipt = z
   .strictObject({
-    entry: z.strictObject({ seq: entryView.shape.seq }).describe('says what was erased: `subject-erased`'),
-    erased: z.array(seq).describe('entries that have erased a document each'),
+    entry: z.strictObject({ seq: entryView.shape.seq }).describe('`subject-erased`: what was erased'),
+    erased: z.array(seq).describe('entries, each of which erased a document'),
     held: z
       .array(
         z.strictObject({
           ...erasable.shape,
           record: idOf('rec'),
-          case: z.string().describe('for which it is held; or why a peer needs it'),
+          case: z.string().describe('the case of the hold, or why a peer needs the document'),
         }),
       )
       .describe('documents that stay'),
     nextCursor: z
       .string()
       .nullable()
-      .describe('there are more: send the request again with it; null: this was the last'),
+      .describe('send it with the next request; null: there are no more documents'),
   })
   .meta({ id: 'SubjectReceipt' })

@@ -3,9 +3,7 @@ import { z } from 'zod'
 export const tlogParams = z.strictObject({ ledger: z.string() })
 export const tileParams = z.strictObject({
   ledger: z.string(),
-  '*': z
-    .string()
-    .describe('`<L>/<N>` or `entries/<N>`, with `.p/<W>` where it is not full (C2SP tlog-tiles)'),
+  '*': z.string().describe('`<L>/<N>` or `entries/<N>`, with `.p/<W>` if it is not full (C2SP tlog-tiles)'),
 })
 
 /** Hashes of 32 bytes, or entries with their lengths in front. */

@@ -7,7 +7,7 @@ import { entryView, hash, instant, typeName } from './common.ts'
 const shortName = z.string().regex(/^[a-z][a-z0-9.-]{0,62}$/)
 const schema = z
   .union([z.looseObject({}), z.boolean()])
-  .describe('a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists')
+  .describe('a JSON Schema 2020-12 with keywords of docs/guides/types.md')
 const document = z.looseObject({})
 
 /** src/ledgers/types/rules/rules.ts checks rules, and reports faults more precisely. */
@@ -22,10 +22,10 @@ const definition = {
   version: z.int().min(1).max(999_999_999),
   payloadSchema: schema,
   evidenceSchema: schema.describe('makes the type gated').optional(),
-  rules: z.array(rule).max(TYPE_RULES_MAX).describe('with an evidenceSchema only').optional(),
+  rules: z.array(rule).max(TYPE_RULES_MAX).describe('only with an evidenceSchema').optional(),
   agentSigned: z
     .literal(true)
-    .describe('agents sign its records, and all that they do with them, by keys of their own')
+    .describe('agents must sign its records, and each of their steps, with their own keys')
     .optional(),
 }
 
@@ -54,7 +54,7 @@ export const typeParams = z.strictObject({ name: z.string(), version: z.string()
 
 export const typesQuery = z.strictObject({
   ...pageQuery,
-  name: shortName.describe('all versions of the type of this name').optional(),
+  name: shortName.describe('name of a type, for all of its versions').optional(),
 })
 
 export const typesCursor = z.tuple([typeName])
@@ -63,7 +63,7 @@ const summary = {
   type: typeName,
   gated: z.boolean(),
   digest: hash.describe('of the definition in canonical form'),
-  registeredAt: instant.nullable().describe('null: it is in every ledger'),
+  registeredAt: instant.nullable().describe('null: built in'),
 }
 
 export const typePage = pageOf(z.strictObject(summary))
@@ -73,7 +73,7 @@ export const typeView = z
   .strictObject({
     ...summary,
     definition: z.looseObject({}),
-    entry: entryView.nullable().describe('null: the ledger’s first entry has its digest'),
+    entry: entryView.nullable().describe('null: built in, with its digest in the ledger’s first entry'),
   })
   .meta({ id: 'Type' })
 
@@ -82,7 +82,7 @@ const outcome = z.enum(['pass', 'fail'])
 export const ruleOutcome = z.strictObject({
   id: z.string(),
   outcome,
-  code: z.enum(RULE_CODES).describe('why it fails').optional(),
+  code: z.enum(RULE_CODES).describe('why the rule failed').optional(),
 })
 
 export const previewView = z.strictObject({
@@ -95,9 +95,12 @@ export const previewView = z.strictObject({
         message: z.string(),
       }),
     )
-    .describe('the first of each document'),
+    .describe('the first error of each document'),
   outcome: outcome
     .nullable()
-    .describe('of all rules; null without two valid documents, and where the type is not gated'),
-  rules: z.array(ruleOutcome).nullable().describe('what each rule says, in their order; null as outcome'),
+    .describe('of all rules; null: a document is absent or not valid, or the type is not gated'),
+  rules: z
+    .array(ruleOutcome)
+    .nullable()
+    .describe('outcome of each rule, in order; null if `outcome` is null'),
 })

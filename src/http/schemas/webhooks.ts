@@ -34,17 +34,17 @@ const settings = {
     .array(z.enum([ALL_EVENTS, ...SUBSCRIBABLE]))
     .min(1)
     .max(WEBHOOK_NAMES_MAX)
-    .describe('names of events, or `*` alone: all, also those that there will be'),
+    .describe('names of events, or only `*`: all, also future ones'),
   types: z
     .array(z.string().regex(/^[a-z][a-z0-9.-]{0,62}(\/[1-9][0-9]{0,8})?$/))
     .max(WEBHOOK_NAMES_MAX)
-    .describe(
-      'of the records that events are about: `name/version`, or `name` for all versions; none: all types',
-    ),
+    .describe('types of the records of events: `name/version`, or `name` for all versions; empty: all types'),
   include: z
     .array(z.enum(['documents', 'envelope']))
     .max(2)
-    .describe('what events hold beyond what was signed; `documents` needs the scope `records:read`'),
+    .describe(
+      'what events contain in addition to the signed statement; `documents` needs the scope `records:read`',
+    ),
 } satisfies { readonly [Name in keyof WebhookSettings]: z.ZodType }
 
 const URL_EXAMPLE = 'https://example.com/hooks/tallystick'
@@ -61,7 +61,7 @@ export const createWebhookBody = changeWebhookBody
 export const resumeWebhookBody = z.strictObject({
   from: z
     .enum(['here', 'now'])
-    .describe('here: what was missed is delivered; now: it is left out. Absent: here')
+    .describe('here: missed events are delivered; now: they are skipped. Absent: here')
     .optional(),
 })
 
@@ -71,7 +71,7 @@ export const rotateWebhookBody = z.strictObject({
     .min(0)
     .max(WEBHOOK_OVERLAP_SECONDS_MAX)
     .describe(
-      `for how long deliveries are signed with those before as well; absent: ${WEBHOOK_OVERLAP_SECONDS_DEFAULT}`,
+      `how long deliveries are also signed with the older secrets; absent: ${WEBHOOK_OVERLAP_SECONDS_DEFAULT}`,
     )
     .optional(),
 })
@@ -80,29 +80,31 @@ export const webhooksQuery = z.strictObject(pageQuery)
 export const webhooksCursor = z.tuple([idOf('whk')])
 
 const count = z.int().min(0)
-const counted = count.describe(`counted to ${WEBHOOK_COUNT_MAX}`)
+const counted = count.describe(`counted up to ${WEBHOOK_COUNT_MAX}`)
 
 const standing = z.strictObject({
-  nextSeq: seq.describe('the first entry that it has not come to'),
-  behind: count.describe('entries that it has not come to'),
+  nextSeq: seq.describe('the next entry to examine'),
+  behind: count.describe('entries that are still to be examined'),
   failures: count.describe('in a row'),
   failingSince: instant.nullable(),
-  resumeAt: instant.nullable().describe('nothing is sent before: the endpoint asked for it, or fails'),
+  resumeAt: instant
+    .nullable()
+    .describe('nothing is sent before this time, because the endpoint failed or asked for a pause'),
   lastSuccessAt: instant.nullable(),
   lastFailureAt: instant.nullable(),
   recovery: z
     .strictObject({ nextSeq: seq, endSeq: seq, delivered: z.boolean() })
     .nullable()
-    .describe('how far the recovery is that was asked for; null: none is under way'),
+    .describe('progress of the recovery; null: none is running'),
   pending: counted,
-  held: counted.describe(`wait for an earlier event of their record; counted to ${WEBHOOK_COUNT_MAX}`),
-  dead: counted.describe(`were given up; counted to ${WEBHOOK_COUNT_MAX}`),
+  held: counted.describe(`waiting for an earlier event of their record; counted up to ${WEBHOOK_COUNT_MAX}`),
+  dead: counted.describe(`given up; counted up to ${WEBHOOK_COUNT_MAX}`),
 })
 
 const publicKey = z
   .string()
   .regex(/^whpk_[A-Za-z0-9+/]{43}=$/)
-  .describe('Ed25519: what the `v1a` signatures of deliveries verify with')
+  .describe('Ed25519 key that verifies the `v1a` signatures of deliveries')
 
 const webhook = {
   id: idOf('whk'),
@@ -128,7 +130,7 @@ const webhook = {
         expiresAt: instant.nullable(),
       }),
     )
-    .describe('newest first: one, or more while it is rotated. Deliveries are signed with each'),
+    .describe('newest first: one, or more during a rotation. Deliveries are signed with each'),
   standing,
 }
 
@@ -139,7 +141,7 @@ export const webhookWithSecret = z.strictObject({
   secret: z
     .string()
     .regex(/^whsec_[A-Za-z0-9+/]{43}=$/)
-    .describe('what the `v1` signatures of deliveries verify with: shown once, and never again'),
+    .describe('verifies the `v1` signatures of deliveries; shown only once'),
   publicKey,
 })
 
@@ -163,8 +165,8 @@ const delivery = {
   record: idOf('rec').nullable(),
   seq: seq
     .nullable()
-    .describe('of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint'),
-  state: deliveryState.describe('held: an earlier event of the record is pending; dead: it was given up'),
+    .describe('of the entry, or the last entry of the checkpoint; null: the event is about an endpoint'),
+  state: deliveryState.describe('held: an earlier event of the record is pending; dead: given up'),
   attempts: count,
   dueAt: instant.nullable(),
   createdAt: instant,
@@ -182,19 +184,16 @@ export const deliveryAnswer = z
         z.strictObject({
           at: instant,
           durationMs: count,
-          status: z.int().nullable().describe('null: there was no answer'),
+          status: z.int().nullable().describe('null: no answer'),
           error: z.string().nullable().describe('why, as a word for programs'),
-          reason: z
-            .enum(TLS_REASONS)
-            .nullable()
-            .describe('of `tls_failed`: why, as a code of Node or OpenSSL'),
+          reason: z.enum(TLS_REASONS).nullable().describe('for `tls_failed`: a code of Node or OpenSSL'),
           excerpt: z
             .string()
             .nullable()
-            .describe('of the answer; null also where an answer of that address is not kept'),
+            .describe('start of the answer; null: no answer, or answers of that address are not stored'),
         }),
       )
-      .describe('the newest ones, oldest first'),
+      .describe('the newest attempts, oldest first'),
   })
   .meta({ id: 'Delivery' })
 
@@ -203,16 +202,13 @@ export const redeliverDeadBody = z.strictObject({
 })
 export const redeliverDeadAnswer = z.strictObject({
   redelivered: count.describe(`at most ${WEBHOOK_REDELIVERED_MAX} in one request, oldest first`),
-  more: z.boolean().describe('whether there are more: ask again'),
+  more: z.boolean().describe('whether there are more: send the request again'),
 })
 
 export const recoverBody = z
   .strictObject({
     since: time.describe('recordedAt, inclusive'),
-    until: time.describe('recordedAt, exclusive; absent: as far as the endpoint has come').optional(),
-    delivered: z
-      .boolean()
-      .describe('whether also what was delivered is delivered again; absent: false')
-      .optional(),
+    until: time.describe('recordedAt, exclusive; absent: up to the endpoint’s position').optional(),
+    delivered: z.boolean().describe('whether delivered events are delivered again; absent: false').optional(),
   })
   .meta({ examples: [{ since: '2026-11-20T12:00:00Z' }] })

@@ -17,7 +17,7 @@ export class CheckpointWaits {
   constructor(deps: WaitDeps & Pick<Deps, 'checkpoints' | 'log' | 'metrics'>) {
     this.#waits = new Waits(deps, new Slots(CHECKPOINT_WAITS_PER_LEDGER_MAX, CHECKPOINT_WAITS_MAX))
     this.#watch = new Watch({
-      noun: 'checkpoints that are waited for',
+      noun: 'awaited checkpoints',
       keyOf: (ledgerId) => ledgerId,
       read: (ledgerIds) => Promise.all(ledgerIds.map((ledgerId) => deps.checkpoints.newest(ledgerId))),
       pollMs: CHECKPOINT_POLL_MS,

@@ -82,7 +82,7 @@ export function requireReadable({ texts, fault, position }: FittedPage): void {
   if (fault === null || texts.length > 0) return
   throw new ApiError(
     'integrity_fault',
-    `the entry at ${position.seq}, or the first of interest after it, is not what was signed`,
+    `the entry at ${position.seq}, or the next one with an event, differs from what was signed`,
     { cause: fault },
   )
 }

@@ -156,7 +156,10 @@ export class EventTails {
     const nowMs = performance.now()
     if (nowMs < this.#warnedAtMs + EVENTS_TAIL_WARN_EVERY_MS) return
     this.#warnedAtMs = nowMs
-    this.#deps.log.warn({ err, ledger: formatId('led', ledgerId) }, 'streams of events wait for the archive')
+    this.#deps.log.warn(
+      { err, ledger: formatId('led', ledgerId) },
+      'event streams are waiting for the archive',
+    )
   }
 
   #stream(

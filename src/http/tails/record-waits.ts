@@ -16,7 +16,7 @@ export class RecordWaits {
   constructor(deps: WaitDeps & Pick<Deps, 'readPool' | 'log' | 'metrics'>) {
     this.#waits = new Waits(deps, new Slots(RECORD_WAITS_PER_LEDGER_MAX, RECORD_WAITS_MAX))
     this.#watch = new Watch({
-      noun: 'records that are waited for',
+      noun: 'awaited records',
       keyOf: ({ ledgerId, recordId, peerId }) => `${ledgerId} ${recordId} ${peerId}`,
       read: (places) => listVersions(deps.readPool, places),
       pollMs: RECORD_POLL_MS,

@@ -52,7 +52,9 @@ export async function findPolicy({ readPool }: PolicyDeps, ledgerId: Uuid): Prom
     return { issuers, ...(contentTypes && { contentTypes }), seq, leaf, setAt: recordedAt, actor }
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
-    throw new ApiError('integrity_fault', 'the registration policy is not what was signed', { cause: error })
+    throw new ApiError('integrity_fault', 'the registration policy differs from what was signed', {
+      cause: error,
+    })
   }
 }
 
@@ -89,11 +91,14 @@ function completePolicy({ issuers, contentTypes }: PolicyRequest): RegistrationP
     if (policy.issuers.findIndex((one) => one.issuer === issuer) !== i)
       throw refused(`${issuer} is named twice`, `/issuers/${i}/issuer`)
     if (new Set(keys.map(({ kid }) => kid)).size !== keys.length)
-      throw refused('two keys of one kid', `/issuers/${i}/keys`)
+      throw refused('two keys have the same kid', `/issuers/${i}/keys`)
   }
   const bytes = utf8Encode(canonicalize(policy as unknown as JsonValue)).length
   if (bytes > POLICY_BYTES_MAX)
-    throw refused(`${bytes} bytes, at most ${POLICY_BYTES_MAX} fit an entry: name fewer keys`, '')
+    throw refused(
+      `the policy has ${bytes} bytes; at most ${POLICY_BYTES_MAX} are allowed: name fewer keys`,
+      '',
+    )
   return policy
 }
 

@@ -84,7 +84,7 @@ async function takenBy(
   if (!policy)
     throw new ApiError(
       'no_registration_policy',
-      'the ledger says of no issuer that it takes its statements: set a policy with PUT /v1/registration-policy',
+      'the ledger has no registration policy: set one with PUT /v1/registration-policy',
     )
   try {
     verifyRegistration(statement, policy, nativeProviders)

@@ -39,7 +39,7 @@ export function canonicalDefinition(definition: TypeDefinition): string {
   if (bytes > TYPE_DEFINITION_BYTES_MAX) {
     throw new SchemaError(
       [],
-      `the definition has ${bytes} bytes in canonical form; at most ${TYPE_DEFINITION_BYTES_MAX} are taken`,
+      `the definition has ${bytes} bytes in canonical form; at most ${TYPE_DEFINITION_BYTES_MAX} are allowed`,
     )
   }
   return canonical
@@ -49,7 +49,7 @@ export function canonicalDefinition(definition: TypeDefinition): string {
 export function compileType(definition: TypeDefinition): CompiledType {
   const { payloadSchema, evidenceSchema, rules, agentSigned = false } = definition
   if (rules !== undefined && evidenceSchema === undefined)
-    throw new SchemaError(['rules'], 'rules mean nothing without an evidenceSchema')
+    throw new SchemaError(['rules'], 'rules need an evidenceSchema')
   return {
     gated: evidenceSchema !== undefined,
     agentSigned,

@@ -22,14 +22,14 @@ function defineTypes(metrics: Metrics, parts: ReadonlyMap<string, Types>): void 
     [...parts].map(([part, { figures }]) => ({ labels: { part }, value: read(figures) }))
   readGauge(
     metrics,
-    { name: 'tallystick_type_cache_bytes', help: 'About what the compiled types hold' },
+    { name: 'tallystick_type_cache_bytes', help: 'Approximate bytes of the compiled types' },
     ofEach(({ cache }) => cache.bytes),
   )
   readCounter(
     metrics,
     {
       name: 'tallystick_type_cache_lookups_total',
-      help: 'Looks for a registered type; miss: it was read and compiled',
+      help: 'Lookups of registered types; miss: the type was read and compiled',
     },
     () => [
       ...ofEach(({ cache }) => cache.hits)().map((reading) => withResult(reading, 'hit')),
@@ -48,18 +48,21 @@ function defineTypes(metrics: Metrics, parts: ReadonlyMap<string, Types>): void 
     metrics,
     {
       name: 'tallystick_schema_work_delayed_total',
-      help: 'Of all, those that had to wait for their ledger’s share',
+      help: 'Compilations and validations that had to wait for their ledger’s share',
     },
     ofEach(({ work }) => work.delayed),
   )
   readCounter(
     metrics,
-    { name: 'tallystick_schema_work_refused_total', help: 'Of all, those that found too many waiting' },
+    {
+      name: 'tallystick_schema_work_refused_total',
+      help: 'Compilations and validations that were refused because too many were waiting',
+    },
     ofEach(({ work }) => work.refused),
   )
   readCounter(
     metrics,
-    { name: 'tallystick_schema_work_seconds_total', help: 'Time that compiling and validating took' },
+    { name: 'tallystick_schema_work_seconds_total', help: 'Time that compilations and validations took' },
     ofEach(({ work }) => work.ms / 1_000),
   )
 }

@@ -55,6 +55,6 @@ function canonicalDocument(part: string, value: JsonValue): string {
   const canonical = canonicalize(value)
   const bytes = Buffer.byteLength(canonical)
   if (bytes <= DOCUMENT_BYTES_MAX) return canonical
-  const detail = `the ${part} has ${bytes} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
+  const detail = `the ${part} has ${bytes} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are allowed`
   throw new ApiError('document_too_large', detail)
 }

@@ -26,7 +26,7 @@ export async function registerType(
 ): Promise<Registered> {
   const name = typeNameOf(definition)
   if (RESERVED_NAMES.has(definition.name))
-    throw new ApiError('type_exists', `${definition.name} is the name of a type that every ledger has`)
+    throw new ApiError('type_exists', `${definition.name} is the name of a built-in type`)
   const canonical = canonicalOrRefuse(definition)
   const known = await findSame(deps, caller, name, canonical)
   // With an Idempotency-Key the database decides: this very request may have registered the type.
@@ -74,9 +74,6 @@ async function findSame(
 ): Promise<TypeRow | null> {
   const type = await findType(deps.readPool, caller.ledgerId, name)
   if (type && type.definition !== canonical)
-    throw new ApiError(
-      'type_exists',
-      `${name} was registered with another definition, and types never change`,
-    )
+    throw new ApiError('type_exists', `${name} is registered with another definition, and types never change`)
   return type
 }

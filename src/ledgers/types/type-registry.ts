@@ -138,7 +138,7 @@ function requireKnown(found: ValidationResult, members: Members): Validity {
   if (found.outcome === 'valid' || found.outcome === 'invalid') return found
   throw new ApiError(
     'schema_too_costly',
-    'the type’s schema takes more steps than a document of this size may cost',
+    'the type’s schema needs more steps than a document of this size may take',
     { members },
   )
 }

@@ -38,10 +38,14 @@ export class WorkShares {
     if (account.waiting.length === 0 && this.#waitMs(account) <= 0) return this.#charged(account, work)
     if (account.waiting.length >= SCHEMA_WORK_WAITING_PER_LEDGER_MAX) {
       this.#figures.refused++
-      throw new ApiError('overloaded', "this ledger's types cost more than its share: nothing was written", {
-        retryable: true,
-        retryAfterMs: 1000,
-      })
+      throw new ApiError(
+        'overloaded',
+        'validations for this ledger took more than its share of the time: nothing was written',
+        {
+          retryable: true,
+          retryAfterMs: 1000,
+        },
+      )
     }
     this.#figures.delayed++
     this.#figures.waiting++

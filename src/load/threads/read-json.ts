@@ -23,7 +23,7 @@ export function readJson(given: {
   readonly bounds: JsonBounds
 }): readonly JsonFragment[] | JsonRefusal {
   const { bytes, bounds } = given
-  if (!isUtf8(bytes)) return { code: 'bad_utf8', detail: 'the text holds bytes that are not UTF-8' }
+  if (!isUtf8(bytes)) return { code: 'bad_utf8', detail: 'the text contains bytes that are not UTF-8' }
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
   try {
     const pieces = cutJson(text, bounds)

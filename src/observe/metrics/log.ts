@@ -9,7 +9,10 @@ export function watchLog(metrics: Metrics, process: 'server' | 'worker'): () => 
   metrics.addPart<LogCounts>('log', process, part, (parts) =>
     readCounter(
       metrics,
-      { name: 'tallystick_log_lines_dropped_total', help: 'Lines of the log that nobody read in time' },
+      {
+        name: 'tallystick_log_lines_dropped_total',
+        help: 'Log lines that were dropped because nothing read the output in time',
+      },
       () => [...parts.values()].reduce((sum, { dropped }) => sum + dropped, 0),
     ),
   )

@@ -22,7 +22,7 @@ export class Metrics {
   constructor() {
     const info = new Gauge({
       name: 'tallystick_build_info',
-      help: 'Always 1; what runs stands in the label',
+      help: 'Always 1; the labels say what runs',
       labelNames: ['version'],
       registers: [this.registry],
     })

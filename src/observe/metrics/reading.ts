@@ -21,7 +21,7 @@ export function watchKeyCache(
     metrics,
     {
       name: 'tallystick_key_cache_lookups_total',
-      help: 'Looks for an API key; miss: the database was asked',
+      help: 'Lookups of API keys; miss: read from the database',
     },
     () => {
       const { hits, misses } = callers.figures
@@ -53,7 +53,7 @@ export function watchStreams(
       metrics,
       {
         name: 'tallystick_streams_refused_total',
-        help: 'Streams that were refused, because the ledger or the server had too many open',
+        help: 'Streams that were refused because the ledger or the server had too many open',
       },
       ofEach('refused'),
     )
@@ -66,14 +66,14 @@ export function watchEventReads(
 ): void {
   readGauge(
     metrics,
-    { name: 'tallystick_event_reads_waiting', help: 'Pages of events that wait for their turn to be read' },
+    { name: 'tallystick_event_reads_waiting', help: 'Pages of events that wait to be read' },
     () => reads.counts.waiting,
   )
   readCounter(
     metrics,
     {
       name: 'tallystick_event_reads_total',
-      help: 'Pages of events that tails asked for; shared: it was being read for another one',
+      help: 'Pages of events that streams requested; shared: the page was already being read for another stream',
     },
     () => {
       const { made, shared } = reads.counts

@@ -38,14 +38,14 @@ export function makeTraceObserver(
 function define(metrics: Metrics, parts: ReadonlyMap<string, TraceCounts>): void {
   readCounter(
     metrics,
-    { name: 'tallystick_trace_spans_sent_total', help: 'Spans that the collector has taken' },
+    { name: 'tallystick_trace_spans_sent_total', help: 'Spans that the collector has accepted' },
     () => [...parts.values()].reduce((sum, { sent }) => sum + sent, 0),
   )
   readCounter(
     metrics,
     {
       name: 'tallystick_trace_spans_dropped_total',
-      help: 'Spans that did not come to the collector',
+      help: 'Spans that did not reach the collector',
     },
     () => readingsOf('reason', sumOf([...parts.values()].map(({ lost }) => lost))),
   )

@@ -133,7 +133,7 @@ export function parseTracing(env: Environment): Parsed {
     ...wanted.ignored,
     ...(exporters.join() === 'otlp'
       ? []
-      : [{ variable: 'OTEL_TRACES_EXPORTER', why: 'must be otlp or none: there is no other exporter' }]),
+      : [{ variable: 'OTEL_TRACES_EXPORTER', why: 'must be otlp or none, the only exporters' }]),
     ...parsed.ignored,
     ...tls.ignored,
   ]

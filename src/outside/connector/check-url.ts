@@ -29,19 +29,19 @@ type CheckedUrl =
  */
 export function checkOutboundUrl(text: string, allowances: Allowances): CheckedUrl {
   if (text.length > OUTBOUND_URL_CHARS_MAX) {
-    return refuse('malformed', `a URL has at most ${OUTBOUND_URL_CHARS_MAX} characters`)
+    return refuse('malformed', `a URL can have at most ${OUTBOUND_URL_CHARS_MAX} characters`)
   }
   // `new URL` would drop these characters silently. The URL that is shown must be the URL that is called.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   const url = /[\u0000-\u0020\u007f\\]/.test(text) ? null : URL.parse(text)
-  if (url === null) return refuse('malformed', 'this is not a URL, which looks like https://example.com/hook')
+  if (url === null) return refuse('malformed', 'this is not a URL such as https://example.com/hook')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    return refuse('scheme', `${url.protocol} is not delivered to: use https:`)
+    return refuse('scheme', `${url.protocol} is not supported: use https:`)
   }
   if (url.username !== '' || url.password !== '') {
-    return refuse('userinfo', 'a URL must not hold a user or a password: deliveries are signed instead')
+    return refuse('userinfo', 'a URL must not contain a user or a password: deliveries are signed instead')
   }
-  if (text.includes('#')) return refuse('fragment', 'a fragment (#…) is never sent: leave it out')
+  if (text.includes('#')) return refuse('fragment', 'leave out the fragment (#…): it is never sent')
   return checkHost(url, allowances)
 }
 
@@ -56,13 +56,13 @@ function checkHost(url: URL, allowances: Allowances): CheckedUrl {
   if (insecure && !canBeAllowed) {
     return refuse(
       'insecure',
-      `http: is only for addresses that are allowed: use https:, or ${OPERATOR_CAN_ALLOW}`,
+      `http: is only for addresses that the operator allows: use https:, or ${OPERATOR_CAN_ALLOW}`,
     )
   }
   const port = portOf(url)
   const otherProtocol = port < 1024 && !PORTS_BELOW_1024.includes(port)
   if (otherProtocol && !canBeAllowed) {
-    return refuse('port', `port ${port} belongs to another protocol: use 443, 80 or one from 1024 upwards`)
+    return refuse('port', `port ${port} belongs to another protocol: use 443, 80, or a port from 1024 on`)
   }
   return { ok: true, url, allowedOnly: insecure || otherProtocol }
 }

@@ -18,17 +18,17 @@ export type OutboundErrorCode =
   | 'aborted'
 
 const SENTENCES: Readonly<Record<OutboundErrorCode, string>> = {
-  url_refused: 'the URL cannot be delivered to',
-  address_refused: 'the host has no public address, and no address that the operator allows',
-  insecure: 'http:, or the port of another protocol, is only for addresses that the operator allows',
+  url_refused: 'the URL is not allowed',
+  address_refused: 'no address of the host is public or allowed by the operator',
+  insecure: 'http:, and ports of other protocols, are only for addresses that the operator allows',
   dns_failed: 'the host name could not be resolved',
   connect_failed: 'no connection could be made',
   connect_timeout: 'no connection was made in time',
   tls_failed: 'the TLS handshake failed',
   timeout: 'no answer came in time',
-  reset: 'the connection was cut before an answer came',
+  reset: 'the connection was closed before the answer',
   malformed_answer: 'the answer is not HTTP/1.1 within the limits',
-  aborted: 'the request was given up',
+  aborted: 'the request was cancelled',
 }
 
 export const OUTBOUND_ERROR_CODES = Object.keys(SENTENCES) as readonly OutboundErrorCode[]

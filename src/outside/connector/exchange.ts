@@ -120,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Stores a chunk. It is counted twice: once for the chunk, once for the joined body. */
   #store(chunk: Buffer): void {
     if (this.#options.takeMemory(2 * chunk.length)) this.#body.push(Buffer.from(chunk))
-    else this.#fail(new OutboundError('aborted', 'too many answers were on their way'))
+    else this.#fail(new OutboundError('aborted', 'too many answers were being received'))
   }
 
   onResponseEnd(): void {

@@ -83,12 +83,12 @@ function readReceived(row: EventRow, statement: ParsedStatement): ReceivedStatem
   const claims = receivedClaimsOf(statement)
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
   if (claims === null || received === null)
-    throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
+    throw new ProofError('received_mismatch', `${statement.kind} does not receive an entry`)
   const record = row.recordId === null ? null : formatId('rec', row.recordId)
   if (claims.record !== record)
     throw new ProofError(
       'line_contradicts_envelope',
-      `the entry is about ${claims.record}, its row about ${record}`,
+      `the entry is about ${claims.record}, but its row about ${record}`,
     )
   return { claims, statement: received.statement }
 }

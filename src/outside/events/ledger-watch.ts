@@ -11,7 +11,7 @@ export class LedgerWatch {
     log: { warn(details: object, message: string): void },
   ) {
     this.#watch = new Watch({
-      noun: 'ledgers that are tailed',
+      noun: 'ledgers with open event streams',
       keyOf: (ledgerId) => ledgerId,
       read: read,
       pollMs: EVENTS_POLL_MS,

@@ -49,7 +49,7 @@ function verifyRow(row: EventRow, ledger: string, findKey: FindKey): ParsedState
   if (movesRecord && statement.predicate['record'] !== record)
     throw new ProofError(
       'line_contradicts_envelope',
-      `the entry is about ${statement.predicate['record']}, its row about ${record}`,
+      `the entry is about ${statement.predicate['record']}, but its row about ${record}`,
     )
   return statement
 }

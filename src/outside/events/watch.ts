@@ -85,7 +85,7 @@ export class Watch<Key, Seen> {
         await this.#readAll()
         isAway = false
       } catch (error) {
-        if (!isAway) log.warn({ err: error }, `${noun} cannot be looked at`)
+        if (!isAway) log.warn({ err: error }, `${noun} cannot be read`)
         isAway = true
       }
       tookMs = performance.now() - startedAt

@@ -51,7 +51,7 @@ async function takeOffer(
   }
   if (!row) throw new ApiError('not_found', `the ledger has no record ${record.name}`)
   if (step === 'completion-submitted' && document === null)
-    throw new ApiError('evidence_invalid', 'the evidence was erased before it came')
+    throw new ApiError('evidence_invalid', 'the evidence was erased before it arrived')
   return buildOfferedStep(deps, signer, author, row, {
     peer,
     ledger: statement.ledger,

@@ -124,10 +124,7 @@ export function verifyFresh({ now }: Pick<PeerAuthDeps, 'now'>, { createdMs }: R
 
 export function verifySigned(signed: RequestSignature, key: PublicKey): void {
   if (verifyRequestSignature(signed, key, nativeProviders.verifySignature)) return
-  throw new ApiError(
-    'signature_invalid',
-    'the key has not signed this request, for this server and this ledger',
-  )
+  throw new ApiError('signature_invalid', 'the key did not sign this request to this server and this ledger')
 }
 
 export function refuseState({ state }: Pick<PeerContact, 'state'>): void {

@@ -31,7 +31,7 @@ export function refuseFull({ budget }: { readonly budget: PeerBudgetRow }): void
   const { entriesUsed, entriesPerDay, bytesUsed, bytesPerDay, resetsAt } = budgetOf(budget)
   if (entriesUsed < entriesPerDay && bytesUsed < bytesPerDay) return
   const used = `${entriesUsed} of ${entriesPerDay} entries and ${bytesUsed} of ${bytesPerDay} bytes`
-  throw new ApiError('peer_full', `this day's budget of the peering is used up: ${used}`, {
+  throw new ApiError('peer_full', `today's budget of the peering is used up: ${used}`, {
     retryable: true,
     // The budget can be raised before the day is over.
     retryAfterMs: PEER_FULL_RETRY_MS,

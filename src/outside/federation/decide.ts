@@ -85,7 +85,7 @@ function receive(consequences: ReceivedConsequences): Decision {
 }
 
 function forked(entry: ProposedEntry, storedLeaf: string): EntryRefused {
-  return new EntryRefused('fork', `another entry than ${entry.leaf} is held in its place`, storedLeaf)
+  return new EntryRefused('fork', `a different entry than ${entry.leaf} is stored for its position`, storedLeaf)
 }
 
 function predicateOf({ statement }: ProposedEntry): Readonly<Record<string, unknown>> {
@@ -143,18 +143,18 @@ function recordOf(known: StoredState, { record, statement }: ProposedEntry): Kno
   if (!found.isOwn) return found
   throw new EntryRefused(
     'not_home',
-    `the home of ${record!.name} is ${known.ids.ledger}: ${statement.kind} of another ledger moves nothing`,
+    `the home of ${record!.name} is ${known.ids.ledger}: ${statement.kind} of another ledger cannot change it`,
   )
 }
 
 /** Erases our copy of a document that the home has erased. */
 function decideErasure(known: StoredState, entry: ProposedEntry): Decision {
   const of = known.storedEntries.get(predicateOf(entry)['seq'] as number)
-  if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases did not come')
+  if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases was not received')
   const [digested] = signedDocuments(parseStatement(parseEnvelope(of.envelope!).payload))
   const [{ name, sha256 }] = entry.statement.subjects
   if (digested?.name !== name || digested.sha256 !== sha256)
-    throw new EntryRefused('erasure_of_nothing', `that entry digests no ${name}, or another one`)
+    throw new EntryRefused('erasure_of_nothing', `that entry has no digest of ${name}, or another one`)
   return receive({
     erased: { peerId: known.ids.peerId, remoteSeq: predicateOf(entry)['seq'] as number },
   })
@@ -195,9 +195,12 @@ function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   const { isShared, offers } = known.records.get(entry.record!.id)!
   if (!isShared) throw new EntryRefused('not_shared', `${entry.record!.name} is not shared with this peer`)
   if (offers >= PEER_OFFERS_MAX)
-    throw new EntryRefused('too_many_offers', `${offers} offers were answered for ${entry.record!.name}`)
+    throw new EntryRefused(
+      'too_many_offers',
+      `${offers} offers for ${entry.record!.name} were answered, the most allowed`,
+    )
   if (entry.documentState === 'absent')
-    throw new EntryRefused('document_presence', 'the evidence did not come along')
+    throw new EntryRefused('document_presence', 'the evidence was not sent with it')
   return { todo: 'offer' }
 }
 
@@ -274,7 +277,7 @@ function requireType(known: StoredState, entry: ProposedEntry): string | null {
   if (BUILT_IN_TYPES.get(type)?.digest === typeDigest || known.receivedTypes.has(typeDigest)) return null
   const sent = known.types.get(typeDigest)
   if (sent?.name !== type)
-    throw new EntryRefused('type_missing', `the definition of ${type} did not come along`)
+    throw new EntryRefused('type_missing', `the definition of ${type} was not sent with it`)
   return sent.canonical
 }
 
@@ -290,7 +293,7 @@ function takenOffer(known: StoredState, entry: ProposedEntry): number | null {
   const remote = parseRemoteAgent(actor)
   if (remote === null || remote.ledger !== known.ids.ledger) return null
   if (offer?.peer !== known.ids.peer)
-    throw new EntryRefused('offer_unknown', `${actor} offered that to nobody`)
+    throw new EntryRefused('offer_unknown', `this step of ${actor} was not offered through this peering`)
   const offered = decideOwnOffer(known, offer, entry.record!.id)
   verifyTaken(termsOfOffer(offered), termsOfTaken(entry.statement))
   return offer.seq

@@ -38,7 +38,7 @@ export async function introduce(
     throw new ApiError('peer_unknown', 'the headers and the body name different peers')
   // The identity goes into our chain, so a verifier must accept it. Otherwise nobody could verify our chain any more.
   if (!isIdentity(invited as JsonObject))
-    throw new ApiError('invalid_request', '/invited is none that an entry can hold', {
+    throw new ApiError('invalid_request', '/invited is not valid in an entry', {
       members: { path: '/invited' },
     })
   const key = keyOf(invited)
@@ -50,10 +50,10 @@ export async function introduce(
   const isMade =
     row?.role === 'inviter' &&
     deps.peerMacs.invitation.isOf(openInvitation(ledgerId, row, bytes), row.tokenHash)
-  if (!isMade) throw new ApiError('token_invalid', 'this ledger made no such invitation')
+  if (!isMade) throw new ApiError('token_invalid', 'this ledger did not make this invitation')
   if (row.state !== 'invited') return answerAgain(deps, ledgerId, row, invited)
   if (row.expiresAt.getTime() <= deps.now())
-    throw new ApiError('token_invalid', `the invitation ended at ${row.expiresAt.toISOString()}`)
+    throw new ApiError('token_invalid', `the invitation expired at ${row.expiresAt.toISOString()}`)
   refusePeerUrl(invited.url, deps.outboundAllow)
   await addPeer(deps, ledgerId, row, bytes, invited)
   const added = await findPeer(deps.readPool, ledgerId, row.peerId)
@@ -77,7 +77,7 @@ async function answerAgain(
   invited: Identity,
 ): Promise<{ readonly envelope: string }> {
   if (row.addedSeq === null || row.invited !== canonicalize(invited))
-    throw new ApiError('token_used', 'somebody else took the invitation, or it was withdrawn')
+    throw new ApiError('token_used', 'another ledger used the invitation, or it was withdrawn')
   if (row.state === 'revoked') throw new ApiError('peer_revoked', 'the peering was revoked')
   return { envelope: toBase64(await readEntryEnvelope(readPool, ledgerId, row.addedSeq)) }
 }
@@ -90,7 +90,8 @@ async function addPeer(
   invited: Identity,
 ): Promise<void> {
   const inviter = JSON.parse(row.inviter) as Identity
-  if (invited.ledger === inviter.ledger) throw new ApiError('peer_exists', 'a ledger is no peer of itself')
+  if (invited.ledger === inviter.ledger)
+    throw new ApiError('peer_exists', 'a ledger cannot be a peer of itself')
   const self = await getSelf(deps.readPool, ledgerId)
   // The invited side trusts the key in the invitation.
   if (self.envelopeKid !== inviter.envelopeKey.kid)

@@ -107,7 +107,7 @@ export function signRequest(
   { nowMs, nonce }: { readonly nowMs: number; readonly nonce: Uint8Array },
 ): Record<string, string> {
   if (signer.key.alg !== 'EdDSA')
-    throw new TypeError(`requests are signed with Ed25519, not ${signer.key.alg}`)
+    throw new TypeError(`requests must be signed with Ed25519, not ${signer.key.alg}`)
   const headers = {
     [CONTENT_DIGEST]: `sha-256=:${toBase64(digestOf(body))}:`,
     [PEERING]: peering,
@@ -242,7 +242,7 @@ function readParameters(headers: RequestHeaders): {
 function parseIdHeader(headers: RequestHeaders, name: string, prefix: IdPrefix): string {
   const value = headers[name]
   if (typeof value === 'string' && isId(prefix, value)) return value
-  throw new RequestSignatureError('peer_unknown', `${name} is not there, or no id`)
+  throw new RequestSignatureError('peer_unknown', `${name} is missing or not an id`)
 }
 
 /** Parses a dictionary of one member, a byte sequence (RFC 8941 §3.2, §3.3.5). */
@@ -273,7 +273,7 @@ function textOf(headers: RequestHeaders, name: string): string {
 function malformed(header: string): RequestSignatureError {
   return new RequestSignatureError(
     'signature_malformed',
-    `${header} is not as docs/formats/federation.md wants it`,
+    `${header} does not have the form of docs/formats/federation.md`,
   )
 }
 

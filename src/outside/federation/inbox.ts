@@ -54,7 +54,7 @@ export class Inbox {
     const name = `${ledger} ${peer}`
     const known = this.#ofPeering.get(name)
     if (known && known.count >= PEER_REQUESTS_PER_PEERING_MAX) {
-      throw new ApiError('rate_limited', `${known.count} requests of this peer have no answer yet`, {
+      throw new ApiError('rate_limited', `${known.count} requests of this peer are not answered yet`, {
         retryable: true,
         retryAfterMs: 1_000,
       })

@@ -51,7 +51,7 @@ const FAILURES = [
 export function makeSendingObserver(metrics: Metrics): PeerSenderObserver {
   const took = new Histogram({
     name: 'tallystick_peer_request_duration_seconds',
-    help: 'From the beginning of a request to a peer to its answer, or to its failure',
+    help: 'From the start of a request to a peer to its answer or failure',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
     registers: [metrics.registry],
   })
@@ -60,7 +60,7 @@ export function makeSendingObserver(metrics: Metrics): PeerSenderObserver {
     metrics,
     {
       name: 'tallystick_peer_request_failures_total',
-      help: 'Requests to peers that failed, by why: the code of the answer, or why there was none',
+      help: 'Failed requests to peers, by code of the answer, or by why there was none',
     },
     () => failures.readings('reason'),
   )
@@ -69,7 +69,7 @@ export function makeSendingObserver(metrics: Metrics): PeerSenderObserver {
     metrics,
     {
       name: 'tallystick_peer_entries_sent_total',
-      help: 'Entries that peers have received, and that they have refused for good',
+      help: 'Entries that peers have received, and entries that they have refused for good',
     },
     () => entries.readings('outcome'),
   )
@@ -96,7 +96,7 @@ export function watchPeerSenders(metrics: Metrics, senders: Pick<PeerSenders, 's
   )
   readGauge(
     metrics,
-    { name: 'tallystick_peer_drains_max', help: 'So many at a time at most' },
+    { name: 'tallystick_peer_drains_max', help: 'Most peers that this worker sends to at a time' },
     () => PEER_DRAINS_MAX,
   )
 }
@@ -105,49 +105,49 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
   queryGauges(metrics, () => readPeerFigures(pool), [
     {
       name: 'tallystick_peers',
-      help: 'Peerings by their state; invitations that nobody took in time are not counted',
+      help: 'Peerings by state, without expired invitations',
       read: ({ states }) => readingsOf('state', states),
     },
     {
       name: 'tallystick_peers_failing',
-      help: 'Of those that are sent to, the ones that did not take what was sent last',
+      help: 'Peers that did not accept the last request',
       read: ({ failing }) => failing,
     },
     {
       name: 'tallystick_peers_failing_seconds',
-      help: 'For how long the one of them that has failed longest has; 0: there is none',
+      help: 'How long the peer that has failed longest has been failing; 0: none',
       read: ({ failingSeconds }) => failingSeconds,
     },
     {
       name: 'tallystick_peers_behind',
-      help: 'Of the active ones those that have not come to all entries of their ledger',
+      help: 'Active peers that do not have all entries of their ledger yet',
       read: ({ behind }) => behind,
     },
     {
       name: 'tallystick_peers_waiting',
-      help: 'Of those behind, the ones that are not left alone after a failure: they should be sent something now',
+      help: 'Peers that are behind and not in a pause after a failure: they should get entries now',
       read: ({ waiting }) => waiting,
     },
     {
       name: 'tallystick_peer_waiting_seconds',
-      help: 'Age of the oldest entry that one of these has not come to; 0: there is none',
+      help: 'Age of the oldest entry that such a peer lacks; 0: none',
       read: ({ waitingSeconds }) => waitingSeconds,
     },
     {
       name: 'tallystick_peer_lag_entries',
-      help: 'Entries of ledgers that their peers have not come to, of all together',
+      help: 'Entries that peers do not have yet, of all peers',
       read: ({ lag: { active, suspended } }) =>
         readingsOf('state', { active: active.entries, suspended: suspended.entries }),
     },
     {
       name: 'tallystick_peer_lag_furthest_entries',
-      help: 'The same of the peer that lacks most',
+      help: 'Entries that the peer furthest behind does not have yet',
       read: ({ lag: { active, suspended } }) =>
         readingsOf('state', { active: active.most, suspended: suspended.most }),
     },
     {
       name: 'tallystick_peer_lag_seconds',
-      help: 'Age of the oldest entry that a peer has not come to; 0: there is none',
+      help: 'Age of the oldest entry that a peer does not have yet; 0: none',
       read: ({ lag: { active, suspended } }) =>
         readingsOf('state', { active: active.seconds, suspended: suspended.seconds }),
     },
@@ -156,12 +156,12 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
   queryGauges(metrics, () => readPeerBudgets(pool, budget), [
     {
       name: 'tallystick_peers_full',
-      help: 'Active peers that have used up what they may have this side store in a day',
+      help: 'Active peers that have used up their daily storage budget here',
       read: ({ full }) => full,
     },
     {
       name: 'tallystick_peer_budget_used_ratio',
-      help: 'Of its budget of a day, what the peer has used that has used most of it; 1: all',
+      help: 'Largest used share of a peer’s daily storage budget; 1: all of it',
       read: ({ most }) => most,
     },
   ])
@@ -169,19 +169,19 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
   queryGauges(metrics, () => countPeerOpenWork(pool, most), [
     {
       name: 'tallystick_peer_dead_letters',
-      help: `Entries that peers refused for good and that nobody has sent again; counted to ${most}`,
+      help: `Entries that peers refused for good and that were not replayed; counted up to ${most}`,
       read: ({ deadLetters }) => deadLetters,
     },
     {
       name: 'tallystick_peer_offers_pending',
-      help: `Steps that agents offered to other ledgers and that these have not decided; counted to ${most}`,
+      help: `Steps offered to other ledgers and not decided yet; counted up to ${most}`,
       read: ({ offersPending }) => offersPending,
     },
   ])
   queryGauges(metrics, () => countAllForks(deps, pool), [
     {
       name: 'tallystick_peer_forks',
-      help: `Entries of peers that contradict one that is held; counted to ${PEER_FORKS_COUNTED_MAX}`,
+      help: `Entries of peers that contradict a stored one; counted up to ${PEER_FORKS_COUNTED_MAX}`,
       read: (forks) => forks,
     },
   ])
@@ -212,7 +212,7 @@ export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeRec
     metrics,
     {
       name: 'tallystick_peer_entries_received_total',
-      help: 'Entries that peers sent, by what they were answered; those that came before are received too',
+      help: 'Entries that peers sent, by answer; repeated ones count as received',
     },
     () => entries.readings('outcome'),
   )
@@ -221,7 +221,7 @@ export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeRec
     metrics,
     {
       name: 'tallystick_peer_entries_refused_total',
-      help: 'Of the entries that peers sent those that were refused, by why',
+      help: 'Refused entries of peers, by reason',
     },
     () => refusals.readings('code'),
   )
@@ -236,12 +236,15 @@ export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeRec
 export function watchInbox(metrics: Metrics, inbox: Pick<Inbox, 'waiting'>): void {
   readGauge(
     metrics,
-    { name: 'tallystick_peer_inbox_waiting', help: 'Requests of peers that wait for their turn' },
+    { name: 'tallystick_peer_inbox_waiting', help: 'Requests of peers that wait to be processed' },
     () => inbox.waiting,
   )
   readGauge(
     metrics,
-    { name: 'tallystick_peer_inbox_waiting_max', help: 'With so many waiting the next is refused' },
+    {
+      name: 'tallystick_peer_inbox_waiting_max',
+      help: 'With so many waiting requests the next one is refused',
+    },
     () => PEER_REQUESTS_WAITING_MAX,
   )
 }

@@ -79,9 +79,13 @@ export async function refuseAtGuest(
 ): Promise<null> {
   const record = await findForStep(deps, caller, about)
   if (!record) return null
-  throw new ApiError('not_home', `the record is of ${record.home}: only that ledger takes this step`, {
-    members: { ledger: record.home },
-  })
+  throw new ApiError(
+    'not_home',
+    `the home of the record is ${record.home}: only that ledger takes this step`,
+    {
+      members: { ledger: record.home },
+    },
+  )
 }
 
 async function findForStep(
@@ -106,7 +110,9 @@ async function offer(
   const record = await findForStep(deps, caller, about)
   if (!record) return null
   if (about.occurredAt !== undefined)
-    throw new ApiError('invalid_request', 'an offer has no occurredAt', { members: { path: '/occurredAt' } })
+    throw new ApiError('invalid_request', 'leave out occurredAt: an offer has none', {
+      members: { path: '/occurredAt' },
+    })
   const offered = { ...about, step, document: documentOf(record), record }
   const build = (signer: Signer) => {
     refuseOffer(record, caller, about, step)
@@ -153,7 +159,7 @@ async function showNow(
   { recordId, peerId }: OfferRequest,
 ): Promise<OfferResult> {
   const record = await findRemoteRecord(deps, { ...caller, recordId, peerId })
-  if (!record) throw new Error(`an offer of ${formatId('rec', recordId)}, which is not there`)
+  if (!record) throw new Error(`an offer of ${formatId('rec', recordId)}, which does not exist`)
   const steps = await readRemoteSteps(deps, caller.ledgerId, record)
   return { record: renderRemote(deps, record, steps), version: record.row.version, replayed: true }
 }
@@ -174,7 +180,9 @@ function refuseOffer(
   const { row, ledger, gated, home } = record
   const isOpen = step === 'record-activated' && gated.performer === null
   if (!isOpen && gated.performer !== remoteName(ledger, partyOf(caller, onBehalfOf))) {
-    throw new ApiError('not_entitled', `${step} is for the performer`, { members: { role: 'performer' } })
+    throw new ApiError('not_entitled', `only the performer can take the step ${step}`, {
+      members: { role: 'performer' },
+    })
   }
   refuseMove(row, remoteStatusOf(record), { kind: step, ifVersions })
   if (row.peerState !== 'active') {

@@ -183,7 +183,7 @@ class PeerSender {
     await storeRequestBytes(this.#deps.pool, this.#lease, learnt, true)
     const about = { ...idsOf(peer), error: error.message, entryBytes: learnt }
     if (before === null)
-      this.#deps.log.warn(about, 'a peer, or something before it, takes smaller requests only')
+      this.#deps.log.warn(about, 'a peer, or a proxy before it, accepts only smaller requests')
   }
 
   async #judgeRefused(peer: DrainedPeer, outgoing: Outgoing, error: PeerError): Promise<PeerError | null> {
@@ -206,7 +206,7 @@ class PeerSender {
     // The lease only lasts for one request.
     if ((await this.#readPeer()) === null) {
       this.#isLost = true
-      throw new PeerError('aborted', 'it is the turn of another')
+      throw new PeerError('aborted', 'the lease of this peer has ended')
     }
     const result = await this.#begin({ peer, outgoing }).posted
     if (result.status === 'fulfilled') return result.value
@@ -221,7 +221,7 @@ class PeerSender {
     const isReplayed = error.code === 'request_replayed'
     const afterMs = isReplayed && peer.failures === 0 ? 0 : retryMs(peer.failures, error.retryAfterMs)
     if (peer.failures === (isReplayed ? 1 : 0)) {
-      this.#deps.log.warn({ ...idsOf(peer), error: error.message }, 'a peer does not take what is sent')
+      this.#deps.log.warn({ ...idsOf(peer), error: error.message }, 'a peer does not accept what is sent')
     }
     await endDrain(this.#deps.pool, this.#lease, { error: error.message, afterMs })
   }
@@ -384,7 +384,7 @@ class PeerSender {
     const { pool } = this.#deps
     const rotations = await readRotations(pool, peer.ledgerId, peer.knownKid, PEER_ROTATIONS_PER_REQUEST_MAX)
     if (rotations.length === 0)
-      throw new PeerError('key_unknown', 'no entry of ours names the key that signs now')
+      throw new PeerError('key_unknown', 'no entry of this ledger names the current signing key')
     const sent = rotations.map(({ seq, envelope }) => ({ seq, envelope: envelope.toString('base64') }))
     const answer = await this.#post(peer, {
       path: '/v1/federation/rotations',

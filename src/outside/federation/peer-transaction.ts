@@ -35,7 +35,7 @@ export async function inTransaction<T>(
     if (constraintOf(error) !== 'peers_state') translateConstraint(error)
     const contact = await findAuthenticContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)
-    throw new ApiError('state_conflict', 'the handshake comes first')
+    throw new ApiError('state_conflict', 'the handshake must come first')
   }
 }
 

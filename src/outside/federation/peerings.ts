@@ -90,16 +90,16 @@ function readInvitation(
   text: string,
 ): Omit<Invitation, 'token'> & { token: Buffer } {
   const invitation = parseInvitation(text)
-  if (invitation === null) throw invalidInvitation('it is not one that a server made, or not all of it')
+  if (invitation === null) throw invalidInvitation('it is not an invitation of a server, or not complete')
   const { inviter } = invitation
   try {
     if (parsePeerKey(inviter.envelopeKey).alg !== 'EdDSA')
-      throw invalidInvitation('its key can’t sign requests')
+      throw invalidInvitation('its key cannot sign requests')
   } catch (error) {
     if (error instanceof ProofError) throw invalidInvitation(error.message)
     throw error
   }
-  if (inviter.ledger === caller.ledger) throw invalidInvitation('it is this ledger’s own')
+  if (inviter.ledger === caller.ledger) throw invalidInvitation('it was made by this ledger')
   refusePeerUrl(inviter.url, deps.outboundAllow)
   return { ...invitation, token: Buffer.from(invitation.token, 'base64url') }
 }
@@ -107,8 +107,7 @@ function readInvitation(
 /** Refuses a peer's URL by the rules for a tenant's: both are equally untrusted. Throws ApiError `url_refused`. */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
   // Paths are appended to the URL.
-  if (/[?]|\/$/.test(url))
-    throw new ApiError('url_refused', `the peer's server, ${url}, is no base of addresses`)
+  if (/[?]|\/$/.test(url)) throw new ApiError('url_refused', `the peer's server, ${url}, is not a base URL`)
   const checked = checkOutboundUrl(url, allowances)
   if (!checked.ok) throw new ApiError('url_refused', `the peer's server, ${url}: ${checked.detail}`)
 }
@@ -175,7 +174,7 @@ export async function changePeering(
 }
 
 function wrongState({ state }: PeerRow, change: Change): ApiError {
-  return new ApiError('state_conflict', `the peering is ${state}: it can't be ${change}`)
+  return new ApiError('state_conflict', `the peering is ${state}: it cannot be ${change}`)
 }
 
 export async function getPeer(
@@ -191,6 +190,6 @@ export async function getPeer(
 function tooMany(): ApiError {
   return new ApiError(
     'state_conflict',
-    `the ledger has ${PEERS_PER_LEDGER_MAX} peers, or ${PEER_INVITATIONS_OPEN_MAX} invitations that nobody took: revoke some`,
+    `the ledger has ${PEERS_PER_LEDGER_MAX} peers, or ${PEER_INVITATIONS_OPEN_MAX} unused invitations: revoke some`,
   )
 }

@@ -155,7 +155,7 @@ function problemOf(
     const clock = code === 'request_expired' && dateMs !== null ? `: ${clockText(dateMs - nowMs)}` : ''
     return new PeerError(code, `the peer answered ${status}${clock}`, retryAfterMs, refusal)
   }
-  const detail = `the peer answered ${status}, and not as a peer does`
+  const detail = `the peer answered ${status} in an unknown form`
   if (refusal !== null) return new PeerError(REFUSED[refusal], detail, retryAfterMs, refusal)
   // Any other status may come from a proxy. Then the peer may be back soon.
   return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
@@ -176,13 +176,13 @@ function refusalOf(status: number, isOfPeer: boolean): Refusal | null {
 /** `aheadMs`: clock of the peer's server minus our database's clock, which stamps requests. */
 function clockText(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000)
-  return `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} our database's`
+  return `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this database's`
 }
 
 /** Treated like no answer: the peer may have accepted the request, and is called again soon. */
 function brokenOff(ended: 'cut' | 'slow'): PeerError {
   return ended === 'cut'
-    ? new PeerError('reset', 'the connection was cut in the middle of the answer')
+    ? new PeerError('reset', 'the connection was closed in the middle of the answer')
     : new PeerError('timeout', 'the answer did not end in time')
 }
 

@@ -93,11 +93,11 @@ export function verifyProposed(
     throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}, sent by ${ids.remoteLedger}`)
   verifyKeyAt(contact, toHex(envelope.kid), sent.seq)
   const { kind, predicate } = statement
-  if (!isShared(kind)) throw new EntryRefused('not_shared', `${kind} is shared with nobody`)
+  if (!isShared(kind)) throw new EntryRefused('not_shared', `entries of the kind ${kind} are never shared`)
   const name = predicate['record'] as string | undefined
   const version = ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
   if (version !== null && version > VERSION_MAX)
-    throw new EntryRefused('version_mismatch', `no record has ${version} versions`)
+    throw new EntryRefused('version_mismatch', `a record cannot have ${version} versions`)
   return {
     seq: sent.seq,
     leaf: toHex(leafHash(nativeProviders.sha256, bytes)),
@@ -142,7 +142,7 @@ function readDocument(
   }
   if (sent === null) return { document: null, documentState: 'absent' }
   if (sent.subject !== signed.name || sent.digest !== signed.sha256)
-    throw new ProofError('document_digest', `a document of ${sent.subject} in the place of ${signed.name}`)
+    throw new ProofError('document_digest', `a document of ${sent.subject} instead of ${signed.name}`)
   if (sent.salt === null || sent.document === null) return { document: null, documentState: 'erased' }
   return { document: verifySentDocument(statement, signed, sent, sent.salt), documentState: 'given' }
 }

@@ -27,11 +27,11 @@ export function readReceipt(
       named?.ledger === formatId('led', peer.ledgerId) &&
       named.leaf === entry.leaf.toString('hex') &&
       named.seq === entry.seq
-    if (!isOurs) throw new PeerError('receipt_invalid', `it is about something else than entry ${entry.seq}`)
+    if (!isOurs) throw new PeerError('receipt_invalid', `it is not about entry ${entry.seq}`)
     return envelope
   } catch (error) {
     if (error instanceof ProofError)
-      throw new PeerError('receipt_invalid', `of entry ${entry.seq}: ${error.message}`)
+      throw new PeerError('receipt_invalid', `receipt of entry ${entry.seq}: ${error.message}`)
     throw error
   }
 }

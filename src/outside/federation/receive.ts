@@ -113,7 +113,7 @@ async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntrie
 
 function refuseTwice(entries: readonly SentEntry[]): void {
   if (new Set(entries.map(({ seq }) => seq)).size === entries.length) return
-  throw new ApiError('invalid_request', '/entries: a seq stands there twice', {
+  throw new ApiError('invalid_request', '/entries: a seq occurs twice', {
     members: { path: '/entries' },
   })
 }
@@ -337,7 +337,7 @@ class EntryReceiver {
   async #append(signer: Signer, planned: readonly Planned[]): Promise<void> {
     let left = planned
     for (let attempt = 0; left.length > 0; attempt++) {
-      if (attempt === PEER_DECISIONS_MAX) throw unavailable('the records move too fast')
+      if (attempt === PEER_DECISIONS_MAX) throw unavailable('the records change too fast')
       const answers = await appendEntries(
         this.#client,
         left.map(({ entry }) => entry),

@@ -98,7 +98,7 @@ export async function reconcilePeer(deps: ReconcileDeps, of: PeeringKey): Promis
 export async function requestSummary(deps: ReconcileDeps, of: PeeringKey): Promise<PeerReconciliation> {
   const { state } = await getPeer(deps, of, of.peerId)
   if (state !== 'active')
-    throw new ApiError('state_conflict', `the peering is ${state}: nothing is asked of the other side`)
+    throw new ApiError('state_conflict', `the peering is ${state}: no reconciliation can be requested`)
   await wantPeerSummary(deps.readPool, of)
   return reconcilePeer(deps, of)
 }

@@ -283,7 +283,7 @@ function readCreation({ known }: EnvelopeKeys, row: RemoteRecordRow): ParsedStat
   try {
     const statement = known.read(row.created)
     if (statement.kind === 'record-created') return statement
-    throw new ProofError('statement_structure', `a record begins with ${statement.kind}`)
+    throw new ProofError('statement_structure', `a record cannot begin with ${statement.kind}`)
   } catch (error) {
     return integrityFault(error)
   }

@@ -51,14 +51,17 @@ export async function shakeHands(
   const { entry } = sealEntry(signer, author, about, deps.now())
   const [outcome] = await commitBatch(deps.pool, [entry])
   if (outcome!.status !== 'appended')
-    throw new PeerError('not_appended', `our own entry was not appended: ${outcome!.status}`)
+    throw new PeerError('not_appended', `this ledger’s own entry was not appended: ${outcome!.status}`)
 }
 
 function openToken({ masterKey }: ShakeHandsDeps, { ledgerId, peerId, sealedToken }: DrainedPeer): Buffer {
   try {
     return masterKey.open(sealedToken!, tokenContext(ledgerId, peerId))
   } catch {
-    throw new PeerError('token_unreadable', 'the master key was replaced since: take another invitation')
+    throw new PeerError(
+      'token_unreadable',
+      'the master key was replaced since then: ask for another invitation',
+    )
   }
 }
 

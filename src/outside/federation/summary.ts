@@ -85,5 +85,5 @@ function readPage({ records, next }: JsonObject) {
 }
 
 function unexpected(): PeerError {
-  return unexpectedAnswer('its summary is none')
+  return unexpectedAnswer('its summary is not valid')
 }

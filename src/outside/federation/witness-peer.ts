@@ -58,7 +58,7 @@ export async function witnessPeer(
   const [judgement, ownOrigin] = await inbox.run(request, () =>
     inTransaction(deps, request, async (client) => {
       const peer = await findWitnessedPeer(client, request)
-      if (peer === null) throw new ApiError('state_conflict', 'the handshake comes first')
+      if (peer === null) throw new ApiError('state_conflict', 'the handshake must come first')
       return [await judge(deps, client, request, { ...sent, logKey }, peer), peer.ownOrigin] as const
     }),
   )
@@ -88,7 +88,10 @@ async function judge(
   const forks = signed !== null && isFork(seen, signed.tree)
   const named = { ledger: request.ledger, peer: request.peer }
   if (forks)
-    log.warn(named, 'a peer has signed two trees of one size: both are kept (docs/guides/federation.md)')
+    log.warn(
+      named,
+      'a peer has signed two different trees of one size: both are stored (docs/guides/federation.md)',
+    )
   else if (refusal?.status === 422) log.warn(named, `a peer's checkpoint was not cosigned: ${refusal.reason}`)
   await storePeerWitness(client, request, {
     remote: witness === null || witness === remoteKey ? null : remoteOf(witness, origin),

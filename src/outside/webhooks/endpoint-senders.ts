@@ -117,7 +117,7 @@ export class EndpointSenders {
       if (isRenewal) this.#renewedAt = performance.now()
       for (const [i, sender] of senders.entries()) sender.applyState(states[i]!)
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'endpoints that are delivered to could not be looked at')
+      this.#deps.log.warn({ err: error }, 'active endpoints could not be read')
     } finally {
       this.#isPolling = false
     }

@@ -84,7 +84,7 @@ export async function rotateEndpointSecret(
   if (outcome === 'full') {
     throw new ApiError(
       'state_conflict',
-      `the webhook has ${WEBHOOK_SECRETS_MAX} secrets that have not ended: wait, or rotate with an overlap of 0`,
+      `the webhook has ${WEBHOOK_SECRETS_MAX} secrets that are still valid: wait until one expires, or rotate with an overlap of 0`,
     )
   }
   return { webhook: await getEndpoint(deps, caller, webhookId), made }
@@ -108,7 +108,7 @@ export function noEndpoint(webhookId: Uuid): ApiError {
 function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: EndpointChanges) {
   const { url, events, types, include } = settings
   if (events && events.length > 1 && events.includes('*')) {
-    throw new ApiError('invalid_request', '/events is `*` alone, or names of events', {
+    throw new ApiError('invalid_request', '/events must be only `*`, or names of events', {
       members: { path: '/events' },
     })
   }
@@ -131,7 +131,7 @@ function requireRecordsRead(caller: Caller): void {
   if (caller.scopes.has('records:read')) return
   throw new ApiError(
     'scope_not_held',
-    `the API key ${caller.key} lacks records:read, and this webhook is sent documents`,
+    `the API key ${caller.key} lacks records:read, and this webhook gets documents`,
     { members: { scopes: ['records:read'] } },
   )
 }
@@ -139,7 +139,7 @@ function requireRecordsRead(caller: Caller): void {
 function alike(webhook: string): ApiError {
   return new ApiError(
     'state_conflict',
-    `${webhook} is just like this: it has the same URL, events, types and include. Its secret can be rotated`,
+    `${webhook} has the same URL, events, types and include. For a new secret, rotate its secret`,
     { members: { webhook } },
   )
 }

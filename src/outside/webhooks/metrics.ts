@@ -32,7 +32,7 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
     metrics,
     {
       name: 'tallystick_webhook_attempts_total',
-      help: 'Attempts to deliver an event to an endpoint; dead: the last one, and it failed',
+      help: 'Attempts to deliver an event to an endpoint; dead: the last attempt failed',
     },
     () => attempts.readings('outcome'),
   )
@@ -41,7 +41,7 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
     metrics,
     {
       name: 'tallystick_webhook_attempt_failures_total',
-      help: 'Of the attempts those that failed, by why: the status of the answer, that the receiver is away or overloaded, or why there was none',
+      help: 'Failed attempts by reason: status of the answer, receiver away or overloaded, or why there was no answer',
     },
     () => failures.readings('reason'),
   )
@@ -59,7 +59,7 @@ export function makeStopObserver(metrics: Metrics): StopDeps['observeStop'] {
     metrics,
     {
       name: 'tallystick_webhook_endpoint_stops_total',
-      help: 'Endpoints that were paused because they failed for days, or disabled because they answered 410',
+      help: 'Endpoints that were paused (failing for days) or disabled (answered 410)',
     },
     () => stops.readings('reason'),
   )
@@ -70,13 +70,13 @@ function makeTimesObserver({ registry }: Metrics): DeliveryObserver {
   const registers = [registry]
   const lag = new Histogram({
     name: 'tallystick_webhook_lag_seconds',
-    help: 'From an event to its delivery, however often it was tried',
+    help: 'From an event to its delivery, with all attempts',
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300, 3_600, 86_400],
     registers,
   })
   const took = new Histogram({
     name: 'tallystick_webhook_attempt_duration_seconds',
-    help: 'From the beginning of a request to an endpoint to its answer, or to its failure',
+    help: 'From the start of a request to an endpoint to its answer or failure',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
     registers,
   })
@@ -97,59 +97,59 @@ export function watchSenders(metrics: Metrics, lanes: EndpointSenders): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_webhook_${name}`, help }, read)
   gauge('requests', 'Requests to endpoints under way', () => lanes.requestsUnderWay)
-  gauge('requests_max', 'With so many under way no more are begun', () => WEBHOOK_REQUESTS_MAX)
+  gauge('requests_max', 'Most requests under way at a time', () => WEBHOOK_REQUESTS_MAX)
   gauge('lanes', 'Endpoints that this worker delivers to at the moment', () => lanes.size)
-  gauge('lanes_max', 'So many at a time at most', () => WEBHOOK_ENDPOINTS_MAX)
-  gauge('events_queued', 'Events in memory that are to be sent', () => lanes.queued)
+  gauge('lanes_max', 'Most endpoints that this worker delivers to at a time', () => WEBHOOK_ENDPOINTS_MAX)
+  gauge('events_queued', 'Events in memory that wait to be sent', () => lanes.queued)
 }
 
 export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
   queryGauges(metrics, () => readWebhookFigures(pool), [
     {
       name: 'tallystick_webhook_endpoints',
-      help: 'Endpoints that are delivered to; that are paused; that are disabled, because they answered 410',
+      help: 'Endpoints by state: active, paused, or disabled (answered 410)',
       read: ({ active, paused, disabled }) => readingsOf('state', { active, paused, disabled }),
     },
     {
       name: 'tallystick_webhook_endpoints_failing',
-      help: 'Of the active ones those that did not answer 2xx last',
+      help: 'Active endpoints whose last answer was not 2xx',
       read: ({ failing }) => failing,
     },
     {
       name: 'tallystick_webhook_endpoints_failing_seconds',
-      help: 'For how long the active endpoint that has failed longest has; 0: there is none',
+      help: 'How long the active endpoint that has failed longest has been failing; 0: none',
       read: ({ failingSeconds }) => failingSeconds,
     },
     {
       name: 'tallystick_webhook_endpoints_behind',
-      help: 'Of the active ones those that have not come to all entries',
+      help: 'Active endpoints that have not examined all entries yet',
       read: ({ behind }) => behind,
     },
     {
       name: 'tallystick_webhook_endpoints_waiting',
-      help: 'Of those behind, the ones that are not left alone after a failure: they should be sent something now',
+      help: 'Endpoints that are behind and not in a pause after a failure: they should get events now',
       read: ({ waiting }) => waiting,
     },
     {
       name: 'tallystick_webhook_waiting_seconds',
-      help: 'Age of the oldest entry that one of these has not come to; 0: there is none',
+      help: 'Age of the oldest entry that such an endpoint has not examined; 0: none',
       read: ({ waitingSeconds }) => waitingSeconds,
     },
     {
       name: 'tallystick_webhook_cursor_lag_entries',
-      help: 'Entries that active endpoints have not come to, of all together',
+      help: 'Entries that active endpoints have not examined yet, of all endpoints',
       read: ({ lagEntries }) => lagEntries,
     },
     {
       name: 'tallystick_webhook_cursor_lag_seconds',
-      help: 'Age of the oldest entry that an active endpoint has not come to; 0: there is none',
+      help: 'Age of the oldest entry that an active endpoint has not examined; 0: none',
       read: ({ lagSeconds }) => lagSeconds,
     },
   ])
   queryGauges(metrics, () => countWebhookDeliveries(pool, WEBHOOK_DELIVERIES_COUNTED_MAX), [
     {
       name: 'tallystick_webhook_deliveries',
-      help: `Deliveries that are to be tried (again), that wait for an earlier one of their record, and that were given up; each counted to ${WEBHOOK_DELIVERIES_COUNTED_MAX}`,
+      help: `Deliveries by state: to be tried (again), waiting for an earlier one of their record, given up; each counted up to ${WEBHOOK_DELIVERIES_COUNTED_MAX}`,
       read: (counts) => readingsOf('state', counts),
     },
   ])
@@ -164,7 +164,7 @@ export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', conn
       metrics,
       {
         name: 'tallystick_outbound_connections',
-        help: 'Connections to endpoints and to peers that are open',
+        help: 'Open connections to endpoints and peers',
       },
       () =>
         [...all].flatMap(([pool, { connections }]) =>

@@ -41,5 +41,5 @@ export async function stopEndpoint(deps: StopDeps, name: WebhookKey, stop: Stop)
   if (!isStopped) return
   deps.observeStop(stop)
   const about = { ledger: formatId('led', name.ledgerId), webhook: id, ...stop }
-  deps.log.warn(about, 'an endpoint is not delivered to any more')
+  deps.log.warn(about, 'deliveries to an endpoint were stopped')
 }

@@ -115,9 +115,9 @@ function verifyPartOfBatch(
     providers,
   )
   if (statement.kind !== 'batch-notarized')
-    throw new ProofError('batch_contradicts_statement', `items of ${statement.kind}`)
-  if (proofs.length === 0) throw new ProofError('entry_unrelated', 'a batch of which no record is shown')
-  if (line.received) throw new ProofError('received_mismatch', 'a batch with a received entry')
+    throw new ProofError('batch_contradicts_statement', `${statement.kind} cannot have items`)
+  if (proofs.length === 0) throw new ProofError('entry_unrelated', 'a batch without any of its records')
+  if (line.received) throw new ProofError('received_mismatch', 'a batch cannot have a received entry')
   const items = proofs.map((proof) => verifyItemProof(proof, statement, providers))
   verifyLineDocuments(providers.sha256, line.documents, { statement, items }, shown)
   return { envelope, statement, items }

@@ -149,7 +149,7 @@ export function parseBundleHead(text: string): BundleHead {
   if (claims.completeness !== completenessOf(of))
     throw new ProofError(
       'bundle_syntax',
-      `it calls itself ${claims.completeness}, and is ${completenessOf(of)}`,
+      `it claims to be ${claims.completeness}, but is ${completenessOf(of)}`,
     )
   const { ledger, documents, keys, checkpoint } = claims
   return { ledger, of, documents, keys: keys.map(parseKeyHint), checkpoint }
@@ -181,7 +181,7 @@ export function parseBundleLine(text: string, of: BundleContents): BundleLine {
   const shown = items as readonly JsonValue[] | null
   const itemProofs = isInRange || shown === null ? null : shown.map(parseItemProof)
   if (itemProofs?.some(({ index }, i) => i > 0 && index <= itemProofs[i - 1]!.index))
-    throw new ProofError('bundle_syntax', 'items of a batch in another order than theirs')
+    throw new ProofError('bundle_syntax', 'the items of a batch are not in order')
   return {
     ...{ seq, kind, recordedAt, leaf, ...parseExtras(line) },
     path: path === null ? null : hashesOf(path),

@@ -32,7 +32,7 @@ export class FilteredRecords {
     const { kind, actor, onBehalfOf, predicate, subjects } = statement
     const { from, to } = this.#filter
     if (seq < from || seq > to)
-      throw new ProofError('entry_unrelated', `entry ${seq} is not one of ${from} to ${to}`)
+      throw new ProofError('entry_unrelated', `entry ${seq} is not in the range ${from} to ${to}`)
     if (items !== null) {
       for (const item of items) {
         const agents = [actor, item.onBehalfOf]

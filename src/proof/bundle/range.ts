@@ -29,7 +29,10 @@ export class RangeTree {
   verifyCovered({ size }: Checkpoint): void {
     const { to } = this.#range
     if (to >= size)
-      throw new ProofError('checkpoint_too_old', `a range up to ${to}, in a checkpoint of ${size} entries`)
+      throw new ProofError(
+        'checkpoint_too_old',
+        `the range ends at ${to}, but the checkpoint covers ${size} entries`,
+      )
   }
 
   /**
@@ -39,7 +42,7 @@ export class RangeTree {
   verifyOrder(seq: number): void {
     const next = this.#next()
     if (next <= this.#range.to && seq > next)
-      throw new ProofError('seq_not_dense', `seq ${seq} stands where ${next} belongs`)
+      throw new ProofError('seq_not_dense', `seq ${seq} is in the position of ${next}`)
   }
 
   /** Adds the leaf of the next entry, which verifyOrder has accepted. */
@@ -52,7 +55,7 @@ export class RangeTree {
     const { to, right } = this.#range
     const next = this.#next()
     if (next <= to)
-      throw new ProofError('bundle_incomplete', `it ends before entry ${next}, and should at ${to}`)
+      throw new ProofError('bundle_incomplete', `it ends before entry ${next}, but should end at ${to}`)
     const before = [...this.#frontier.hashes]
     const after = [...right]
     const path = inclusionRanges(to, size).flatMap(({ start }) => {

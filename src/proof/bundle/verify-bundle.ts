@@ -145,7 +145,7 @@ export class BundleVerifier {
 
   /** Takes a statement. Only a range contains statements. */
   #takeStatement(entry: StatementEntry, { checkpoint }: LedgerStart): VerifiedBundleEntry {
-    if (entry.path !== null) throw unrelated(entry, 'it is not of the range')
+    if (entry.path !== null) throw unrelated(entry, 'it is not in the range')
     this.#verifyPosition(entry, checkpoint)
     this.#statements.takeStatement(entry)
     this.#count(entry)
@@ -171,8 +171,11 @@ export class BundleVerifier {
    */
   finish(entries: number): BundleFindings {
     if (entries !== this.#lines)
-      throw new ProofError('bundle_incomplete', `${this.#lines} entries, its last line says ${entries}`)
-    if (this.#start === null) throw new ProofError('bundle_incomplete', 'it holds no entry')
+      throw new ProofError(
+        'bundle_incomplete',
+        `it has ${this.#lines} entries, but its last line says ${entries}`,
+      )
+    if (this.#start === null) throw new ProofError('bundle_incomplete', 'it has no entry')
     this.#range?.finish(this.#start.checkpoint)
     this.#selection?.finish()
     this.#statements.finish()
@@ -181,7 +184,7 @@ export class BundleVerifier {
     if (unused !== undefined)
       throw new ProofError(
         'entry_unrelated',
-        `entry ${unused}, registration-policy-set: no statement here was registered by it`,
+        `entry ${unused}, registration-policy-set: no statement here was registered under it`,
       )
     this.#verifyKeys()
     return this.#findings(this.#start)
@@ -191,8 +194,7 @@ export class BundleVerifier {
     const isFirst = this.#lines === 0
     if (isFirst !== (kind === 'ledger-created') || isFirst !== (seq === 0))
       throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${kind}`)
-    if (seq <= this.#lastSeq)
-      throw new ProofError('seq_not_dense', `seq ${seq} stands after ${this.#lastSeq}`)
+    if (seq <= this.#lastSeq) throw new ProofError('seq_not_dense', `seq ${seq} comes after ${this.#lastSeq}`)
     this.#range?.verifyOrder(seq)
   }
 
@@ -230,7 +232,7 @@ export class BundleVerifier {
     if (statement.ledger !== this.#head.ledger)
       throw new ProofError(
         'ledger_foreign',
-        `an entry of ${statement.ledger}, in a bundle of ${this.#head.ledger}`,
+        `an entry of ${statement.ledger} is in a bundle of ${this.#head.ledger}`,
       )
     if (issuer !== start.issuer)
       throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${start.issuer}`)
@@ -251,7 +253,10 @@ export class BundleVerifier {
 
   #verifyPosition({ seq, leaf, path }: BundleEntry, { size, root }: Checkpoint): void {
     if (seq >= size)
-      throw new ProofError('checkpoint_too_old', `entry ${seq}, in a checkpoint of ${size} entries`)
+      throw new ProofError(
+        'checkpoint_too_old',
+        `the checkpoint of ${size} entries does not cover entry ${seq}`,
+      )
     if (path !== null) verifyInclusion(this.#providers.sha256, leaf, seq, size, path, root)
     else this.#range!.append(leaf)
   }
@@ -271,11 +276,12 @@ export class BundleVerifier {
     else if (travelsWith === 'erased document') {
       const [{ name, sha256 }] = subjects
       const wasMissing = this.#erasures.explain(seq, predicate['seq'] as number, name, sha256)
-      if (!wasMissing && !isOfRange) throw unrelated(entry, 'it erases nothing that is missing here')
+      if (!wasMissing && !isOfRange) throw unrelated(entry, 'it erases no document that is missing here')
     } else if (isOfSelection) this.#selection!.take(entry)
     else if (isOfRange && kind === 'statement-registered') this.#judgeIssuer(entry)
     else if (this.#range && travelsWith === 'statement') this.#setPolicy(entry)
-    else if (!isOfRange && travelsWith !== 'all') throw unrelated(entry, 'it is not of the range or record')
+    else if (!isOfRange && travelsWith !== 'all')
+      throw unrelated(entry, 'it does not belong to the range or record')
   }
 
   /** A policy with a path lies before the range. It is there only for a statement of the range. */
@@ -290,7 +296,7 @@ export class BundleVerifier {
     const registered = this.#statements.pair({ seq, atMs: statement.recordedAtMs }, statement)
     const leaf = statement.predicate['policy'] as string
     if (this.#policyOfRange !== null && this.#policyOfRange !== leaf)
-      throw new ProofError('policy_refused', `registered by the policy ${leaf}, not the newest`)
+      throw new ProofError('policy_refused', `registered under the policy ${leaf}, which is not the newest`)
     const policy = this.#policies.get(leaf)
     if (!policy) return
     verifyRegistration(registered, policy, this.#providers)

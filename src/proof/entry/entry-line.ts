@@ -123,6 +123,6 @@ export function parseDocumentLine(document: JsonValue): DocumentLine {
 
 function parseSalt(text: string): Uint8Array {
   const salt = fromBase64Url(text)
-  if (salt.length !== SALT_BYTES) throw new ProofError('line_syntax', `a salt of ${salt.length} bytes`)
+  if (salt.length !== SALT_BYTES) throw new ProofError('line_syntax', `a salt has ${salt.length} bytes`)
   return salt
 }

@@ -27,14 +27,14 @@ function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
   if (envelope.subject !== name) {
     throw new ProofError(
       'claims_contradict_statement',
-      `subject ${envelope.subject}, in the statement ${name}`,
+      `the subject is ${envelope.subject}, but ${name} in the statement`,
     )
   }
   const seconds = Math.floor(statement.recordedAtMs / 1000)
   if (envelope.issuedAtSeconds !== seconds) {
     throw new ProofError(
       'claims_contradict_statement',
-      `issued at ${envelope.issuedAtSeconds}, recorded at ${seconds}`,
+      `issued at ${envelope.issuedAtSeconds}, but recorded at ${seconds}`,
     )
   }
 }
@@ -58,7 +58,7 @@ function verifyDefinition(sha256: Sha256, statement: ParsedStatement): void {
   const digest = toHex(sha256(utf8Encode(canonicalize(definition))))
   const { name, sha256: signed } = statement.subjects[0]
   if (digest !== signed)
-    throw new ProofError('definition_mismatch', `${name} has the digest ${digest}, signed is ${signed}`)
+    throw new ProofError('definition_mismatch', `${name} has the digest ${digest}, but ${signed} was signed`)
 }
 
 /** Verifies that each kid is its key's thumbprint. Otherwise it could stand for a second key later. */

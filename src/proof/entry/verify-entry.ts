@@ -130,7 +130,7 @@ function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, state
   if (statement.ledger !== ledger || statement.actor !== agent)
     throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
   if (!isSignedByAgents(statement.kind))
-    throw new ProofError('actor_not_entitled', `agents do not sign ${statement.kind}`)
+    throw new ProofError('actor_not_entitled', `agents cannot sign ${statement.kind}`)
 }
 
 const signersOfLines = new WeakMap<Sha256, Map<string, SignerKey>>()
@@ -145,7 +145,7 @@ export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer
   return (kid) => {
     const { key, itsKid } = keyOfSigner(signer, sha256)
     if (kid === itsKid) return key
-    throw new ProofError('line_contradicts_envelope', `signer is ${itsKid}, the envelope is of ${kid}`)
+    throw new ProofError('line_contradicts_envelope', `signer is ${itsKid}, but ${kid} signed the envelope`)
   }
 }
 
@@ -182,7 +182,7 @@ function verifySigned(
   const envelope = parseEnvelope(bytes)
   const kid = toHex(envelope.kid)
   const key = findKey(kid)
-  if (!key) throw new ProofError('key_unknown', `nobody gave the key ${kid}`)
+  if (!key) throw new ProofError('key_unknown', `the key ${kid} is unknown`)
   verifySigner(envelope, key, providers.verifySignature)
   return { envelope, key }
 }
@@ -199,7 +199,7 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
     if (claims[name] !== signed[name]) {
       throw new ProofError(
         'line_contradicts_envelope',
-        `${name} is ${signed[name]}, the line says ${claims[name]}`,
+        `${name} is ${signed[name]}, but the line says ${claims[name]}`,
       )
     }
   }
@@ -211,12 +211,18 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
  */
 function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStatement): BatchItem[] | null {
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
-    throw new ProofError('batch_contradicts_statement', `items of ${statement.kind}`)
+    throw new ProofError(
+      'batch_contradicts_statement',
+      `${statement.kind} with${line.items === null ? 'out' : ''} items`,
+    )
   }
   if (line.items === null) return null
   const { count } = statement.predicate
   if (line.items.length !== count) {
-    throw new ProofError('batch_contradicts_statement', `${line.items.length} items, signed are ${count}`)
+    throw new ProofError(
+      'batch_contradicts_statement',
+      `${line.items.length} items, but ${count} were signed`,
+    )
   }
   const items = line.items.map(parseBatchItem)
   verifyRoot(
@@ -269,7 +275,10 @@ function verifyDocuments(
   shown: DocumentsShown,
 ): void {
   if (documents.length !== signed.length) {
-    throw new ProofError('document_presence', `${documents.length} documents, signed are ${signed.length}`)
+    throw new ProofError(
+      'document_presence',
+      `${documents.length} documents, but ${signed.length} were signed`,
+    )
   }
   for (const [i, document] of documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
 }
@@ -282,30 +291,24 @@ function verifyDocument(
   shown: DocumentsShown,
 ): void {
   if (document.subject !== signed.name) {
-    throw new ProofError(
-      'document_presence',
-      `a document of ${document.subject} in the place of ${signed.name}`,
-    )
+    throw new ProofError('document_presence', `a document of ${document.subject} instead of ${signed.name}`)
   }
   if (document.digest !== signed.sha256) {
     throw new ProofError(
       'document_digest',
-      `the line has the digest ${document.digest}, signed is ${signed.sha256}`,
+      `the line has the digest ${document.digest}, but ${signed.sha256} was signed`,
     )
   }
   const isAbsent = document.erasedBy !== null || shown === 'withheld'
   if ((document.salt === null) !== isAbsent || (document.document === null) !== isAbsent) {
-    throw new ProofError(
-      'document_presence',
-      `the document of ${signed.name} is missing, or only half erased`,
-    )
+    throw new ProofError('document_presence', `the document of ${signed.name} is missing or only half erased`)
   }
   if (document.salt === null) return
   const digest = toHex(documentDigest(sha256, document.salt, utf8Encode(canonicalize(document.document))))
   if (digest !== signed.sha256) {
     throw new ProofError(
       'document_digest',
-      `${signed.name} has the digest ${digest}, signed is ${signed.sha256}`,
+      `${signed.name} has the digest ${digest}, but ${signed.sha256} was signed`,
     )
   }
 }
@@ -333,7 +336,7 @@ function verifyReferences(
     if (digest !== signed) {
       throw new ProofError(
         'document_digest',
-        `the references of ${subject} have the digest ${digest}, signed is ${signed}`,
+        `the references of ${subject} have the digest ${digest}, but ${signed} was signed`,
       )
     }
   }

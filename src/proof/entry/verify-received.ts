@@ -78,7 +78,7 @@ function verifyClaims(
   const found = { ledger, leaf, kind, record, version: ENTRY_KINDS[kind].movesRecord ? version : null }
   for (const name of names) {
     if (claims[name] !== found[name])
-      throw new ProofError('received_mismatch', `${name} is ${found[name]}, the entry says ${claims[name]}`)
+      throw new ProofError('received_mismatch', `${name} is ${found[name]}, but the entry says ${claims[name]}`)
   }
 }
 
@@ -106,14 +106,15 @@ function verifyOfferedTo({ predicate }: ParsedStatement, peer: string): void {
 
 function verifyNewKey({ predicate }: ParsedStatement, received: ParsedStatement): void {
   if (canonicalize(predicate['newKey']!) !== canonicalize(received.predicate['newKey']!))
-    throw new ProofError('received_mismatch', 'newKey is not the key that the other ledger names')
+    throw new ProofError('received_mismatch', 'newKey differs from the key that the other ledger names')
 }
 
 /** Throws if the received statement names a peering other than this one. */
 function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: string): void {
   if (kind === 'record-shared') {
     const share = predicate['share'] as readonly { readonly peer: string }[]
-    if (!share.some((one) => one.peer === peer)) throw new ProofError('not_shared', `not with ${peer}`)
+    if (!share.some((one) => one.peer === peer))
+      throw new ProofError('not_shared', `it is not shared with ${peer}`)
     return
   }
   const named =
@@ -122,5 +123,6 @@ function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: s
       : kind === 'offer-refused'
         ? predicate['peer']
         : peer
-  if (named !== peer) throw new ProofError('received_mismatch', `${kind} of ${named}, received of ${peer}`)
+  if (named !== peer)
+    throw new ProofError('received_mismatch', `${kind} names ${named}, but was received from ${peer}`)
 }

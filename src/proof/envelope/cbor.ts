@@ -114,7 +114,7 @@ class Reader {
       this.#depart('an indefinite length')
       return null
     }
-    if (info > 27) throw malformed('an indefinite length, or a head that is reserved')
+    if (info > 27) throw malformed('an indefinite length, or a reserved head')
     const size = 1 << (info - 24)
     const value = this.#take(size).reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
     // The limit is the range of the next shorter form
@@ -146,7 +146,7 @@ class Reader {
       const start = this.#at
       const label = this.#item(level + 1)
       const encoded = toHex(this.#bytes.subarray(start, this.#at))
-      if (labels.has(encoded)) this.#depart('a label is there twice')
+      if (labels.has(encoded)) this.#depart('a label occurs twice')
       if (this.#isDeterministic && encoded < last) this.#depart('labels are not in order')
       last = encoded
       map.set(label, this.#item(level + 1))
@@ -180,7 +180,7 @@ function toSafe(value: bigint): number | bigint {
 
 function simpleOf(head: number): unknown {
   if (SIMPLE_VALUES.has(head)) return SIMPLE_VALUES.get(head)
-  throw malformed('a floating-point number, or another value without a meaning here')
+  throw malformed('a floating-point number, or another value that is not allowed here')
 }
 
 function malformed(detail: string): ProofError {

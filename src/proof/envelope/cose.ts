@@ -107,11 +107,14 @@ export function verifySigner(
   verifySignature: VerifySignature,
 ): void {
   if (envelope.alg !== key.alg) {
-    throw new ProofError('algorithm_mismatch', `${envelope.alg} with an ${key.alg} key`)
+    throw new ProofError('algorithm_mismatch', `${envelope.alg} cannot be used with an ${key.alg} key`)
   }
   const message = toBeSigned(envelope.protectedBytes, envelope.payload)
   if (!verifySignature(key, message, envelope.signature)) {
-    throw new ProofError('signature_invalid', `not signed by ${toHex(envelope.kid)}, or changed since`)
+    throw new ProofError(
+      'signature_invalid',
+      `not signed by ${toHex(envelope.kid)}, or changed after signing`,
+    )
   }
 }
 

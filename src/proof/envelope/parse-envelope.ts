@@ -40,8 +40,8 @@ type Header = Pick<ParsedEnvelope, 'alg' | 'kid' | 'issuer' | 'subject' | 'issue
 
 function parseHeader(protectedBytes: Uint8Array): Header {
   const header = decodeCbor(protectedBytes, 'deterministic')
-  if (!(header instanceof Map)) throw new ProofError('cose_header', 'the protected header is no map')
-  if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
+  if (!(header instanceof Map)) throw new ProofError('cose_header', 'the protected header is not a map')
+  if (header.has(CRIT)) throw new ProofError('cose_crit', 'no header may be critical')
   refuseLabels(header, [ALG, CONTENT, KID, CLAIMS], 'the protected header')
   const alg = ALGORITHMS.get(header.get(ALG))
   if (!alg) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
@@ -53,16 +53,16 @@ function parseHeader(protectedBytes: Uint8Array): Header {
 }
 
 function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject' | 'issuedAtSeconds'> {
-  if (!(claims instanceof Map)) throw new ProofError('cose_header', 'the claims are no map')
+  if (!(claims instanceof Map)) throw new ProofError('cose_header', 'the claims are not a map')
   refuseLabels(claims, [CLAIM_ISSUER, CLAIM_SUBJECT, ISSUED_AT], 'the claims')
   const issuer: unknown = claims.get(CLAIM_ISSUER)
   const subject: unknown = claims.get(CLAIM_SUBJECT)
   const issuedAtSeconds: unknown = claims.get(ISSUED_AT)
   if (typeof issuer !== 'string' || typeof subject !== 'string') {
-    throw new ProofError('cose_header', 'issuer or subject is no text')
+    throw new ProofError('cose_header', 'issuer or subject is not a text')
   }
   if (!Number.isSafeInteger(issuedAtSeconds) || (issuedAtSeconds as number) < 0) {
-    throw new ProofError('cose_header', 'issued-at is no count of seconds')
+    throw new ProofError('cose_header', 'issued-at is not a number of seconds')
   }
   return { issuer, subject, issuedAtSeconds: issuedAtSeconds as number }
 }

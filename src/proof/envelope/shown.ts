@@ -3,7 +3,7 @@ const LABELS_SHOWN_MAX = 8
 
 /** Formats an untrusted value for a message: short, and without raw bytes. */
 export function shown(value: unknown): string {
-  if (typeof value === 'object' && value !== null) return 'no number or text'
+  if (typeof value === 'object' && value !== null) return 'neither a number nor a text'
   const text = String(value)
   return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text
 }

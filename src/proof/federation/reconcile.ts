@@ -90,7 +90,7 @@ function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
     code: 'peering_missing',
     ledger: other.ledger,
     seq: null,
-    detail: `${one.ledger} and ${other.ledger} have no peering that both know of`,
+    detail: `${one.ledger} and ${other.ledger} have no peering that is known to both`,
   })
 }
 
@@ -122,7 +122,7 @@ function verifyHandshake(
     code: 'handshake_mismatch',
     ledger: other.ledger,
     seq: counterpart.added.seq,
-    detail: `the two sides of ${peering.peer} say different things of their handshake`,
+    detail: `the two sides of ${peering.peer} contradict each other about their handshake`,
   })
 }
 
@@ -167,8 +167,8 @@ function refuseTaken(code: 'not_sent' | 'leaf_mismatch', { seq, taken, from, to 
   const where = `entry ${seq} of ${from.ledger.ledger}`
   const detail =
     code === 'not_sent'
-      ? `received as ${where}, which is none that is shared`
-      : `received as ${where}, with the leaf ${taken.leaf}, which is another there`
+      ? `received as ${where}, which is not a shared entry`
+      : `received as ${where} with the leaf ${taken.leaf}, but that entry has another leaf`
   return new Differs({ code, ledger: to.ledger.ledger, seq: taken.at, detail })
 }
 
@@ -183,7 +183,7 @@ function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side
       code: isOffer ? 'offer_open' : 'not_received',
       ledger: ledger.ledger,
       seq,
-      detail: `${to.ledger.ledger} has ${isOffer ? 'no answer to' : 'not received'} this ${kind}, but a later entry`,
+      detail: `${to.ledger.ledger} has ${isOffer ? 'no answer to' : 'not received'} this ${kind}, but it has a later entry`,
     })
   }
   return last + 1
@@ -199,6 +199,6 @@ function countRecords({ ledger }: LedgerExchange, pairs: readonly Pair[]): numbe
     code: 'state_mismatch',
     ledger,
     seq: null,
-    detail: `${twice} is a record of both: each says that it is its home`,
+    detail: `each ledger claims to be the home of ${twice}`,
   })
 }

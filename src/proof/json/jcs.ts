@@ -15,7 +15,7 @@ export function canonicalize(value: JsonValue): string {
     case 'string':
       return quote(value)
     case 'number':
-      if (!Number.isFinite(value)) throw new ProofError('json_number_lossy', `${value} is no JSON number`)
+      if (!Number.isFinite(value)) throw new ProofError('json_number_lossy', `${value} is not a JSON number`)
       return `${value}` // §3.2.2.3 is ECMAScript's own format; -0 becomes 0
     case 'boolean':
       return value ? 'true' : 'false'
@@ -73,6 +73,6 @@ const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/
  */
 export function quote(text: string): string {
   if (!NEEDS_CARE.test(text)) return `"${text}"`
-  if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'half of a surrogate pair')
+  if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a lone surrogate')
   return JSON.stringify(text)
 }

@@ -39,21 +39,22 @@ export class LedgerActors {
   verifyActor({ kind, actor, key, actedFor, atMs, statement }: ActingEntry): void {
     const entitled = ENTRY_KINDS[kind]
     if (actor === 'system') {
-      if (actedFor.length > 0) throw new ProofError('actor_not_entitled', 'system acts for nobody')
-      if (!entitled.system) throw new ProofError('actor_not_entitled', `${kind} is not for system`)
+      if (actedFor.length > 0)
+        throw new ProofError('actor_not_entitled', 'system cannot act on behalf of an agent')
+      if (!entitled.system) throw new ProofError('actor_not_entitled', `system cannot make ${kind}`)
       return
     }
     // Another ledger's agent: its offer is checked against the peering (peers.ts).
     if (parseRemoteAgent(actor) !== null) return
-    if (entitled.scope === null) throw new ProofError('actor_not_entitled', `${kind} is for system alone`)
+    if (entitled.scope === null) throw new ProofError('actor_not_entitled', `only system can make ${kind}`)
     this.#verifyAgent(actor, atMs)
     for (const agent of actedFor) this.#verifyAgent(agent, atMs)
     if (this.#keys.size === 0) return
     const known = this.#keys.get(key!) // parseStatement requires a key of everyone but system
-    if (!known) throw new ProofError('key_not_created', `${key} acts for ${actor}`)
+    if (!known) throw new ProofError('key_not_created', `${key}, used by ${actor}, was not created`)
     if (known.agent !== actor)
       throw new ProofError('key_of_another_agent', `${key} belongs to ${known.agent}, not ${actor}`)
-    if (isOver(known.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was revoked before`)
+    if (isOver(known.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was already revoked`)
     if (isOver(known.expiresAtMs, atMs)) throw new ProofError('key_not_valid', `${key} had expired`)
     this.#verifyScope(key, isOfOwnKey(actor, statement) ? SCOPE_RECORDS : entitled.scope)
     if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
@@ -81,7 +82,7 @@ export class LedgerActors {
   /** Throws if the agent was not registered with this digest. */
   verifyRegistered(agent: string, digest: string): void {
     if (this.#agents.get(agent)?.digest !== digest)
-      throw new ProofError('subject_unknown', `${agent} with this digest was not registered`)
+      throw new ProofError('subject_unknown', `${agent} was not registered with this digest`)
   }
 
   /** Records a new key. `by`: the key that creates it, which cannot grant a scope that it lacks. */
@@ -97,7 +98,7 @@ export class LedgerActors {
   revokeKey(key: string, digest: string, atMs: number): void {
     const known = this.#keys.get(key)
     if (!known || known.digest !== digest) {
-      throw new ProofError('subject_unknown', `${key} with this digest was not created`)
+      throw new ProofError('subject_unknown', `${key} was not created with this digest`)
     }
     if (known.revokedAtMs !== null) throw new ProofError('duplicate_subject', `${key} is revoked twice`)
     known.revokedAtMs = atMs
@@ -108,7 +109,7 @@ export class LedgerActors {
     const known = this.#agents.get(agent)
     if (!known) throw new ProofError('agent_not_registered', agent)
     if (isOver(known.disabledAtMs, atMs))
-      throw new ProofError('agent_disabled', `${agent} was disabled before`)
+      throw new ProofError('agent_disabled', `${agent} was already disabled`)
   }
 }
 

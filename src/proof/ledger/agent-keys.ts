@@ -109,7 +109,7 @@ export class LedgerAgentKeys {
   verifyPinned(): void {
     for (const [agent, kids] of this.#pinned)
       if (![...kids].some((kid) => this.#trusted.has(kid)))
-        throw new ProofError('trusted_key_absent', `${agent} has none of the keys that were named for it`)
+        throw new ProofError('trusted_key_absent', `${agent} has none of the keys given for it`)
   }
 
   register({ ledger, seq }: Pick<EntryStep, 'ledger' | 'seq'>, predicate: JsonObject): void {
@@ -119,7 +119,7 @@ export class LedgerAgentKeys {
     const key = parsePublicKey(alg, fromBase64(spki))
     const text = agentKeyText({ ledger, agent, kid, required })
     if (!this.#providers.verifySignature(key, text, fromBase64(proof)))
-      throw new ProofError('agent_key_refused', `nobody has shown that it holds the key ${kid}`)
+      throw new ProofError('agent_key_refused', `possession of the key ${kid} was not proven`)
     if (endorsement) this.#verifyEndorsement(endorsement, text)
     this.#trust(agent, kid, endorsement?.kid)
     this.#add({ kid, agent, key, required, registeredSeq: seq })
@@ -143,7 +143,7 @@ export class LedgerAgentKeys {
     if (!pinned.has(kid) && !this.#trusted.has(endorsedBy ?? ''))
       throw new ProofError(
         'agent_key_refused',
-        `the key ${kid} of ${agent} is not one that was named, nor endorsed by one`,
+        `the key ${kid} of ${agent} is neither one of the given keys nor endorsed by one`,
       )
     this.#trusted.add(kid)
   }
@@ -154,7 +154,7 @@ export class LedgerAgentKeys {
     text: Uint8Array,
   ): void {
     if (!this.#providers.verifySignature(this.#ring.get(kid)!.key, text, fromBase64(signature)))
-      throw new ProofError('agent_key_refused', `the endorsement by ${kid} is not over this key`)
+      throw new ProofError('agent_key_refused', `the endorsement by ${kid} is not a signature of this key`)
   }
 }
 
@@ -170,10 +170,13 @@ function isAboutAgentKeys(kind: EntryKind): boolean {
 function verifyMaySign({ kid, holder, until }: RingKey<PublicKey>, kind: EntryKind, actor: string): void {
   if (holder !== actor)
     throw new ProofError('key_of_another_agent', `${kid} belongs to ${holder}, not ${actor}`)
-  if (until !== null) throw new ProofError('key_not_valid', `${kid} was revoked before`)
-  if (!isSignedByAgents(kind)) throw new ProofError('actor_not_entitled', `agents do not sign ${kind}`)
+  if (until !== null) throw new ProofError('key_not_valid', `${kid} was already revoked`)
+  if (!isSignedByAgents(kind)) throw new ProofError('actor_not_entitled', `agents cannot sign ${kind}`)
 }
 
 function unsigned(agent: string): ProofError {
-  return new ProofError('agent_signature_missing', `${agent} signs for itself, and has not signed this`)
+  return new ProofError(
+    'agent_signature_missing',
+    `${agent} must sign its own entries, and has not signed this one`,
+  )
 }

@@ -97,7 +97,7 @@ export class LedgerCheckpoints {
     if (checkpoint.size <= size) {
       throw new ProofError(
         'checkpoint_mismatch',
-        `a checkpoint of size ${checkpoint.size} stands after entry ${size - 1}`,
+        `a checkpoint of size ${checkpoint.size} comes after entry ${size - 1}`,
       )
     }
     this.#insert({ ...checkpoint, fromOutside, isWitnessed: this.#isWitnessed(note) })
@@ -141,7 +141,7 @@ export class LedgerCheckpoints {
             `a receipt of size ${size} has the root ${toHex(head.root)}`,
           )
       } else {
-        const whose = fromOutside ? 'the kept checkpoint' : "the ledger's own checkpoint"
+        const whose = fromOutside ? 'the stored checkpoint' : "the ledger's own checkpoint"
         if (!equalBytes(head.chain, chain))
           throw new ProofError(
             'checkpoint_mismatch',
@@ -168,7 +168,7 @@ export class LedgerCheckpoints {
     if (missed)
       throw new ProofError(
         'checkpoint_beyond_chain',
-        `a ${missed.chain === null ? 'receipt' : 'checkpoint'} is of ${missed.size} entries, the chain has ${size}`,
+        `a ${missed.chain === null ? 'receipt' : 'checkpoint'} covers ${missed.size} entries, but the chain has ${size}`,
       )
     if (this.#early.length + this.#receipts.length > 0)
       throw new ProofError(

@@ -20,12 +20,12 @@ export class LedgerErasures {
     if (erasedBy <= seq)
       throw new ProofError(
         'erasure_unexplained',
-        `${subject} was erased by seq ${erasedBy}, before it was made`,
+        `${subject} was erased by seq ${erasedBy}, before it existed`,
       )
     if (this.#missing.has(erasedBy)) {
       throw new ProofError(
         'erasure_unexplained',
-        `seq ${erasedBy} is said to have erased ${subject} and another document`,
+        `seq ${erasedBy} is named as the erasure of ${subject} and of another document`,
       )
     }
     this.#missing.set(erasedBy, { seq, subject, sha256 })
@@ -60,7 +60,7 @@ export class LedgerErasures {
     if (missing)
       throw new ProofError(
         'erasure_unexplained',
-        `the document of ${missing.subject} at seq ${missing.seq} is missing, and the entry that is said to explain it is no erasure`,
+        `the document of ${missing.subject} at seq ${missing.seq} is missing, and the entry named as its erasure is not an erasure`,
       )
   }
 
@@ -69,7 +69,7 @@ export class LedgerErasures {
     for (const [by, { seq, subject }] of this.#missing) {
       throw new ProofError(
         'erasure_unexplained',
-        `the document of ${subject} at seq ${seq} is missing, and seq ${by} is beyond the end`,
+        `the document of ${subject} at seq ${seq} is missing, and its erasure seq ${by} is beyond the end`,
       )
     }
   }

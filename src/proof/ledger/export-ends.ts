@@ -10,7 +10,7 @@ import { isKeyHint, type KeyHint, parseKeyHint } from './key-hint.ts'
 /* Parsers of the first and last line of an export (docs/formats/export.md): `{"export":1,…}` and `{"checkpoint":…}`. */
 
 export const DOCUMENTS_WITHHELD =
-  'this export was made without documents (the API key may not read them): whether they are intact was not checked'
+  'this export has no documents, because the API key may not read them: they were not checked'
 
 /** `ledger`: the export's claim about its ledger. The chain's first entry decides. */
 export type ExportHead = {
@@ -35,7 +35,8 @@ export function parseExportHead(bytes: Uint8Array): ExportHead | null {
   const { export: version, ledger = null, keys, documents } = head ?? {}
   if (version !== 1 || !isObject(ledger) || typeof ledger['id'] !== 'string' || !Array.isArray(keys))
     return null
-  if (!keys.every(isKeyHint)) throw new ProofError('line_syntax', 'a key of the first line has a wrong form')
+  if (!keys.every(isKeyHint))
+    throw new ProofError('line_syntax', 'a key in the first line does not have the required form')
   return {
     ledger: ledger['id'],
     keys: (keys as unknown as readonly KeyHint[]).map(parseKeyHint),

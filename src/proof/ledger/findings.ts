@@ -71,7 +71,7 @@ export function verifyTrust(
   trust: LedgerTrust,
 ): void {
   if (ledger !== null && ledger !== claimedLedger) {
-    throw new ProofError('ledger_foreign', `the source says ${claimedLedger}, the chain is of ${ledger}`)
+    throw new ProofError('ledger_foreign', `the source says ${claimedLedger}, but the chain belongs to ${ledger}`)
   }
   for (const kid of trust.kids ?? []) {
     if (!kids.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
@@ -80,7 +80,7 @@ export function verifyTrust(
   if (pinned !== undefined && pinned !== firstKid) {
     throw new ProofError(
       'trusted_key_absent',
-      `${ledger} began with the key ${pinned} when it was pinned, not ${firstKid}`,
+      `${ledger} had the first key ${pinned} when it was pinned, and now has ${firstKid}`,
     )
   }
 }

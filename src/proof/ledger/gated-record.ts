@@ -42,7 +42,7 @@ export function stepGated(record: GatedRecord, event: RecordEvent): void {
   if (to === null || to !== fields['to']) {
     throw new ProofError(
       'transition_refused',
-      `${record.state} does not go to ${fields['to']} by ${event.statement.kind}`,
+      `${event.statement.kind} cannot change ${record.state} to ${fields['to']}`,
     )
   }
   ENTRY_KINDS[event.statement.kind].step!(record, event, fields)
@@ -69,7 +69,7 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members)
   if (fields['from'] !== record.state) {
     throw new ProofError(
       'transition_refused',
-      `${event.statement.kind} from ${fields['from']}, but the state is ${record.state}`,
+      `${event.statement.kind} names the state ${fields['from']}, but it is ${record.state}`,
     )
   }
 }
@@ -78,7 +78,7 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members)
 function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members): void {
   const [subject, completion] = event.statement.subjects
   if (subject.sha256 !== record.payloadDigest) {
-    throw new ProofError('subject_unknown', `${subject.name} was created with another payload`)
+    throw new ProofError('subject_unknown', `${subject.name} was created with a different payload`)
   }
   if (event.statement.kind === 'completion-submitted') return
   const named = fields['completion']
@@ -87,7 +87,7 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members
   }
   if (completion === undefined || completion.name === `${subject.name}/reason`) return
   if (completion.name !== record.completion?.name || completion.sha256 !== record.completion.sha256) {
-    throw new ProofError('subject_unknown', `${completion.name} was not submitted, or with other evidence`)
+    throw new ProofError('subject_unknown', `${completion.name} was not submitted with this evidence`)
   }
 }
 

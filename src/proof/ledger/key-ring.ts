@@ -51,13 +51,13 @@ export class KeyRing<Key> {
    */
   verifyNew({ kid, holder, endorsedBy }: NewKey): void {
     const { twice, unendorsed, currentMax } = this.#use
-    if (this.#keys.has(kid)) throw new ProofError(twice, `the key ${kid} was given before`)
+    if (this.#keys.has(kid)) throw new ProofError(twice, `the key ${kid} was already registered`)
     const current = this.#current.get(holder)
     if (current === undefined && endorsedBy === null) return
     if (endorsedBy === null || !current?.has(endorsedBy))
-      throw new ProofError(unendorsed, `no current key of ${holder} endorses another one of it`)
+      throw new ProofError(unendorsed, `no current key of ${holder} endorses the new one`)
     if (currentMax > 1 && current.size >= currentMax)
-      throw new ProofError(unendorsed, `${holder} has ${currentMax} current keys already`)
+      throw new ProofError(unendorsed, `${holder} already has ${currentMax} current keys`)
   }
 
   /**

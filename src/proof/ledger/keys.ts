@@ -35,7 +35,7 @@ export class LedgerKeys {
 
   verifySigner(kid: string): void {
     if (kid !== this.#current) {
-      throw new ProofError('key_not_current', `signed by ${kid}, but ${this.#current} signs here`)
+      throw new ProofError('key_not_current', `signed by ${kid}, but the current key is ${this.#current}`)
     }
   }
 
@@ -47,7 +47,7 @@ export class LedgerKeys {
   /** Throws if an entry makes a key of the ledger an agent's. A kid must identify which of the two signed. */
   refuse(kid: string): void {
     if (this.#ring.get(kid))
-      throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)
+      throw new ProofError('duplicate_subject', `${kid} was already a key of the ledger`)
   }
 
   #introduce(kid: string, seq: number): void {

@@ -44,14 +44,16 @@ export class LedgerOffers {
   refuse(offer: Received, { predicate }: ParsedStatement, at: number): void {
     const { peer, record } = this.#decide(offer)
     if (peer !== predicate['peer'] || record !== predicate['record'])
-      throw new ProofError('offer_mismatch', `an offer of ${record} to ${peer} is refused as another`)
+      throw new ProofError('offer_mismatch', `the refusal does not match the offer of ${record} to ${peer}`)
     this.#onOffer?.(offer.seq, { state: 'refused', code: predicate['code'] as string }, at)
   }
 
   #decide({ seq, leaf }: Pick<Received, 'seq' | 'leaf'>): OfferedTerms {
     const offer = this.#offers.get(seq)
-    if (offer === null) throw new ProofError('offer_answered_twice', `the offer at seq ${seq}`)
-    if (offer?.leaf !== leaf) throw new ProofError('offer_mismatch', `no offer ${leaf} stands at seq ${seq}`)
+    if (offer === null)
+      throw new ProofError('offer_answered_twice', `the offer at seq ${seq} was already answered`)
+    if (offer?.leaf !== leaf)
+      throw new ProofError('offer_mismatch', `there is no offer ${leaf} at seq ${seq}`)
     this.#offers.set(seq, null)
     return offer.terms
   }

@@ -67,7 +67,10 @@ export class PeerHistory {
       key: { key },
     } = this.#ring.at(seq)
     if (kid !== current)
-      throw new ProofError('key_not_current', `signed by ${kid}, but ${current} signs entry ${seq} there`)
+      throw new ProofError(
+        'key_not_current',
+        `signed by ${kid}, but the peer’s key for entry ${seq} is ${current}`,
+      )
     verifySigner(envelope, key, verifySignature)
   }
 
@@ -105,7 +108,7 @@ export class PeerHistory {
     if (!this.#shared.delete(name) && !share.some((one) => one.peer === peer))
       throw new ProofError('not_shared', `${name} is not shared with ${peer}`)
     if (!this.#ids.add(parseIdBytes('rec', name), 0, at, digestWord(sha256)))
-      throw new ProofError('received_twice', `the creation of ${name}`)
+      throw new ProofError('received_twice', `the creation of ${name} was already received`)
     const record = beginGated(event)
     this.#gated.set(name, record)
     return record
@@ -118,7 +121,7 @@ export class PeerHistory {
     if (!record) {
       const known = this.#ids.get(parseIdBytes('rec', name))
       if (known) throw new ProofError('transition_refused', `${name} is in a terminal state`)
-      throw new ProofError('subject_unknown', `the creation of ${name} did not come`)
+      throw new ProofError('subject_unknown', `the creation of ${name} was not received`)
     }
     stepGated(record, event)
     if (isFinal(record)) this.#gated.delete(name)
@@ -131,7 +134,7 @@ export class PeerHistory {
    */
   verifyRecord(name: string, sha256: string): void {
     if (this.#ids.get(parseIdBytes('rec', name))?.tag !== digestWord(sha256))
-      throw new ProofError('subject_unknown', `${name} did not come, or with another payload`)
+      throw new ProofError('subject_unknown', `${name} was not received with this payload`)
   }
 
   /** Throws if no received entry at `seq` digests this document. Compares 32 bits. */
@@ -139,7 +142,7 @@ export class PeerHistory {
     if (this.#entries.get(seqId(seq))?.tag !== this.#tagOf({ name, sha256 }))
       throw new ProofError(
         'erasure_of_nothing',
-        `no ${name} with this digest came at seq ${seq} of the other chain`,
+        `no ${name} with this digest was received from seq ${seq} of the other chain`,
       )
   }
 

@@ -143,7 +143,7 @@ export class LedgerPeers {
     const performer = parseRemoteAgent((predicate['performer'] ?? '') as string)
     const ledgers = share.map(({ peer }) => this.#shareWith(peer, subjects[0].name, seq))
     if (performer && !ledgers.includes(performer.ledger))
-      throw new ProofError('not_shared', `the record's performer is of ${performer.ledger}`)
+      throw new ProofError('not_shared', `the record's performer is an agent of ${performer.ledger}`)
   }
 
   /**
@@ -169,7 +169,7 @@ export class LedgerPeers {
     if (claims.ledger !== peering.other.ledger)
       throw new ProofError(
         'ledger_foreign',
-        `an entry of ${claims.ledger}, by the peering with ${peering.other.ledger}`,
+        `an entry of ${claims.ledger} came through the peering with ${peering.other.ledger}`,
       )
     if (statement.kind === 'peer-key-rotated') verifyAbout(peering, statement.subjects[0])
     peering.history.verifySigner(claims.seq, received, this.#providers.verifySignature)
@@ -232,7 +232,7 @@ export class LedgerPeers {
     const offer = takenOfferOf(predicate)
     if (offer?.ledger !== this.#self!.ledger) return
     if (offer.peer !== peer)
-      throw new ProofError('offer_mismatch', `offered to ${offer.peer}, taken by ${peer}`)
+      throw new ProofError('offer_mismatch', `offered to ${offer.peer}, but taken from ${peer}`)
     this.#offers.take(offer, event.statement, at)
   }
 
@@ -243,7 +243,7 @@ export class LedgerPeers {
   #refuseOffer(statement: ParsedStatement, at: number): void {
     const offer = receivedClaimsOf(statement)!
     if (offer.ledger !== this.#self!.ledger)
-      throw new ProofError('offer_mismatch', `an offer of ${offer.ledger} is refused`)
+      throw new ProofError('offer_mismatch', `the refused offer belongs to ${offer.ledger}`)
     this.#offers.refuse(offer, statement, at)
   }
 
@@ -258,7 +258,7 @@ export class LedgerPeers {
 
   #verifySelf(own: Identity, kid: string): void {
     if (own.envelopeKey.kid !== kid)
-      throw new ProofError('definition_mismatch', `the ledger signs by ${kid}, not by ${own.envelopeKey.kid}`)
+      throw new ProofError('definition_mismatch', `the ledger signs with ${kid}, not ${own.envelopeKey.kid}`)
     for (const name of ['ledger', 'origin', 'genesis'] as const) {
       if (own[name] !== this.#self![name])
         throw new ProofError(
@@ -273,7 +273,7 @@ export class LedgerPeers {
     if (this.#peerings.has(peer)) throw new ProofError('duplicate_subject', `${peer} is added twice`)
     const before = this.#newestWith.get(ledger)
     if (before && before.state !== 'revoked')
-      throw new ProofError('duplicate_subject', `${before.peer} is a peering with ${ledger} already`)
+      throw new ProofError('duplicate_subject', `${before.peer} is already a peering with ${ledger}`)
   }
 
   #shareWith(peer: string, record: string, seq: number): string {
@@ -286,7 +286,7 @@ export class LedgerPeers {
 
   #find(peer: string): Peering {
     const peering = this.#peerings.get(peer)
-    if (!peering) throw new ProofError('peer_unknown', `${peer} was not added before`)
+    if (!peering) throw new ProofError('peer_unknown', `${peer} was not added`)
     return peering
   }
 
@@ -313,7 +313,7 @@ function verifyAbout({ peer, handshake }: Peering, { name, sha256 }: Subject): v
 
 function verifyShared({ peer, shared }: Peering, record: string): void {
   if (!shared.get(parseIdBytes('rec', record)))
-    throw new ProofError('not_shared', `${record} is not shared with ${peer}, which takes a step of it`)
+    throw new ProofError('not_shared', `${record} is not shared with ${peer}, which took a step of it`)
 }
 
 function notActive({ peer, state }: Peering): ProofError {

@@ -77,7 +77,7 @@ export class LedgerRecords {
     }
     const { actor } = event.statement.predicate
     if (record.agentSigned && !isAgentSigned && actor !== 'system')
-      throw new ProofError('agent_signature_missing', `agents sign their steps of ${subject.name} themselves`)
+      throw new ProofError('agent_signature_missing', `agents must sign their own steps of ${subject.name}`)
     stepGated(record, event)
     if (event.statement.kind === 'completion-submitted') this.addCompletion(completion!, event.seq)
     else
@@ -130,9 +130,9 @@ export class LedgerRecords {
     const shareable = this.#shareable.get(id)
     const digest = this.#gated.get(name)?.payloadDigest ?? sha256
     if (!shareable || this.#ids.get(id)?.tag !== digestWord(sha256) || digest !== sha256)
-      throw new ProofError('subject_unknown', `${name} was not created here, or with another payload`)
+      throw new ProofError('subject_unknown', `${name} was not created here with this payload`)
     if (this.#principals.get(party) !== shareable.tag)
-      throw new ProofError('actor_not_entitled', `${name} is its principal's to share, not ${party}'s`)
+      throw new ProofError('actor_not_entitled', `only its principal can share ${name}, not ${party}`)
   }
 }
 

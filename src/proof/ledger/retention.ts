@@ -40,7 +40,7 @@ export class LedgerRetention {
     const seq = predicate['seq'] as number
     const hold = this.#holds.get(seq)
     if (hold?.case !== predicate['case'])
-      throw new ProofError('subject_unknown', `no hold of this case was set by seq ${seq}, or it was lifted`)
+      throw new ProofError('subject_unknown', `seq ${seq} did not set a hold of this case, or it was lifted`)
     this.#holds.delete(seq)
     this.#ofAll.delete(seq)
     for (const record of hold?.records ?? []) {
@@ -57,16 +57,16 @@ export class LedgerRetention {
   erase(by: number, actor: string, name: string, predicate: JsonObject): void {
     const rule = predicate['rule'] as number | undefined
     if ((actor === 'system') !== (rule !== undefined))
-      throw new ProofError(
-        'actor_not_entitled',
-        'the server erases by a rule of retention, and nobody else does',
-      )
+      throw new ProofError('actor_not_entitled', 'only the server may erase by a retention rule')
     if (rule !== undefined && typeof this.#rules.get(rule) !== 'number')
-      throw new ProofError('subject_unknown', `seq ${rule} set no rule that lets anything end`)
+      throw new ProofError('subject_unknown', `seq ${rule} did not set a retention rule with an end`)
     const [subject] = name.split('/')
     const [seq] = [...this.#ofAll, ...(this.#ofRecords.get(subject!) ?? [])]
     if (seq !== undefined)
-      throw new ProofError('erasure_held', `${name} is held by seq ${seq} for ${this.#holds.get(seq)!.case}`)
+      throw new ProofError(
+        'erasure_held',
+        `${name} was erased despite the hold of seq ${seq} for the case ${this.#holds.get(seq)!.case}`,
+      )
     this.#erasures.add(by)
   }
 
@@ -74,6 +74,6 @@ export class LedgerRetention {
   verifyErased(predicate: JsonObject): void {
     const other = (predicate['erased'] as number[]).find((seq) => !this.#erasures.has(seq))
     if (other !== undefined)
-      throw new ProofError('erasure_of_nothing', `seq ${other} is no erasure before it`)
+      throw new ProofError('erasure_of_nothing', `seq ${other} is not an earlier erasure`)
   }
 }

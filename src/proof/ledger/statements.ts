@@ -37,7 +37,7 @@ export class LedgerStatements {
     if ((this.#open !== null) === (kind === 'statement-registered')) return
     throw new ProofError(
       'statement_pair',
-      `seq ${seq} is ${kind}, ${this.#open ? 'behind' : 'not behind'} a statement`,
+      `seq ${seq} is ${kind}, ${this.#open ? 'after' : 'not after'} a statement`,
     )
   }
 
@@ -56,11 +56,11 @@ export class LedgerStatements {
   register(step: EntryStep, { subjects, predicate }: ParsedStatement): void {
     const registered = this.pair(step, { subjects, predicate })
     if (this.#policy === null)
-      throw new ProofError('policy_refused', 'a statement was registered before any policy was set')
+      throw new ProofError('policy_refused', 'a statement was registered before a policy was set')
     if (predicate['policy'] !== this.#policy.leaf)
       throw new ProofError(
         'policy_refused',
-        `registered by the policy ${predicate['policy']}, not the newest`,
+        `registered under the policy ${predicate['policy']}, which is not the newest`,
       )
     verifyRegistration(registered, this.#policy.content, this.#providers)
   }
@@ -87,7 +87,7 @@ export class LedgerStatements {
   /** Verifies the end of the chain. Throws `statement_pair` if the last statement has no registration. */
   finish(): void {
     if (this.#open)
-      throw new ProofError('statement_pair', `nothing registers the statement at seq ${this.#open.seq}`)
+      throw new ProofError('statement_pair', `no entry registers the statement at seq ${this.#open.seq}`)
   }
 }
 

@@ -68,7 +68,7 @@ export function describeLate({ seq, atMs, newestAtMs }: LateEntry, covered: numb
   const [at, newestAt] = [atMs, newestAtMs].map((ms) => new Date(ms).toISOString())
   return (
     `seq ${seq} was recorded at ${at}, the newest entry at ${newestAt}, and the newest checkpoint covers ${covered} entries: ` +
-    'anybody could have removed or exchanged entries behind it. A ledger gets no checkpoints while no worker runs, ' +
-    'while it has a fault, or while it is closed: ask its operator, and look again when it has a newer one'
+    'later entries could have been removed or replaced. A ledger gets no checkpoints while no worker runs, ' +
+    'while it has a fault, or while it is closed: ask its operator, and verify again when it has a newer one'
   )
 }

@@ -35,7 +35,7 @@ export class LedgerTypes {
 
   verifyTypes(types: readonly string[]): void {
     for (const type of types) {
-      if (!this.#digests.has(type)) throw new ProofError('type_unknown', `${type} was not registered before`)
+      if (!this.#digests.has(type)) throw new ProofError('type_unknown', `${type} was not registered`)
     }
   }
 
@@ -47,7 +47,7 @@ export class LedgerTypes {
   verifySigner(types: readonly string[], isAgentSigned: boolean): void {
     const demanding = isAgentSigned ? undefined : types.find((type) => this.#agentSigned.has(type))
     if (demanding !== undefined)
-      throw new ProofError('agent_signature_missing', `agents sign records of ${demanding} themselves`)
+      throw new ProofError('agent_signature_missing', `agents must sign records of ${demanding} themselves`)
   }
 
   /** Verifies the type's digest that a gated record fixes at its creation. */

@@ -158,7 +158,7 @@ export class LedgerVerifier {
     if (this.#compromisedSize > this.#checkpoints.outsideSize) {
       throw new ProofError(
         'key_compromised',
-        `a compromised key signed up to seq ${this.#compromisedSize - 1}; kept checkpoints cover ${this.#checkpoints.outsideSize} entries`,
+        `a compromised key signed up to seq ${this.#compromisedSize - 1}, but stored checkpoints cover only ${this.#checkpoints.outsideSize} entries`,
       )
     }
     const late = this.lateTail
@@ -203,7 +203,7 @@ export class LedgerVerifier {
 
   #verifyPosition(step: EntryStep): void {
     if (step.seq !== this.#size)
-      throw new ProofError('seq_not_dense', `seq ${step.seq} stands where ${this.#size} belongs`)
+      throw new ProofError('seq_not_dense', `seq ${step.seq} is in the position of ${this.#size}`)
     if ((step.seq === 0) !== (step.kind === 'ledger-created')) {
       throw new ProofError('ledger_created_misplaced', `seq ${step.seq} is ${step.kind}`)
     }
@@ -235,7 +235,7 @@ export class LedgerVerifier {
   /** One envelope key signs for many ledgers, so entries of another ledger have valid signatures here too. */
   #verifyMembership(step: EntryStep): void {
     if (step.ledger !== this.#ledger)
-      throw new ProofError('ledger_foreign', `an entry of ${step.ledger} in ${this.#ledger}`)
+      throw new ProofError('ledger_foreign', `an entry of ${step.ledger} is in ${this.#ledger}`)
     if (step.issuer !== this.#issuer)
       throw new ProofError('ledger_foreign', `issued by ${step.issuer}, not by ${this.#issuer}`)
   }
@@ -243,7 +243,7 @@ export class LedgerVerifier {
   #linkChain(step: EntryStep): Uint8Array {
     const chain = link(this.#providers.sha256, this.#chain, step.leaf)
     if (!equalBytes(chain, step.chain))
-      throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
+      throw new ProofError('chain_broken', `the computed chain hash is ${toHex(chain)}`)
     return chain
   }
 
@@ -257,7 +257,7 @@ export class LedgerVerifier {
     if (sinceMs !== null && atMs >= sinceMs) {
       throw new ProofError(
         'key_compromised',
-        `recorded at ${new Date(atMs).toISOString()}, when the key ${kid} was compromised`,
+        `recorded at ${new Date(atMs).toISOString()}, when the key ${kid} was already compromised`,
       )
     }
     this.#compromisedSize = seq + 1
@@ -270,7 +270,10 @@ export class LedgerVerifier {
   #verifyNew(step: EntryStep): void {
     if (step.recordIds.length > 0) return
     if (!this.#leaves.add(step.leaf, 0, step.seq, 0)) {
-      throw new ProofError('duplicate_envelope', `first at seq ${this.#leaves.get(step.leaf)!.seq}`)
+      throw new ProofError(
+        'duplicate_envelope',
+        `the same envelope is at seq ${this.#leaves.get(step.leaf)!.seq}`,
+      )
     }
   }
 
@@ -306,7 +309,7 @@ export class LedgerVerifier {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {
       throw new ProofError(
         'chain_broken',
-        `restored from ${found.size} entries, but there are ${this.#size}, or their chain differs`,
+        `restored from ${found.size} entries, but there are ${this.#size} or their chain differs`,
       )
     }
   }

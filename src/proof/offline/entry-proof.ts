@@ -146,7 +146,7 @@ export function parseConsistencyProof(text: string): ConsistencyProof {
 
 function parseMembers(text: string, fields: Fields): JsonObject {
   if (isLonger(text, PROOF_BYTES_MAX))
-    throw new ProofError('proof_syntax', `no proof has more than ${PROOF_BYTES_MAX} bytes`)
+    throw new ProofError('proof_syntax', `a proof can have at most ${PROOF_BYTES_MAX} bytes`)
   const value = parseJsonText(text, { depthMax: PROOF_DEPTH_MAX })
   refuseFields(value, fields, 'proof_syntax')
   return value

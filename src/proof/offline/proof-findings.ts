@@ -86,7 +86,7 @@ export function signalOf({ signal = null }: JsonObject): Signal | null {
 
 function olderNotice(size: number): string {
   return (
-    `the kept checkpoint of ${size} entries is older than the entry: the ledger extends it, ` +
-    'but that it holds this entry is the word of the proof’s own checkpoint'
+    `the stored checkpoint of ${size} entries is older than the entry. The ledger extends it, ` +
+    'but only the proof’s own checkpoint says that the ledger has this entry'
   )
 }

@@ -26,10 +26,10 @@ export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256
   const { item, statement } = proof
   const { gated = null } = record
   if (item || statement.kind === 'record-notarized') {
-    if (gated !== null) throw contradiction('it was notarized, and is shown as gated')
+    if (gated !== null) throw contradiction('it was notarized, but is shown as gated')
     return
   }
-  if (!isObject(gated)) throw contradiction('it is gated, and not shown as such')
+  if (!isObject(gated)) throw contradiction('it is gated, but is not shown as gated')
   verifyState(record, statement.predicate)
   if (statement.kind === 'record-created') verifyTerms(gated, statement, record['version'] === 1)
   else verifyStep(gated, proof, sha256)
@@ -38,7 +38,7 @@ export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256
 function verifyState({ version, state }: JsonObject, predicate: Predicate): void {
   const made = predicate['version'] as number
   if (!Number.isSafeInteger(version) || (version as number) < made)
-    throw contradiction(`it is of version ${version}, the entry made it version ${made}`)
+    throw contradiction(`it shows version ${version}, but the entry made it version ${made}`)
   const canMove = LIFECYCLE.some(({ from }) => from === predicate['to'])
   if (version === made || !canMove) verifyMember('state', state, predicate['to'])
 }
@@ -57,7 +57,7 @@ function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boole
 function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const texts = (Array.isArray(shown) ? shown : []).map(canonicalize)
   const missing = ((signed ?? []) as JsonObject[]).find((one) => !texts.includes(canonicalize(one)))
-  if (missing) throw contradiction(`it is shared with ${missing['peer']}, and not shown so`)
+  if (missing) throw contradiction(`it is shared with ${missing['peer']}, but does not show that`)
 }
 
 type ShownStep = {
@@ -96,7 +96,7 @@ function verifyStep(gated: JsonObject, { statement, seq }: ProvedEntry, sha256: 
   if (!step) return
   const shown = gated[step.member] ?? null
   if (!isObject(shown) || shown['seq'] !== seq)
-    throw contradiction(`it does not show the ${step.member} of entry ${seq}, or another one`)
+    throw contradiction(`it does not show the ${step.member} of entry ${seq}`)
   const claims = { ...step.claims(predicate), by: partyOf(statement), recordedAt }
   for (const [name, value] of Object.entries(claims))
     verifyMember(`${step.member}.${name}`, shown[name], value)
@@ -119,7 +119,7 @@ function verifyDocument(
 /** Verifies one member. A member that the statement lacks must be null. */
 function verifyMember(name: string, shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const [shownText, signedText] = [shown, signed].map((value) => canonicalize(value ?? null))
-  if (shownText !== signedText) throw contradiction(`${name} is ${shownText}, signed is ${signedText}`)
+  if (shownText !== signedText) throw contradiction(`${name} is ${shownText}, but ${signedText} was signed`)
 }
 
 function contradiction(detail: string): ProofError {

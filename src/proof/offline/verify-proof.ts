@@ -61,7 +61,7 @@ export type VerifiedProof = {
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
   // findNamedKeys verifies that each kid follows from its key's bytes, because the kid is what the caller knows.
   if (proof.entry.kind === STATEMENT)
-    throw new ProofError('proof_syntax', 'a registered statement is shown by its receipt, not by a proof')
+    throw new ProofError('proof_syntax', 'a registered statement has a receipt, not a proof')
   const keys = findNamedKeys(proof.keys, providers.sha256)
   const findServerKey = (kid: string) => keys.get(kid) ?? null
   const registered =
@@ -127,7 +127,7 @@ function verifyRegistration(
   const key = parsePublicKey(newKey.alg, fromBase64(newKey.spki))
   const text = agentKeyText({ ledger, agent, kid: newKey.kid, required })
   if (!providers.verifySignature(key, text, fromBase64(possession)))
-    throw new ProofError('agent_key_refused', `nobody has shown that it holds the key ${newKey.kid}`)
+    throw new ProofError('agent_key_refused', `possession of the key ${newKey.kid} was not proven`)
   const own: KnownKey = { ...key, agent: { ledger, agent } }
   return { envelope, statement, findKey: (kid: string) => (kid === newKey.kid ? own : null) }
 }
@@ -138,7 +138,7 @@ function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust)
   if (kids.length > 0 && !found.some((kid) => kids.includes(kid)))
     throw new ProofError(
       'trusted_key_absent',
-      `the entry is signed by ${found.join(', registered by ')}, which is not the key given`,
+      `the entry is signed by ${found.join(', registered by ')}, which is not the given key`,
     )
   return found[0]!
 }
@@ -148,10 +148,13 @@ function verifyLedger({ ledger }: EntryProof, envelope: ParsedEnvelope, statemen
   if (ledger.id !== statement.ledger || !ledger.origin.endsWith(`/${statement.ledger}`))
     throw new ProofError(
       'ledger_foreign',
-      `an entry of ${statement.ledger}, shown as one of ${ledger.origin}`,
+      `an entry of ${statement.ledger} is shown as one of ${ledger.origin}`,
     )
   if (ledger.issuer !== envelope.issuer)
-    throw new ProofError('ledger_foreign', `issued by ${envelope.issuer}, shown as by ${ledger.issuer}`)
+    throw new ProofError(
+      'ledger_foreign',
+      `issued by ${envelope.issuer}, but shown as issued by ${ledger.issuer}`,
+    )
 }
 
 function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: ProofProviders) {
@@ -161,7 +164,10 @@ function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: Pr
   }
   const key = parseVerifierKey(ledger.noteVerifierKey, sha256)
   if (key.origin !== ledger.origin)
-    throw new ProofError('checkpoint_foreign', `a note key of ${key.origin}, not of ${ledger.origin}`)
+    throw new ProofError(
+      'checkpoint_foreign',
+      `the note key belongs to ${key.origin}, not to ${ledger.origin}`,
+    )
   return (note: string): Checkpoint => verifyCheckpoint(note, key, sha256, verifySignature)
 }
 
@@ -171,7 +177,7 @@ function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: Proo
   if (index !== entry.seq || treeSize !== checkpoint.size) {
     throw new ProofError(
       'proof_contradicts_entry',
-      `leaf ${index} of ${treeSize}, but entry ${entry.seq} and a checkpoint of ${checkpoint.size}`,
+      `the proof is of leaf ${index} of ${treeSize}, but of entry ${entry.seq} and a checkpoint of ${checkpoint.size}`,
     )
   }
   verifyInclusion(sha256, fromHex(entry.leaf), index, treeSize, path, checkpoint.root)
@@ -187,7 +193,10 @@ export function verifyItemProof(
 ): BatchItem {
   const { count } = statement.predicate
   if (item.count !== count)
-    throw new ProofError('batch_contradicts_statement', `an item of ${item.count}, signed are ${count}`)
+    throw new ProofError(
+      'batch_contradicts_statement',
+      `the item is one of ${item.count}, but ${count} were signed`,
+    )
   return verifyBatchItem(sha256, item.item, item.index, item.count, item.path, statement.subjects[0].sha256)
 }
 
@@ -206,7 +215,10 @@ export function verifyStored(
   const same = stored.filter(({ size }) => size === checkpoint.size)
   for (const { root, chain } of same) {
     if (!equalBytes(root, checkpoint.root) || !equalBytes(chain, checkpoint.chain)) {
-      throw new ProofError('checkpoint_mismatch', `the kept checkpoint of size ${checkpoint.size} is another`)
+      throw new ProofError(
+        'checkpoint_mismatch',
+        `the stored checkpoint of size ${checkpoint.size} is different`,
+      )
     }
   }
   if (stored.length === 0 || same.length > 0) return same[0] ?? null
@@ -226,8 +238,8 @@ function consistencyMissing(checkpoint: Checkpoint, stored: readonly Checkpoint[
   const [from, to] = [Math.min(newest, checkpoint.size), Math.max(newest, checkpoint.size)]
   return new ProofError(
     'consistency_missing',
-    `the kept checkpoint is of ${newest} entries, this one of ${checkpoint.size}: ` +
-      `get /v1/checkpoints/consistency?from=${from}&to=${to}, or ask for it in the tree of ${newest}`,
+    `the stored checkpoint covers ${newest} entries, this one ${checkpoint.size}: ` +
+      `get /v1/checkpoints/consistency?from=${from}&to=${to}, or get the proof in the tree of ${newest}`,
   )
 }
 
@@ -243,7 +255,7 @@ export function verifyCompromise(
   const sinceMs = compromised.get(kid)
   if (sinceMs === undefined) return
   if (stored === null || stored.size <= seq)
-    throw new ProofError('key_compromised', `${kid} is compromised, and no kept checkpoint covers ${seq}`)
+    throw new ProofError('key_compromised', `${kid} is compromised, and no stored checkpoint covers ${seq}`)
   if (sinceMs !== null && atMs >= sinceMs)
-    throw new ProofError('key_compromised', `${kid} signed it when it was compromised`)
+    throw new ProofError('key_compromised', `${kid} was already compromised when it signed`)
 }

@@ -41,13 +41,13 @@ export function verifyRecord(text: string, proof: ProvedEntry, { sha256 }: Proof
   if (signed.references === undefined) return
   const { references = null } = record
   if ((references === null) !== (signed.references === null))
-    throw new ProofError('record_contradicts_proof', 'it has references that were not signed, or lacks them')
+    throw new ProofError('record_contradicts_proof', 'its references differ from what was signed')
   if (signed.references !== null) verifyShownDigest(sha256, salt, 'references', references, signed.references)
 }
 
 function parseRecord(text: string): JsonObject {
   if (isLonger(text, RECORD_BYTES_MAX))
-    throw new ProofError('record_contradicts_proof', `no record has more than ${RECORD_BYTES_MAX} bytes`)
+    throw new ProofError('record_contradicts_proof', `a record can have at most ${RECORD_BYTES_MAX} bytes`)
   const record = parseJsonText(text)
   if (isObject(record)) return record
   throw new ProofError('record_contradicts_proof', 'it is not an object')
@@ -61,9 +61,9 @@ function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
     return { members, payload: item.digest, references: item.references ?? null }
   }
   if (kind === 'batch-notarized')
-    throw new ProofError('record_contradicts_proof', 'the proof is of a batch, and of none of its records')
+    throw new ProofError('record_contradicts_proof', 'the proof is of a batch, not of one of its records')
   if (!ENTRY_KINDS[kind].movesRecord)
-    throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, and of no record`)
+    throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, not of a record`)
   const base = { id: name, digest: sha256, ledger }
   const { type, references = null } = predicate
   // A later event names its own maker, not the record's.
@@ -90,7 +90,7 @@ function verifyMembers(record: JsonObject, { members }: SignedRecord): void {
     if ((record[name] ?? null) === value) continue
     throw new ProofError(
       'record_contradicts_proof',
-      `${name} is ${JSON.stringify(record[name])}, signed is ${JSON.stringify(value)}`,
+      `${name} is ${JSON.stringify(record[name])}, but ${JSON.stringify(value)} was signed`,
     )
   }
 }

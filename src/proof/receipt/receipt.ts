@@ -114,10 +114,10 @@ export function parseConsistencyReceipt(bytes: Uint8Array): ConsistencyReceipt {
  */
 export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
   const header = decodeCbor(protectedBytes, 'deterministic')
-  if (!(header instanceof Map)) throw syntax('the protected header is no map')
-  if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
+  if (!(header instanceof Map)) throw syntax('the protected header is not a map')
+  if (header.has(CRIT)) throw new ProofError('cose_crit', 'no header may be critical')
   if (header.size !== HEADER_LABELS.length || !HEADER_LABELS.every((label) => header.has(label)))
-    throw syntax('the protected header is not alg, kid, claims, vds and size')
+    throw syntax('the protected header must have exactly alg, kid, claims, vds and size')
   if (header.get(ALG) !== EDDSA) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   const [kid, claims, size] = [header.get(KID), header.get(CLAIMS), header.get(SIZE)] as unknown[]
   const [issuer, origin] = claims instanceof Map ? [claims.get(CLAIM_ISSUER), claims.get(CLAIM_SUBJECT)] : []
@@ -130,7 +130,7 @@ export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
     typeof origin === 'string' &&
     header.get(VDS) === RFC9162_SHA256 &&
     isCount(size)
-  if (!isKnown) throw syntax('kid, claims, vds or size is of another form')
+  if (!isKnown) throw syntax('kid, claims, vds or size does not have the required form')
   return { kid, issuer, origin, size }
 }
 
@@ -151,14 +151,14 @@ function parseReceipt(bytes: Uint8Array): ParsedSigned & { readonly unprotected:
   refuseLong(bytes, RECEIPT_BYTES_MAX)
   const { payload, ...parts } = parseSign1(bytes, 'deterministic')
   // An attached root could be verified instead of the root of the proof.
-  if (payload !== null) throw structure('an attached payload')
+  if (payload !== null) throw structure('the payload must be detached')
   return { ...parts, header: parseReceiptHeader(parts.protectedBytes) }
 }
 
 /** Returns the single proof of this kind: a byte string in a list in a map. */
 function proofOf(unprotected: CoseMap, kind: number): Uint8Array {
   const proofs = onlyMember(unprotected, VDP, 'the unprotected header')
-  if (!(proofs instanceof Map)) throw syntax('vdp is no map')
+  if (!(proofs instanceof Map)) throw syntax('vdp is not a map')
   return onlyBytes(onlyMember(proofs, kind, 'vdp'), 'proofs')
 }
 
@@ -170,7 +170,7 @@ function parseLeafPath(bytes: Uint8Array): LeafPath {
 function parseItem(value: unknown): ReceiptItem {
   const [item, at] = Array.isArray(value) && value.length === 2 ? (value as unknown[]) : []
   if (!(item instanceof Uint8Array && at instanceof Uint8Array))
-    throw syntax('the item is not its bytes and its path')
+    throw syntax('the item must be its bytes and its path')
   return { item, at: parseLeafPath(at) }
 }
 
@@ -183,7 +183,7 @@ function parseProof(bytes: Uint8Array, hashesMax: number): [number, number, Uint
     Array.isArray(path) &&
     path.length <= hashesMax &&
     path.every((hash) => hash instanceof Uint8Array && hash.length === HASH_BYTES)
-  if (!isKnown) throw syntax('a proof is not two numbers and hashes')
+  if (!isKnown) throw syntax('a proof must be two numbers and hashes')
   return [first, second, path as Uint8Array[]]
 }
 
@@ -198,7 +198,7 @@ function onlyMember(map: CoseMap, label: number, where: string): unknown {
 
 function onlyBytes(list: unknown, what: string): Uint8Array {
   const [only] = Array.isArray(list) && list.length === 1 ? (list as unknown[]) : []
-  if (!(only instanceof Uint8Array)) throw syntax(`${what} is no list of one byte string`)
+  if (!(only instanceof Uint8Array)) throw syntax(`${what} is not a list of one byte string`)
   return only
 }
 

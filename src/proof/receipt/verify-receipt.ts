@@ -58,7 +58,7 @@ export function verifyReceipt(
   if (!header.origin.endsWith(`/${statement.ledger}`) || header.issuer !== envelope.issuer)
     throw new ProofError(
       'ledger_foreign',
-      `an entry of ${statement.ledger}, in a receipt of ${header.origin}`,
+      `the entry belongs to ${statement.ledger}, the receipt to ${header.origin}`,
     )
   const item = shown && verifyItem(shown, statement, providers)
   return { ...position, envelope, statement, item }
@@ -75,7 +75,7 @@ export function verifyReceiptOf(
   providers: ProofProviders,
 ): VerifiedPosition {
   const { header: _, item, ...position } = readReceipt(envelope, receipt, noteKey, providers)
-  if (item !== null) throw new ProofError('receipt_syntax', 'it shows a record of a batch')
+  if (item !== null) throw new ProofError('receipt_syntax', 'it is a receipt for a record of a batch')
   return position
 }
 
@@ -128,13 +128,13 @@ export function verifyConsistencyReceipt(
   if (stored.origin !== header.origin)
     throw new ProofError(
       'checkpoint_foreign',
-      `a checkpoint of ${stored.origin}, a receipt of ${header.origin}`,
+      `the checkpoint belongs to ${stored.origin}, the receipt to ${header.origin}`,
     )
   const { from, to, path } = receipt.consistency
   if (from !== stored.size)
     throw new ProofError(
       'consistency_missing',
-      `a receipt from ${from} entries on, a checkpoint of ${stored.size}`,
+      `the receipt starts at ${from} entries, but the checkpoint has ${stored.size}`,
     )
   verifySize(to, header)
   const root = consistencyRoot(providers.sha256, from, to, path, stored.root)
@@ -145,7 +145,7 @@ export function verifyConsistencyReceipt(
 function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: ProofProviders): PublicKey {
   const { origin, key } = parseVerifierKey(noteKey, sha256)
   if (header.origin !== origin)
-    throw new ProofError('checkpoint_foreign', `a receipt of ${header.origin}, not of ${origin}`)
+    throw new ProofError('checkpoint_foreign', `the receipt belongs to ${header.origin}, not to ${origin}`)
   if (!equalBytes(header.kid, keyThumbprint(sha256, key)))
     throw new ProofError('kid_mismatch', `signed by ${toHex(header.kid)}, which is not the note key`)
   return key
@@ -154,7 +154,10 @@ function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: Pro
 /** A path alone fits trees of several sizes, so the size must be the signed one. */
 function verifySize(size: number, header: ReceiptHeader): void {
   if (size === header.size) return
-  throw new ProofError('proof_contradicts_entry', `a proof in ${size} leaves, signed are ${header.size}`)
+  throw new ProofError(
+    'proof_contradicts_entry',
+    `the proof is in ${size} leaves, but ${header.size} were signed`,
+  )
 }
 
 function verifyRoot(
@@ -182,7 +185,10 @@ function verifyItem(
 ): BatchItem {
   const { count } = statement.predicate
   if (at.size !== count)
-    throw new ProofError('batch_contradicts_statement', `an item of ${at.size}, signed are ${count}`)
+    throw new ProofError(
+      'batch_contradicts_statement',
+      `the item is one of ${at.size}, but ${count} were signed`,
+    )
   const text = utf8Decode(item)
   const value: JsonValue = parseJsonText(text)
   const found = verifyBatchItem(sha256, value, at.index, at.size, at.path, statement.subjects[0].sha256)

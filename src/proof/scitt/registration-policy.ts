@@ -48,10 +48,11 @@ export function verifyIssuer(
   key: Pick<IssuerKey, 'alg' | 'spki'>,
   { verifySignature }: ProofProviders,
 ): void {
-  if (alg !== key.alg) throw new ProofError('algorithm_mismatch', `${alg} with an ${key.alg} key`)
+  if (alg !== key.alg)
+    throw new ProofError('algorithm_mismatch', `${alg} cannot be used with an ${key.alg} key`)
   // Other signers may use the higher s. Both forms sign the same statement, but give different leaves.
   const signed = alg === 'ES256' ? lowS(signature) : signature
   const message = toBeSigned(protectedBytes, payload)
   if (verifySignature(parsePublicKey(alg, fromBase64(key.spki)), message, signed)) return
-  throw new ProofError('signature_invalid', `not signed by the key of ${issuer}, or changed since`)
+  throw new ProofError('signature_invalid', `not signed by the key of ${issuer}, or changed after signing`)
 }

@@ -84,7 +84,7 @@ export function parseSignedStatement(sent: Uint8Array): SignedStatement {
 export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement {
   const statement = parseSignedStatement(envelope)
   if (statement.bytes.length === envelope.length) return statement
-  throw new ProofError('cose_unprotected', 'a registered statement has an empty unprotected header')
+  throw new ProofError('cose_unprotected', 'a registered statement must have an empty unprotected header')
 }
 
 /**
@@ -104,8 +104,8 @@ function readParts(bytes: Uint8Array): Sign1 & { readonly payload: Uint8Array } 
 function readHeader(protectedBytes: Uint8Array): CoseMap {
   // RFC 9052 §3: zero bytes mean an empty map.
   const header = protectedBytes.length === 0 ? new Map() : decodeCbor(protectedBytes, 'loose')
-  if (!(header instanceof Map)) throw refused('the protected header is no map')
-  if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
+  if (!(header instanceof Map)) throw refused('the protected header is not a map')
+  if (header.has(CRIT)) throw new ProofError('cose_crit', 'no header may be critical')
   refuseLabels(header, 'the protected header')
   return header
 }
@@ -151,14 +151,15 @@ function describe(
 function verifyPayload(payload: Uint8Array, header: CoseMap): void {
   if (!header.has(PAYLOAD_HASH_ALG)) {
     if (header.has(PREIMAGE_CONTENT) || header.has(PAYLOAD_LOCATION))
-      throw refused(`labels ${PREIMAGE_CONTENT} and ${PAYLOAD_LOCATION} without ${PAYLOAD_HASH_ALG}`)
+      throw refused(`labels ${PREIMAGE_CONTENT} and ${PAYLOAD_LOCATION} need label ${PAYLOAD_HASH_ALG}`)
     return
   }
-  if (header.has(CONTENT)) throw refused(`label ${CONTENT} beside ${PAYLOAD_HASH_ALG}`)
+  if (header.has(CONTENT)) throw refused(`label ${CONTENT} is not allowed with ${PAYLOAD_HASH_ALG}`)
   const bytes = DIGEST_BYTES.get(header.get(PAYLOAD_HASH_ALG))
-  if (bytes !== payload.length) throw refused('the payload is no SHA-256, SHA-384 or SHA-512 hash as it says')
+  if (bytes !== payload.length)
+    throw refused('the payload is not a hash of its algorithm: SHA-256, SHA-384 or SHA-512')
   if (header.has(PAYLOAD_LOCATION) && !isLocation(header.get(PAYLOAD_LOCATION)))
-    throw refused(`label ${PAYLOAD_LOCATION} is no text of at most ${LOCATION_BYTES_MAX} bytes`)
+    throw refused(`label ${PAYLOAD_LOCATION} is not a text of at most ${LOCATION_BYTES_MAX} bytes`)
 }
 
 function isLocation(value: unknown): boolean {
@@ -168,7 +169,7 @@ function isLocation(value: unknown): boolean {
 function textOf(value: unknown, what: string): string {
   // Decoders turn bytes that are not UTF-8 into surrogates or U+FFFD.
   if (typeof value === 'string' && isText(value) && !/[\p{Cs}\ufffd]/u.test(value)) return value
-  throw refused(`${what} is no text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`)
+  throw refused(`${what} is not a text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`)
 }
 
 function contentOf(value: unknown): string {

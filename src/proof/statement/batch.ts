@@ -67,7 +67,7 @@ export function verifyItemIds(items: readonly BatchItem[]): void {
     if (items[i]!.record === id) continue
     throw new ProofError(
       'batch_item',
-      `item ${i} is ${items[i]!.record}, but the ids of a batch are consecutive: ${id}`,
+      `item ${i} is ${items[i]!.record}, but the next id of the batch is ${id}`,
     )
   }
 }

@@ -40,19 +40,19 @@ export function refuseReceived(kind: EntryKind, about: Subject, predicate: JsonO
   if (!received) return
   const { ledger, seq, leaf, record, version } = received
   const rule = ENTRY_KINDS[received.kind]
-  if (ledger === predicate['ledger']) throw contradiction('received from itself')
-  if (rule.receivedBy !== kind) throw contradiction(`${kind} of ${received.kind}`)
+  if (ledger === predicate['ledger']) throw contradiction('the ledger received it from itself')
+  if (rule.receivedBy !== kind) throw contradiction(`${kind} cannot receive ${received.kind}`)
   const hasRecord = Object.hasOwn(rule.fields.required, 'record')
   if ((record !== null) !== hasRecord) throw contradiction(`the record of ${received.kind} is ${record}`)
   if ((version !== null) !== rule.movesRecord)
     throw contradiction(`the version of ${received.kind} is ${version}`)
   const { record: refused = record } = predicate
-  if (refused !== record) throw contradiction(`the offer is of ${record}, the refusal of ${refused}`)
+  if (refused !== record) throw contradiction(`the offer is about ${record}, the refusal about ${refused}`)
   if (ENTRY_KINDS[kind].subjects[0] !== 'entry') return
   if (about.name !== `${ledger}/${seq}` || about.sha256 !== leaf) {
     throw new ProofError(
       'statement_subject',
-      `subject 0 is ${about.name}, received is ${ledger}/${seq} ${leaf}`,
+      `subject 0 is ${about.name}, but ${ledger}/${seq} ${leaf} was received`,
     )
   }
 }

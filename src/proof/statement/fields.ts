@@ -30,7 +30,7 @@ export function refuseFields(
     if (member === undefined) continue
     const known = checks.get(name)
     if (!known) throw new ProofError(code, `unknown member ${JSON.stringify(name)}`)
-    if (!known.check(member)) throw new ProofError(code, `${name} has a wrong form`)
+    if (!known.check(member)) throw new ProofError(code, `${name} does not have the required form`)
     if (known.isRequired) found++
   }
   const required = Object.keys(fields.required)

@@ -19,7 +19,7 @@ export type RecordFilter = {
   readonly label?: string
 }
 
-const WITHOUT_TIME = 'records without one are left out'
+const WITHOUT_TIME = 'records without it are left out'
 
 const TABLE = {
   type: {
@@ -31,7 +31,7 @@ const TABLE = {
   state: {
     form: 'state',
     option: ['state', 'STATE', ''],
-    mcp: 'RECORDED: notarized; the others: where a gated record stands now',
+    mcp: 'RECORDED: notarized; the others: current state of a gated record',
   },
   actor: {
     form: 'agent',
@@ -41,41 +41,41 @@ const TABLE = {
   },
   onBehalfOf: {
     form: 'agent',
-    option: ['on-behalf-of', 'AGENT', 'for whom'],
-    mcp: 'the agent in whose name it was written',
+    option: ['on-behalf-of', 'AGENT', 'the agent on whose behalf it was written'],
+    mcp: 'the agent on whose behalf it was written',
     label: 'On behalf of',
   },
   performer: {
     form: 'anyAgent',
-    description: 'of a gated record: who delivers',
-    option: ['performer', 'AGENT', 'of a gated record: who delivers'],
-    mcp: 'of gated records: the agent that delivers',
+    description: 'the performer of a gated record',
+    option: ['performer', 'AGENT', 'the performer of a gated record'],
+    mcp: 'the agent that delivers (gated records)',
     label: 'Performer',
   },
   principal: {
     form: 'agent',
-    description: 'of a gated record: who judges',
-    option: ['principal', 'AGENT', 'of a gated record: who judges'],
-    mcp: 'of gated records: the agent that judges',
+    description: 'the principal of a gated record',
+    option: ['principal', 'AGENT', 'the principal of a gated record'],
+    mcp: 'the agent that judges (gated records)',
     label: 'Principal',
   },
   parent: {
     form: 'record',
-    option: ['parent', 'RECORD', 'what follows from that record'],
-    mcp: 'the record (rec_…) that they follow from',
+    option: ['parent', 'RECORD', 'only children of this record'],
+    mcp: 'the record (rec_…) whose children to find',
     label: 'Parent',
   },
   reference: {
     form: 'reference',
-    description: 'exactly one of its references',
-    option: ['reference', 'TEXT', 'exactly one of its references'],
-    mcp: 'exactly one of their references, such as order:4711',
+    description: 'one of its references, exactly',
+    option: ['reference', 'TEXT', 'one of its references, exactly'],
+    mcp: 'one of their references, exactly, such as order:4711',
     label: 'Reference',
   },
   traceId: {
     form: 'trace',
-    description: 'of its traceparent',
-    option: ['trace-id', 'ID', 'of its traceparent'],
+    description: 'trace id of its traceparent',
+    option: ['trace-id', 'ID', 'trace id of its traceparent'],
     mcp: 'trace id of their traceparent, 32 hex digits',
     label: 'Trace id',
   },

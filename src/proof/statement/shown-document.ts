@@ -16,12 +16,12 @@ import { documentDigest } from './document.ts'
 export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
   const { [name]: document = null, salt = null } = shown
   if (document === null && salt === null)
-    throw new ProofError('document_presence', `the ${name} is erased: only its digest is left`)
+    throw new ProofError('document_presence', `the ${name} is erased: only its digest remains`)
   if (typeof salt !== 'string' || document === null)
-    throw new ProofError('record_contradicts_proof', `it has no ${name} and salt`)
+    throw new ProofError('record_contradicts_proof', `${name} or its salt is missing`)
   const bytes = fromBase64Url(salt)
   if (bytes.length === SALT_BYTES) return bytes
-  throw new ProofError('record_contradicts_proof', `a salt of ${bytes.length} bytes`)
+  throw new ProofError('record_contradicts_proof', `a salt has ${bytes.length} bytes`)
 }
 
 /** Verifies the digest of a shown document. `signed`: lower-case hex. Throws `document_digest`. */
@@ -34,5 +34,5 @@ export function verifyShownDigest(
 ): void {
   const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(value))))
   if (digest !== signed)
-    throw new ProofError('document_digest', `${name} has the digest ${digest}, signed is ${signed}`)
+    throw new ProofError('document_digest', `${name} has the digest ${digest}, but ${signed} was signed`)
 }

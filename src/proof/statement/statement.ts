@@ -154,12 +154,12 @@ function refuseSubjects(
   if (subjects.length < least || subjects.length > rules.length) {
     throw new ProofError(
       'statement_subject',
-      `${kind} has ${rules.join(', ')}, not ${subjects.length} subjects`,
+      `${kind} must have the subjects ${rules.join(', ')}, not ${subjects.length} subjects`,
     )
   }
   for (const [i, { name }] of subjects.entries()) {
     if (!isSubjectName(rules[i]!, name, subjects)) {
-      throw new ProofError('statement_subject', `subject ${i} of ${kind} is no ${rules[i]}: ${name}`)
+      throw new ProofError('statement_subject', `subject ${i} of ${kind} is not ${rules[i]}: ${name}`)
     }
   }
 }
@@ -192,7 +192,7 @@ function refuseActorWithoutKey(predicate: JsonObject): void {
     throw new ProofError('statement_predicate', isAgent ? 'key is missing' : `${actor} acts without a key`)
   }
   if (!isAgent && predicate['onBehalfOf'] !== undefined) {
-    throw new ProofError('statement_predicate', `${actor} acts for nobody`)
+    throw new ProofError('statement_predicate', `${actor} cannot act on behalf of an agent`)
   }
 }
 

@@ -58,6 +58,6 @@ function commonTerms({ subjects, predicate }: ParsedStatement) {
 export function verifyTaken(offered: OfferedTerms, taken: OfferedTerms): void {
   for (const name of Object.keys(offered) as (keyof OfferedTerms)[]) {
     if (offered[name] !== taken[name])
-      throw new ProofError('offer_mismatch', `${name} is ${taken[name]}, offered was ${offered[name]}`)
+      throw new ProofError('offer_mismatch', `${name} is ${taken[name]}, but ${offered[name]} was offered`)
   }
 }

@@ -78,7 +78,7 @@ export function judgeCheckpoint(
     const tree = parseLogTree(note.text)
     log = findLog(tree.origin)
     if (log === null)
-      return { refusal: { status: 404, reason: `no log ${tree.origin} is known here` }, signed: null }
+      return { refusal: { status: 404, reason: `the log ${tree.origin} is unknown here` }, signed: null }
     verifyLogSignature(note, log.keys, providers.verifySignature)
     return {
       refusal: judgeGrowth(request, tree, findSeen(tree.origin), providers),
@@ -123,6 +123,7 @@ export function isFork(seen: SeenTree | null, { size, root }: SeenTree): boolean
 
 /** Verifies growth from the empty tree. It is consistent with any tree, so the path must be empty. */
 function verifyEmpty(root: Uint8Array, expected: Uint8Array, path: readonly Uint8Array[]): void {
-  if (path.length > 0) throw new ProofError('merkle_path', 'a proof from a tree of no leaves')
-  if (!equalBytes(root, expected)) throw new ProofError('merkle_path', 'a tree of no leaves has another root')
+  if (path.length > 0) throw new ProofError('merkle_path', 'a proof from an empty tree must be empty')
+  if (!equalBytes(root, expected))
+    throw new ProofError('merkle_path', 'this is not the root of an empty tree')
 }

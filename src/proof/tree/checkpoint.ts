@@ -64,7 +64,10 @@ export function verifyCheckpoint(
   const parsed = parseCheckpoint(note)
   const { origin, key } = verifierKey
   if (parsed.checkpoint.origin !== origin) {
-    throw new ProofError('checkpoint_foreign', `of ${parsed.checkpoint.origin}, not of ${origin}`)
+    throw new ProofError(
+      'checkpoint_foreign',
+      `the checkpoint belongs to ${parsed.checkpoint.origin}, not to ${origin}`,
+    )
   }
   verifyLogSignature(parsed, [makeNoteKey(origin, 'signature', key, sha256)], verifySignature)
   return parsed.checkpoint
@@ -110,7 +113,7 @@ export function parseLogTree(text: string): LogTree & { readonly extensions: rea
   const extensions = rest.slice(0, -1)
   const isTree = origin !== '' && rest.length > 0 && !extensions.includes('') && SIZE.test(size)
   if (!isTree || !Number.isSafeInteger(Number(size)))
-    throw new ProofError('checkpoint_syntax', 'not origin, size and root')
+    throw new ProofError('checkpoint_syntax', 'a checkpoint must be origin, size and root')
   return { origin, size: Number(size), root: parseHash(root), extensions }
 }
 
@@ -118,12 +121,12 @@ function parseText(text: string): Checkpoint {
   const { origin, size, root, extensions } = parseLogTree(text)
   const [chain = ''] = extensions
   if (extensions.length !== 1 || !isKeyName(origin) || !chain.startsWith('chain '))
-    throw new ProofError('checkpoint_syntax', 'not origin, size, root and chain')
+    throw new ProofError('checkpoint_syntax', 'a checkpoint must be origin, size, root and chain')
   return { origin, size, root, chain: parseHash(chain.slice('chain '.length)) }
 }
 
 function parseHash(text: string): Uint8Array {
   const hash = decodeBase64(text, 'checkpoint_syntax')
-  if (hash.length !== HASH_BYTES) throw new ProofError('checkpoint_syntax', `a hash of ${hash.length} bytes`)
+  if (hash.length !== HASH_BYTES) throw new ProofError('checkpoint_syntax', `a hash has ${hash.length} bytes`)
   return hash
 }

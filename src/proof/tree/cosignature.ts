@@ -119,9 +119,6 @@ export function parseWitnessPolicy(
   }
   const needed = min ?? witnesses.length
   if (!Number.isInteger(needed) || needed < 1 || needed > witnesses.length)
-    throw new ProofError(
-      'witnesses_too_few',
-      `${needed} of ${witnesses.length} witnesses cannot be asked for`,
-    )
+    throw new ProofError('witnesses_too_few', `${needed} of ${witnesses.length} witnesses is not possible`)
   return { witnesses, min: needed }
 }

@@ -106,7 +106,7 @@ export function inclusionRoot(
     if (last === 0)
       throw new ProofError('merkle_path', `${path.length} hashes are too many for ${size} leaves`)
     if (sibling.length !== HASH_BYTES)
-      throw new ProofError('merkle_path', `a hash of ${sibling.length} bytes`)
+      throw new ProofError('merkle_path', `a hash has ${sibling.length} bytes`)
     if (at % 2 === 1 || at === last) {
       hash = nodeHash(sha256, sibling, hash)
       for (; at % 2 === 0; at /= 2) last /= 2 // skip levels where the last node has no sibling
@@ -150,7 +150,7 @@ export function consistencyRoot(
   refuseOutside(size1 - 1, size2)
   const ends = `from ${size1} to ${size2} leaves`
   if (path.some((hash) => hash.length !== HASH_BYTES))
-    throw new ProofError('merkle_path', 'a hash of another length')
+    throw new ProofError('merkle_path', 'a hash has the wrong length')
   let at = size1 - 1
   let last = size2 - 1
   for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
@@ -158,7 +158,7 @@ export function consistencyRoot(
   // are equal.
   const isRootKnown = at === 0 || size1 === size2
   const start = isRootKnown ? root1 : path[0]
-  if (start === undefined) throw new ProofError('merkle_path', `no hash is too few ${ends}`)
+  if (start === undefined) throw new ProofError('merkle_path', `a path ${ends} needs at least one hash`)
   let [hash1, hash2] = [start, start]
   if (size1 === size2) last = 0
   for (const sibling of isRootKnown ? path : path.slice(1)) {
@@ -173,7 +173,7 @@ export function consistencyRoot(
   }
   if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few ${ends}`)
   if (!equalBytes(hash1, root1))
-    throw new ProofError('merkle_path', `the path ${ends} does not begin at the smaller root`)
+    throw new ProofError('merkle_path', `the path ${ends} does not start at the smaller root`)
   return hash2
 }
 

@@ -48,9 +48,10 @@ const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 export function parseNote(note: string): Note {
   if (isLonger(note, NOTE_BYTES_MAX)) throw new ProofError('note_syntax', `more than ${NOTE_BYTES_MAX} bytes`)
   if (CONTROL.test(note) || !note.isWellFormed())
-    throw new ProofError('note_syntax', 'a control character, or half of a surrogate pair')
+    throw new ProofError('note_syntax', 'a control character or a lone surrogate')
   const end = note.lastIndexOf('\n\n')
-  if (end < 0 || !note.endsWith('\n')) throw new ProofError('note_syntax', 'no text and signatures')
+  if (end < 0 || !note.endsWith('\n'))
+    throw new ProofError('note_syntax', 'a note must have a text and signatures')
   const text = note.slice(0, end + 1)
   return { text, signatures: parseSignatures(note.slice(end + 2)) }
 }
@@ -65,9 +66,9 @@ export function parseSignatures(text: string): NoteSignature[] {
 function parseSignature(line: string): NoteSignature {
   const [dash, name = '', encoded = '', ...rest] = line.split(' ')
   if (dash !== '\u2014' || !isKeyName(name) || rest.length > 0)
-    throw new ProofError('note_syntax', `no signature line: ${line.slice(0, 80)}`)
+    throw new ProofError('note_syntax', `not a signature line: ${line.slice(0, 80)}`)
   const bytes = decodeBase64(encoded, 'note_syntax')
-  if (bytes.length <= KEY_ID_BYTES) throw new ProofError('note_syntax', 'a signature of no bytes')
+  if (bytes.length <= KEY_ID_BYTES) throw new ProofError('note_syntax', 'an empty signature')
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
@@ -122,7 +123,7 @@ export function parseNoteKey(text: string, type: NoteType, sha256: Sha256): Note
       )
     const key = parsePublicKey('EdDSA', spkiOf('EdDSA', bytes.subarray(1)))
     const noteKey = makeNoteKey(name!, type, key, sha256)
-    if (!equalBytes(fromHex(keyId), noteKey.keyId)) throw badKey('the key id is not the key’s')
+    if (!equalBytes(fromHex(keyId), noteKey.keyId)) throw badKey('the key id does not match the key')
     return noteKey
   } catch (error) {
     throw badKey((error as ProofError).detail)

@@ -179,7 +179,7 @@ function hashesOf(wanted: TileSlice, read: ReadSlice | undefined): Uint8Array[] 
   const { level, tile, offset, count } = wanted
   const from = offset - (read?.offset ?? Number.POSITIVE_INFINITY)
   if (read === undefined || from < 0 || (from + count) * HASH_BYTES > read.hashes.length) {
-    throw new ProofError('merkle_range', `tile ${tile} of level ${level} lacks hashes from ${offset} on`)
+    throw new ProofError('merkle_range', `tile ${tile} of level ${level} has no hashes from ${offset} on`)
   }
   return splitHashes(read.hashes.subarray(from * HASH_BYTES, (from + count) * HASH_BYTES))
 }

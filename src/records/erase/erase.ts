@@ -93,7 +93,7 @@ async function holdErrorOf(
   const holds = await listHoldsOn(readPool, ledgerId, recordId, erasable)
   const [first] = holds
   if (!first) return null
-  return new ApiError('held', `it is held by the entry ${first.seq} for the case ${first.caseId}`, {
+  return new ApiError('held', `a legal hold of entry ${first.seq} for the case ${first.caseId} prevents it`, {
     retryable: false,
     members: { holds: holds.map(({ seq, caseId }) => ({ seq, case: caseId })) },
   })
@@ -101,7 +101,7 @@ async function holdErrorOf(
 
 /** Error for a hold that made the database refuse, and that was lifted since. */
 function holdLiftedError(): ApiError {
-  return new ApiError('held', 'it was held, and is not any more: send it again', {
+  return new ApiError('held', 'a hold that prevented it was lifted meanwhile: send it again', {
     retryable: true,
     members: { holds: [] },
   })
@@ -126,7 +126,7 @@ async function getErasable(
 /** Throws `offer_pending` or `not_home` for evidence that was offered to another ledger. */
 function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
   if (needed === null) return
-  const evidence = `the evidence of ${formatId('cmp', subjectId)}, offered by the entry ${seq},`
+  const evidence = `the evidence of ${formatId('cmp', subjectId)}, offered by entry ${seq},`
   if (needed === 'by the decision') {
     throw new ApiError('offer_pending', `${evidence} is needed until its home has decided`, {
       retryable: true,
@@ -134,7 +134,7 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
       members: { seq },
     })
   }
-  throw new ApiError('not_home', `${evidence} stands in its home's chain too: have it erased there first`)
+  throw new ApiError('not_home', `${evidence} is in its home's chain too: have it erased there first`)
 }
 
 /** Lists the documents that remain now: the worker may have added compared values to a completion meanwhile. */
@@ -142,7 +142,7 @@ async function alreadyErased(deps: EraseDeps, caller: Caller, request: ErasureKe
   const { erasedSeq: seq } = await getErasable(deps, caller, request)
   const remaining = await listRemaining(deps, caller, request.recordId, Number.MAX_SAFE_INTEGER)
   const erased = `the ${nameOf(request.target)} of ${formatId('rec', request.recordId)}`
-  return new ApiError('already_ended', `${erased} was erased by the entry ${seq}`, {
+  return new ApiError('already_ended', `${erased} was erased by entry ${seq}`, {
     members: { seq, remaining },
   })
 }
@@ -168,5 +168,5 @@ export function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow
 
 function nameOf(target: ErasureTarget): string {
   if ('completionId' in target) return `${target.document} of ${formatId('cmp', target.completionId)}`
-  return 'seq' in target ? `reason in the entry ${target.seq}` : 'payload'
+  return 'seq' in target ? `reason in entry ${target.seq}` : 'payload'
 }

@@ -47,7 +47,7 @@ export async function createGated(
 function parseTerms(caller: Caller, type: RecordType, request: CreateRequest): Terms {
   const { performer, gate = 'principal', deadline, maxRevisions = GATED_REVISIONS_DEFAULT } = request
   if (performer && performer.agentId === partyOf(caller, request.onBehalfOf))
-    throw invalidTerm('/performer', 'the principal can’t perform its own record')
+    throw invalidTerm('/performer', 'the principal cannot perform its own record')
   const deadlineMs = deadline === undefined ? null : parseTime(deadline, '/deadline')
   return {
     performer,

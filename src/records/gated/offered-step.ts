@@ -129,7 +129,7 @@ function refuseOffer(
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlineError(row)
   // An offer with another payload digest does not match this record. Verifiers compare the two.
   if (payload !== toHex(row.digest))
-    throw new ApiError('invalid_request', `the record's payload has another digest than ${payload}`)
+    throw new ApiError('invalid_request', `the digest of the record's payload is not ${payload}`)
 }
 
 /** Throws `evidence_invalid`. Waits for the ledger's share of time for its types. */
@@ -139,23 +139,23 @@ export async function verifyOfferedEvidence(
   row: RecordRowRead,
   { value, canonical }: Pick<OfferedCompletion['evidence'], 'value' | 'canonical'>,
 ): Promise<void> {
-  if (!isObject(value)) throw new ApiError('evidence_invalid', 'evidence is a JSON object')
+  if (!isObject(value)) throw new ApiError('evidence_invalid', 'evidence must be a JSON object')
   const type = await getType(deps, home, row.type)
   await verifyEvidence(deps, home, type, { value, canonical })
 }
 
 function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
   const { completion } = offer
-  if (completion === null) throw new Error('a completion is offered with its evidence')
+  if (completion === null) throw new Error('a completion must be offered with its evidence')
   const { canonical, salt, digest } = completion.evidence
   const bytes = Buffer.byteLength(canonical)
   if (bytes > DOCUMENT_BYTES_MAX)
     throw new ApiError(
       'document_too_large',
-      `the evidence has ${bytes} bytes; at most ${DOCUMENT_BYTES_MAX} are taken`,
+      `the evidence has ${bytes} bytes; at most ${DOCUMENT_BYTES_MAX} are allowed`,
     )
   if (isDigestsOnly(row.share) && isWeakSalt(salt))
-    throw new ApiError('weak_salt', 'others see the digest of the evidence, and its salt can be guessed')
+    throw new ApiError('weak_salt', 'peers see the digest of the evidence, and its salt can be guessed')
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
   // The peer chose the id. A second completion with the same id would make the ledger's export fail verification.
@@ -166,7 +166,7 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
     digest,
   }
   if (!isOfferedCompletionId(nativeProviders.sha256, facts, completion.id))
-    throw new ApiError('invalid_request', `${completion.id} is no id of this completion`)
+    throw new ApiError('invalid_request', `${completion.id} is not the id of this completion`)
   return {
     name: 'evidence',
     subject: completion.id,

@@ -66,7 +66,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
   const { row, record } = current
   refuseUnshareable(row, record)
   if (partyOf(caller, onBehalfOf) !== row.principalId)
-    throw new ApiError('not_entitled', 'a record is shared by its principal', {
+    throw new ApiError('not_entitled', 'only the principal of a record can share it', {
       members: { role: 'principal' },
     })
   refuseShared(row.share ?? [], request.share)
@@ -81,7 +81,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
 function refuseUnshareable({ gate, recordId }: RecordRowRead, record: string): void {
   if (gate !== null) return
   const what = isOfBatch(recordId) ? 'is an item of a batch' : 'was notarized'
-  throw new ApiError('not_shareable', `${record} ${what}: a peer can be shown its proof`)
+  throw new ApiError('not_shareable', `${record} ${what}: show the peer its proof instead`)
 }
 
 function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): void {
@@ -93,7 +93,7 @@ function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): vo
     })
   }
   if (peers.size + request.length <= SHARE_PEERS_MAX) return
-  const detail = `/share: the record is shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are taken`
+  const detail = `/share: the record is shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are allowed`
   throw new ApiError('invalid_request', detail, { members: { path: '/share' } })
 }
 
@@ -112,7 +112,7 @@ function refuseNewPeeringAfterSteps(
   if (!anew || !isBegun) return
   throw new ApiError(
     'state_conflict',
-    `its performer, ${performerRemote}, has taken steps by a peering that has ended, which ${anew.peer} can't take over: cancel the record, and create another one`,
+    `its performer ${performerRemote} took steps through a peering that has ended, and ${anew.peer} cannot continue it: cancel the record, and create another one`,
   )
 }
 
@@ -120,7 +120,10 @@ function refuseNewPeeringAfterSteps(
 async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, recordId: Uuid): Promise<void> {
   const salts = await listChosenSalts(readPool, ledgerId, recordId)
   if (!salts.some(isWeakSalt)) return
-  throw new ApiError('weak_salt', 'a salt that was given with the record can be guessed: share it whole')
+  throw new ApiError(
+    'weak_salt',
+    'a salt that was sent with the record can be guessed: share the record whole',
+  )
 }
 
 /** Verifies the creation. Otherwise an attacker who can write columns could have another record shared. */
@@ -131,7 +134,7 @@ async function verifyCreation(
 ): Promise<void> {
   try {
     const line = await lookups.findCreation(ledgerId, row)
-    if (!line) throw new ProofError('columns_contradict_entries', `nothing has created ${record}`)
+    if (!line) throw new ProofError('columns_contradict_entries', `no entry has created ${record}`)
     const created = await verifySigned(envelopeKeys, line)
     requireOf(created, 'record-created', { ledger, record })
     const signed = [created.subjects[0].sha256, signedPartyOf(created)].join(' ')

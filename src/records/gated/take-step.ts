@@ -151,7 +151,7 @@ function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   if (row.share !== null) throw sharedUnsigned('/envelope')
   if (statement.predicate['version'] === row.version + 1) return
   const { state, nextEvents } = overtakenError(row).members
-  throw new ApiError('state_conflict', 'the record has moved on since the agent signed', {
+  throw new ApiError('state_conflict', 'the record has changed since the agent signed', {
     members: { state, version: row.version, nextEvents },
   })
 }

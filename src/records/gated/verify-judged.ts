@@ -39,7 +39,7 @@ export async function verifyJudged(
   const signed = newest.subjects.slice(0, 2).map(({ sha256 }) => sha256)
   const found = [digest, evidence?.digest].map((stored) => stored && toHex(stored))
   if (signed.join() !== found.join()) throw contradiction(record, signed, found)
-  if (!created) throw new ProofError('columns_contradict_entries', `nothing has created ${record}`)
+  if (!created) throw new ProofError('columns_contradict_entries', `no entry has created ${record}`)
   await verifyParties(envelopeKeys, { ledger, record, row }, created, stepRows)
   return newest
 }
@@ -67,7 +67,7 @@ async function activatorOf(
   steps: readonly StepRow[],
 ): Promise<string> {
   const step = steps.find(({ kind }) => kind === 'record-activated')
-  if (!step) throw new ProofError('columns_contradict_entries', `nobody has activated ${record.record}`)
+  if (!step) throw new ProofError('columns_contradict_entries', `no entry has activated ${record.record}`)
   return partyOf(await verifyOf(keys, record, toSignedLine(step), 'record-activated'))
 }
 

@@ -100,7 +100,11 @@ export function requireOf(
 /** Throws `integrity_fault` if the database contradicts what was signed. The details go to the log. */
 export function integrityFault(error: unknown): never {
   if (!(error instanceof ProofError)) throw error
-  throw new ApiError('integrity_fault', 'the stored record is not what was signed: nothing was written', {
-    cause: error,
-  })
+  throw new ApiError(
+    'integrity_fault',
+    'the stored record differs from what was signed: nothing was written',
+    {
+      cause: error,
+    },
+  )
 }

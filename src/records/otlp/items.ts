@@ -77,7 +77,7 @@ export function itemsOf(
     seen.set(item.group, ofGroup)
     if (ofGroup.has(item.identity)) return
     if (ofGroup.has(erasedIdentity(item.identity))) {
-      refusals.add('whose ids are those of an erased record')
+      refusals.add('with the ids of an erased record')
       return
     }
     ofGroup.add(item.identity)
@@ -283,7 +283,7 @@ function hasAtMost(charsMax: number, text: string): boolean {
   return text.length <= charsMax || (text.length <= 2 * charsMax && [...text].length <= charsMax)
 }
 
-const NO_LABEL = `whose ${SUBJECT_ATTRIBUTE} is no text of 1 to ${SUBJECT_CHARS_MAX} characters`
+const NO_LABEL = `whose ${SUBJECT_ATTRIBUTE} is not a text of 1 to ${SUBJECT_CHARS_MAX} characters`
 const TOO_LARGE = `larger than ${DOCUMENT_BYTES_MAX} bytes as a record`
 
 /** Counts rejected spans and logs by reason. Its text for the answer names the first ones with path and fault. */
@@ -319,7 +319,7 @@ class Refusals {
   rest({ rest }: OtlpSettings): null {
     if (rest === 'drop') return null
     return this.add(
-      'not an agent’s (set `otlp` of the API key to take all, or to drop the rest silently)',
+      'not about an agent (set `otlp` of the API key to accept all, or to drop the rest silently)',
       '',
     )
   }

@@ -207,7 +207,7 @@ function tooMany(): ApiError {
 }
 
 function tooMuch(): ApiError {
-  return later('these traces have very many spans that are read first: send the request again')
+  return later('these traces have very many spans, which must be read first: send the request again')
 }
 
 function later(message: string): ApiError {

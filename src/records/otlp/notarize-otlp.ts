@@ -44,10 +44,14 @@ function orLater(error: unknown): Error {
 }
 
 function tryAgain(): ApiError {
-  return new ApiError('overloaded', 'others wrote to the same traces meanwhile: send the request again', {
-    retryable: true,
-    retryAfterMs: 1_000,
-  })
+  return new ApiError(
+    'overloaded',
+    'other requests wrote to the same traces meanwhile: send the request again',
+    {
+      retryable: true,
+      retryAfterMs: 1_000,
+    },
+  )
 }
 
 /** Thrown if the ledger turns out to have some spans when the batch is about to be signed. */

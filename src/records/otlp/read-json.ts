@@ -205,7 +205,7 @@ function base64(value: JsonValue, path: Path): Buffer {
 }
 
 type Range = { readonly least: bigint; readonly most: bigint; readonly name: string }
-const NANOSECONDS: Range = { least: 0n, most: 2n ** 64n - 1n, name: 'an integer of 64 bits from 0 on' }
+const NANOSECONDS: Range = { least: 0n, most: 2n ** 64n - 1n, name: 'an integer of 64 bits, at least 0' }
 const INT64: Range = { least: -(2n ** 63n), most: 2n ** 63n - 1n, name: 'an integer of 64 bits' }
 const NUMBER: Range = { least: 0n, most: 2n ** 32n - 1n, name: 'an integer of 32 bits (enums too)' }
 

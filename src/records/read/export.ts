@@ -73,7 +73,7 @@ export async function* exportLines(
   // New entries may be signed with a key that the first line does not list. The reader repeats an export that breaks
   // off.
   if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
-    const detail = 'during the export a document was erased and a key was rotated: export again'
+    const detail = 'a document was erased and a key was rotated during the export: export again'
     throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })
   }
   yield `${JSON.stringify({ checkpoint: await findCheckpoint(db, ledgerId, size) })}\n`

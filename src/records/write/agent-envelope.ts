@@ -29,7 +29,7 @@ export async function openEnvelope(
     const { kid, issuer } = parseEnvelope(envelope)
     const key = await envelopeKeys.findAgentKey(caller.ledgerId, toHex(kid))
     if (key?.agent.agent !== caller.agent)
-      throw new ApiError('signing_key_refused', `${toHex(kid)} is no signing key of ${caller.agent}`)
+      throw new ApiError('signing_key_refused', `${toHex(kid)} is not a signing key of ${caller.agent}`)
     const { statement } = verifySignedStatement(envelope, () => key, nativeProviders)
     if (issuer !== caller.issuer) throw mismatch('/issuer', caller.issuer)
     return { envelope, kid, statement, now }
@@ -45,7 +45,7 @@ export async function openEnvelope(
  */
 export function requireSalt(signed: AgentSigned | null, salt: string | undefined, path = '/salt'): void {
   if (signed === null || salt !== undefined) return
-  throw new ApiError('invalid_request', `${path}: an envelope comes with the salt that it was made with`, {
+  throw new ApiError('invalid_request', `${path}: send the salt that the envelope was made with`, {
     members: { path },
   })
 }
@@ -54,7 +54,7 @@ export function requireSalt(signed: AgentSigned | null, salt: string | undefined
 export function chosenRecordId(signed: AgentSigned): Uuid {
   const { kind, predicate } = signed.statement
   if (kind !== 'record-notarized' && kind !== 'record-created')
-    throw mismatch('/predicateType', 'record-notarized, or record-created')
+    throw mismatch('/predicateType', 'record-notarized or record-created')
   const id = parseId('rec', predicate['record'] as string)
   refuseChosenId(id, signed, '/predicate/record')
   if (isOfBatch(id)) throw mismatch('/predicate/record', formatId('rec', ownRecordId(id)))
@@ -71,7 +71,7 @@ export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly fir
 
 /** Error for an envelope of a shared record. Peers verify with the server's key, and do not know keys of agents. */
 export function sharedUnsigned(path: string): ApiError {
-  return new ApiError('not_signable', 'a record that is shared with peers is signed by the server', {
+  return new ApiError('not_signable', 'only the server signs a record that is shared with peers', {
     members: { path },
   })
 }

@@ -211,7 +211,7 @@ function chosenFirstId(envelope: string): Uuid {
 function saltMismatch(path: string, index: number): ApiError {
   return new ApiError(
     'invalid_request',
-    `${path}: with an envelope each record comes with its salt, and without one none does`,
+    `${path}: with an envelope each record needs its salt; without one none may have a salt`,
     { members: { path, index } },
   )
 }
@@ -228,7 +228,7 @@ function parentOf(first: Uuid, { parent }: BatchRequestItem, index: number): Uui
 
 function idOf(prefix: IdPrefix, id: string, code: 'unknown_agent' | 'unknown_parent', members: object): Uuid {
   if (isId(prefix, id)) return parseId(prefix, id)
-  throw new ApiError(code, `${id} is no id (${prefix}_…)`, { members: { ...members } })
+  throw new ApiError(code, `${id} is not an id (${prefix}_…)`, { members: { ...members } })
 }
 
 /**
@@ -290,7 +290,7 @@ export function chunksOf(
     })
     keys += chunks.at(-1)!.keys.length
     if (keys > BATCH_KEYS_MAX) {
-      const detail = `the records have more than ${BATCH_KEYS_MAX} different references, traces, parents, days and persons: send fewer at a time`
+      const detail = `the records have more than ${BATCH_KEYS_MAX} different references, traces, parents, days and persons: send fewer records at a time`
       throw new ApiError('invalid_request', detail, { members: { path: '/records' } })
     }
   }

@@ -49,7 +49,7 @@ function hashKey(key: string | string[]): Buffer {
   if (typeof key !== 'string' || !KEY_PATTERN.test(key)) {
     throw new ApiError(
       'invalid_idempotency_key',
-      `the Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters, without spaces`,
+      `the Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters without spaces`,
     )
   }
   return hash('sha256', key, 'buffer').subarray(0, KEY_HASH_BYTES)

@@ -50,11 +50,11 @@ async function findParent(
   if (recordId === null || depth === null)
     throw new ApiError('unknown_parent', `the ledger has no record ${record}`, { members })
   if (depth === 'unknown') {
-    const detail = `the ancestors of the parents lie in more than ${PARENT_CHUNKS_MAX} parts of batches: name fewer parents`
+    const detail = `the ancestors of the parents are in more than ${PARENT_CHUNKS_MAX} chunks of batches: name fewer parents`
     throw new ApiError('parent_too_deep', detail, { members })
   }
   if (depth >= PARENT_DEPTH_MAX) {
-    const detail = `${record} is ${depth} records deep: at most ${PARENT_DEPTH_MAX} are taken`
+    const detail = `${record} is at level ${depth} of its tree; at most ${PARENT_DEPTH_MAX} levels are allowed`
     throw new ApiError('parent_too_deep', detail, { members })
   }
   return { record, recordId, depth }
@@ -72,7 +72,7 @@ export async function resolveParents(
     if (typeof record !== 'string' || parents.has(record)) continue
     const members = { path: `/records/${index}/parent`, index }
     if (parents.size === BATCH_PARENTS_MAX) {
-      const detail = `a batch names at most ${BATCH_PARENTS_MAX} records outside it as parents`
+      const detail = `a batch can name at most ${BATCH_PARENTS_MAX} records outside it as parents`
       throw new ApiError('invalid_request', detail, { members })
     }
     parents.set(record, await findParent(depths, record, members))

@@ -113,7 +113,7 @@ async function refuseParents(
     const above =
       typeof parent === 'number' ? depths[parent]! : parent === null ? 0 : found.get(parent)!.depth
     if (above >= PARENT_DEPTH_MAX) {
-      const detail = `its parent is ${above} records deep: at most ${PARENT_DEPTH_MAX} are taken`
+      const detail = `its parent is at level ${above} of its tree; at most ${PARENT_DEPTH_MAX} levels are allowed`
       throw new ApiError('parent_too_deep', detail, { members: { path: `/records/${index}/parent`, index } })
     }
     depths.push(above + 1)

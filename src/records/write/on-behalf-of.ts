@@ -70,7 +70,7 @@ export async function resolvePerformer(
       return { agent: performer, agentId: agentIdOf(performer) }
     const why =
       remote.ledger === caller.ledger
-        ? `an agent of this ledger is written ${remote.agent}`
+        ? `write an agent of this ledger as ${remote.agent}`
         : `the record is not shared with ${remote.ledger}`
     throw new ApiError('performer_not_shared', why, { members })
   }
@@ -106,7 +106,7 @@ function parseAgent(agent: string, members: object): Uuid {
     return parseId('agt', agent)
   } catch (error) {
     if (error instanceof ProofError)
-      throw new ApiError('unknown_agent', `${agent} is not an agent's id`, { members: { ...members } })
+      throw new ApiError('unknown_agent', `${agent} is not the id of an agent`, { members: { ...members } })
     throw error
   }
 }

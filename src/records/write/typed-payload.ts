@@ -48,7 +48,7 @@ export function requireAgentSigned(
   if (!agentSigned || isSigned) return
   throw new ApiError(
     'agent_signature_required',
-    `${name} takes only what agents have signed themselves: register a signing key of the agent, and have the SDK sign with it (docs/reference/api.md)`,
+    `records of ${name} must be signed by their agents: register a signing key of the agent, and have the SDK sign with it (docs/reference/api.md)`,
     { members: { ...members, recordType: name } },
   )
 }
@@ -57,7 +57,7 @@ function requireNotarizable(type: RecordType, members: Members): RecordType {
   if (!type.gated) return type
   throw new ApiError(
     'not_notarizable',
-    `${type.name} is gated: its records are created, one by one, with POST /v1/records`,
+    `${type.name} is gated: create its records one by one with POST /v1/records`,
     { members: { ...members, recordType: type.name } },
   )
 }

@@ -23,7 +23,7 @@ Notarize ${first.isNew ? 'a first' : 'a'} record:
 
   curl -sS ${url}/v1/records -H ${header} -H 'Content-Type: application/json' -d '{"type":"generic/1","payload":{"hello":"world"}}'
 
-Ctrl-C stops it, and the next start goes on with the same data.
+Ctrl-C stops it. The next start uses the same data.
 `
 }
 

@@ -102,13 +102,13 @@ async function keepRunning(
     const why = await child.ended
     if (stopping.aborted) return
     if (performance.now() - beganAtMs > WORKER_STEADY_MS) pauseMs = pauseMsMin
-    log.error({ why, pauseMs }, 'the worker ended by itself, and is started again; the server goes on')
+    log.error({ why, pauseMs }, 'the worker ended unexpectedly and is started again; the server continues')
     await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
     if (stopping.aborted) return
     pauseMs = Math.min(pauseMs * 2, WORKER_RESTART_PAUSE_MS_MAX)
     child = spawnNext()
     const { pid } = child.process
-    void child.ready.then(() => log.info({ pid }, 'the worker works again'))
+    void child.ready.then(() => log.info({ pid }, 'the worker runs again'))
   }
 }
 

@@ -16,7 +16,7 @@ export async function buildConsole(projectDir: string): Promise<string | null> {
   if (!isInstalled)
     return existsSync(built)
       ? null
-      : 'it was not built: run `npm run build` with the development dependencies, or set TALLYSTICK_CONSOLE=false'
+      : 'it is not built: run `npm run build` with the development dependencies, or set TALLYSTICK_CONSOLE=false'
   const script = join(projectDir, 'tools', 'build-console.ts')
   try {
     await promisify(execFile)(process.execPath, [script, '--if-stale'], { cwd: projectDir })

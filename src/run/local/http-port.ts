@@ -9,7 +9,7 @@ export async function requireFreePort(host: string, port: number): Promise<void>
   const other = `choose another with TALLYSTICK_PORT=${port < 65_535 ? port + 1 : port - 1}`
   if (code === 'EADDRINUSE') {
     throw new Error(
-      `port ${port} on ${host} is taken (${await whoAnswers(host, port)}): stop that, or ${other}`,
+      `port ${port} on ${host} is in use (${await whoAnswers(host, port)}): stop that, or ${other}`,
     )
   }
   if (code === 'EACCES') throw new Error(`this user may not listen on port ${port}: ${other}`)
@@ -35,5 +35,5 @@ async function whoAnswers(host: string, port: number): Promise<string> {
   } catch {
     // Something other than Tallystick.
   }
-  return 'something else listens there'
+  return 'another program listens there'
 }

@@ -22,7 +22,7 @@ export function getLocalSecrets(
 function getMasterKey(file: string): Uint8Array {
   const text = getOrMakeSecret(file, () => randomBytes(32).toString('hex'))
   if (!/^[0-9a-f]{64}$/i.test(text)) {
-    throw new Error(`${file} does not hold 64 hex digits: put it back from a backup`)
+    throw new Error(`${file} does not contain 64 hex digits: restore it from a backup`)
   }
   return Buffer.from(text, 'hex')
 }

@@ -32,7 +32,7 @@ export function listenForStop(): Stop {
       if (signal === 'SIGHUP' && ignoresHangup) return
       if (requestedAt === 0) {
         requestedAt = Date.now()
-        setTimeout(() => force(`not closed after ${CLOSE_MS_MAX / 1000} s`), CLOSE_MS_MAX).unref()
+        setTimeout(() => force(`not stopped after ${CLOSE_MS_MAX / 1000} s`), CLOSE_MS_MAX).unref()
         resolve(signal)
       } else if (Date.now() - requestedAt > SAME_REQUEST_MS_MAX) {
         force(`${signal} again`)

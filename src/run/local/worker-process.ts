@@ -14,7 +14,7 @@ import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
  * whenever its parent ends, because the kernel closes the channel.
  */
 if (!process.send) {
-  writeLine('tallystick: `npm start` starts this; a worker by itself is `npm run op -- worker`')
+  writeLine('tallystick: only `npm start` runs this; to run a worker alone, use `npm run op -- worker`')
   process.exit(2)
 }
 // Ends at once, like the parent. The next worker finds unfinished work, as after any crash.

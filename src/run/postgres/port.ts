@@ -8,7 +8,7 @@ const portFile = (dataDir: string) => join(dataDir, 'port')
 export async function choosePort(dataDir: string, wanted: number | null): Promise<number> {
   if (wanted !== null) {
     if (await isFree(wanted)) return wanted
-    throw new Error(`port ${wanted} on 127.0.0.1 is taken, and Postgres was told to use it`)
+    throw new Error(`port ${wanted} on 127.0.0.1 is in use, and Postgres was configured to use it`)
   }
   const remembered = readRemembered(dataDir)
   if (remembered !== null && (await isFree(remembered))) return remembered

@@ -105,7 +105,7 @@ async function waitUntilReady(child: ChildProcess, options: SpawnOptions): Promi
     const found = readPidFile(clusterDir(options.dataDir))
     if (found !== null && found.pid === child.pid && found.ready) return
     if (Date.now() > noticeAt) {
-      options.log('Postgres is still starting: after a crash it replays its log first')
+      options.log('Postgres is still starting: after a crash it first replays its log')
       noticeAt += SLOW_NOTICE_MS * 4
     }
     await sleep(POLL_MS)

@@ -35,11 +35,11 @@ export function resolveRunAs(cluster: string, log: (line: string) => void): RunA
   const made = findSystemUser()
   if (!made) {
     throw new Error(
-      'Postgres does not run as root, and there is no system user `postgres` and none could be made: make one ' +
-        '(`useradd --system postgres`), start as a plain user, or set DATABASE_URL to a Postgres of your own',
+      'Postgres does not run as root. There is no system user `postgres`, and it could not be created: create it ' +
+        '(`useradd --system postgres`), start as another user, or set DATABASE_URL to your own Postgres',
     )
   }
-  log('made the system user `postgres`, because Postgres does not run as root')
+  log('created the system user `postgres`, because Postgres does not run as root')
   return made
 }
 

@@ -85,7 +85,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   await stopOrphan(cluster, log)
   const passwords = getPasswords(dataDir)
   if (initCluster({ dataDir, binDir, runAs, passwords, sync: options.settings?.['fsync'] !== 'off' })) {
-    log('made a new Postgres database cluster')
+    log('created a new Postgres database cluster')
   }
   refuseOtherMajor(cluster, postgresVersion(binDir, runAs))
   const settings = { ...LEDGER_SETTINGS, ...options.settings }
@@ -152,7 +152,7 @@ function refuseOtherMajor(cluster: string, version: string): void {
   const major = version.split('.')[0]
   if (found !== major) {
     throw new Error(
-      `${cluster} was made by Postgres ${found} and this is Postgres ${major}: start with the version that made it ` +
+      `${cluster} was created by Postgres ${found}, and this is Postgres ${major}: start with Postgres ${found} ` +
         `and move the data with pg_dump, or choose another TALLYSTICK_DATA`,
     )
   }

@@ -117,7 +117,7 @@ function statementEntry(line: EntryLine): RestoredEntry {
 function refuseFederation({ seq, kind }: EntryLine, { predicate, actor }: ParsedStatement): void {
   if (!FEDERATION.test(kind) && predicate['share'] === undefined && !actor.startsWith('led_')) return
   throw new RestoreError(
-    `entry ${seq} (${kind}) is about another ledger: a ledger with peers is restored from a backup only, because an archive has ` +
+    `entry ${seq} (${kind}) is about another ledger: a ledger with peers can be restored only from a backup, because an archive has ` +
       'neither their invitations nor their receipts',
   )
 }

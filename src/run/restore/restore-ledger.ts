@@ -85,7 +85,8 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
     onProgress: ({ entries, total }) => restore.onProgress?.(entries, total),
   })
   if (!archive.ok) throw new RestoreError(namedFaults(archive))
-  if (archive.entries !== size) throw new RestoreError('the archive has grown meanwhile: run it again')
+  if (archive.entries !== size)
+    throw new RestoreError('the archive has grown meanwhile: run the command again')
   await writer.finish()
   const own = await findOwnKeys(client, ledgerId)
   if (!restore.readOnly) refuseLackOfKeys(own)
@@ -115,8 +116,8 @@ function refuseLackOfKeys(own: Restored['own']): void {
   const missing = missingKeys(own)
   if (missing.length === 0) return
   throw new RestoreError(
-    `this deployment has no private ${missing.join(' and ')} key of the ledger, so that it could never be reopened. Bring the keys first, ` +
-      'with move-ledger share-keys, or say --read-only to have the ledger as evidence alone',
+    `this deployment has no private ${missing.join(' and ')} key of the ledger, so it could never be reopened. First bring the keys ` +
+      'with move-ledger share-keys, or use --read-only to restore the ledger only as evidence',
   )
 }
 
@@ -140,15 +141,15 @@ async function compareCheckpoints({
   acceptsLoss,
 }: Restore): Promise<ComparedCheckpoints> {
   const newest = await new ArchiveObjects(reader).readCheckpoint()
-  if (newest === null) throw new RestoreError(`${reader.name} holds no archive of a ledger`)
+  if (newest === null) throw new RestoreError(`${reader.name} has no archive of a ledger`)
   const { size } = newest
   const sizeOf = (text: string) => parseCheckpoint(text).checkpoint.size
   const within = kept.filter((text) => sizeOf(text) <= size)
   const [beyond = null] = kept.filter((text) => sizeOf(text) > size).sort((a, b) => sizeOf(b) - sizeOf(a))
   if (beyond !== null && !acceptsLoss)
     throw new RestoreError(
-      `the archive ends with ${size} entries, and a checkpoint that you kept covers ${sizeOf(beyond)}: the entries between are lost, ` +
-        'unless another copy has them. Say --accept-loss to restore without them',
+      `the archive ends after ${size} entries, and a checkpoint that you stored covers ${sizeOf(beyond)}: the entries between are lost, ` +
+        'unless another copy has them. Use --accept-loss to restore without them',
     )
   return { size, within, beyond }
 }
@@ -236,7 +237,7 @@ class LedgerWriter {
   }
 
   #tee(opened: OpenLedger, ledger: string): OpenLedger {
-    if (opened.ledger !== ledger) throw new RestoreError(`the archive is of ${opened.ledger}`)
+    if (opened.ledger !== ledger) throw new RestoreError(`this is the archive of ${opened.ledger}`)
     const write = () => this.#writeVerified()
     const given = this.#passed
     async function* ranges() {
@@ -315,7 +316,7 @@ class LedgerWriter {
     await this.#writeKey('envelope', envelopeKey)
     await this.#writeKey('note', { alg: 'EdDSA', spki: noteKey })
     if (!(await beginLedger(this.#client, this.#ledgerId, kid)))
-      throw new RestoreError('the database has that ledger already')
+      throw new RestoreError('the database already has this ledger')
   }
 
   /** Destroys the keys of erased documents: a key file that is older than the erasure still has them. */

@@ -43,7 +43,7 @@ export class ArchiveExtras {
     if (digest !== sha256)
       throw new ProofError(
         'archive_object',
-        `the definition of ${name} is another one than entry ${step.seq} signs`,
+        `the definition of ${name} differs from the one that entry ${step.seq} signs`,
       )
   }
 
@@ -58,15 +58,18 @@ export class ArchiveExtras {
       for (const address of tilesBetween(from, size)) {
         const name = tileName(address)
         if (address.level !== 'entries' && named.get(name) !== this.#tiles.find(name))
-          throw new ProofError('archive_object', `${name} holds other hashes than those of the entries`)
+          throw new ProofError('archive_object', `${name} has hashes that do not match the entries`)
       }
       const signed = this.#erasures.slice(erasures, erasures + claimed.length)
       const isOfSeal = signed.every(([, , seq]) => seq >= from && seq < size)
       if (!isOfSeal || JSON.stringify(signed) !== JSON.stringify(claimed))
-        throw new ProofError('archive_object', `${sealName(size)} names other erasures than its entries`)
+        throw new ProofError(
+          'archive_object',
+          `${sealName(size)} names erasures that do not match its entries`,
+        )
       erasures += claimed.length
     }
     if (erasures !== this.#erasures.length)
-      throw new ProofError('archive_object', 'the seals lack erasures of their entries')
+      throw new ProofError('archive_object', 'the seals do not name all erasures of their entries')
   }
 }

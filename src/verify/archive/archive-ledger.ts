@@ -47,7 +47,7 @@ async function openArchive(
   observer: ArchiveObserver | undefined,
 ): Promise<OpenLedger> {
   const newest = await objects.readCheckpoint()
-  if (newest === null) throw new SourceError('not_a_ledger', `${objects.name} holds no archive of a ledger`)
+  if (newest === null) throw new SourceError('not_a_ledger', `${objects.name} has no archive of a ledger`)
   const { note, size } = newest
   const { seals, newestDigest } = await objects.readSeals(size)
   const { ledger, keys: hints } = seals.at(-1)!
@@ -57,11 +57,11 @@ async function openArchive(
   if (keys !== null && keys.ledger !== head.ledger)
     throw new SourceError(
       'usage',
-      `the file of --archive-key is of ${keys.ledger}, and the archive of ${head.ledger}`,
+      `the file of --archive-key belongs to ${keys.ledger}, the archive to ${head.ledger}`,
     )
   const notices = [] as string[]
   if (keys === null)
-    notices.push('documents are sealed, and were not shown: name their keys with --archive-key')
+    notices.push('documents are sealed and were not checked: name the file of their keys with --archive-key')
   const beside = new ArchiveExtras(seals)
   const context: PieceContext = {
     ...{ objects, keys, size, erasures: erasuresOf(seals), unexplained: [], lastBundle: null },
@@ -139,8 +139,8 @@ function refuseUnexplained([first, ...others]: readonly string[]): void {
   if (first === undefined) return
   throw new SourceError(
     'unavailable',
-    `${others.length + 1} documents cannot be opened, such as ${first}, and no archived entry erases them. Were they erased after the ` +
-      'newest seal? Look again after the next one, or verify without --archive-key',
+    `${others.length + 1} documents cannot be opened, such as ${first}, and no archived entry erases them. They may have been erased after the ` +
+      'newest seal: verify again after the next seal, or without --archive-key',
   )
 }
 

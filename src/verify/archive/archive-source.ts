@@ -92,7 +92,7 @@ async function openReaders(
     default:
       throw new SourceError(
         'usage',
-        '--archive takes a directory, or an address that begins with file://, http://, https:// or s3://',
+        '--archive needs a directory, or an address that begins with file://, http://, https:// or s3://',
       )
   }
 }
@@ -119,10 +119,10 @@ async function chooseDirectory(location: string, ledger: string | null): Promise
   if (names.includes(CHECKPOINT_OBJECT)) return location
   const ledgers = names.filter((name) => isId('led', name))
   if (ledgers.length === 1) return join(location, ledgers[0]!)
-  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${location} holds no archive of a ledger`)
+  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${location} has no archive of a ledger`)
   const shown = ledgers.slice(0, 20).join('\n  ')
   throw new SourceError(
     'usage',
-    `${location} holds ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`,
+    `${location} has ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`,
   )
 }

@@ -44,7 +44,7 @@ export class ArchivedBundle {
   }
 
   #anotherOne(): ArchiveFault {
-    return new ArchiveFault(`the archive's ${tileName(this.#address)} is another one than was written`)
+    return new ArchiveFault(`the archive's ${tileName(this.#address)} differs from what was written`)
   }
 }
 
@@ -61,6 +61,6 @@ export function splitBundle(bundle: Buffer, width: number): Buffer[] {
     at = end
   }
   if (at !== bundle.length || entries.length !== width)
-    throw new ProofError('archive_object', `does not hold ${width} entries, and nothing else`)
+    throw new ProofError('archive_object', `does not contain exactly ${width} entries`)
   return entries
 }

@@ -149,8 +149,8 @@ export class ArchivedContent implements ArchiveContent {
   }
 
   #refusal(ledgerId: Uuid): string | null {
-    if (this.#now() < this.#awayUntilMs) return 'the archive did not answer just before'
-    if (!this.#slots.admits(ledgerId)) return 'too many pieces of the archive are waited for'
+    if (this.#now() < this.#awayUntilMs) return 'the archive did not answer the last request'
+    if (!this.#slots.admits(ledgerId)) return 'too many requests wait for pieces of the archive'
     return null
   }
 
@@ -275,13 +275,13 @@ async function getObject(
   // The checkpoint is missing too, so the volume is not mounted or the prefix is wrong. No object is lost then.
   if ((await read(CHECKPOINT_OBJECT, ARCHIVE_CHECKPOINT_BYTES_MAX)) === null)
     throw archiveUnavailable(
-      `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
+      `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: check that TALLYSTICK_ARCHIVE is the right place, and mounted`,
     )
   throw new ArchiveFault(`the archive's ${name} is missing`)
 }
 
 function anotherOne(name: string): ArchiveFault {
-  return new ArchiveFault(`the archive's ${name} is another one than was written`)
+  return new ArchiveFault(`the archive's ${name} differs from what was written`)
 }
 
 /**

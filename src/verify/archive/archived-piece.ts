@@ -79,7 +79,7 @@ export class ArchivedPiece {
       const recordId = recordIdAt(firstRecordId, index)
       const item = items[index]
       if (item?.record !== formatId('rec', recordId))
-        throw new ArchiveFault(`the archive has another record in the place ${index} of seq ${seq}`)
+        throw new ArchiveFault(`the archive has a different record at index ${index} of seq ${seq}`)
       const key = keys?.find(documentPosition(seq - chunk.piece.from, index)) ?? null
       const opened = key && this.#open(batch.document + index, key, item)
       records.push(recordOfItem(item, opened ?? erasedDocument(item, chunk.erasures.get(recordId))))
@@ -109,7 +109,7 @@ export class ArchivedPiece {
     const isSigned =
       toHex(payloadDigest(sha256, { document })) === item.digest &&
       (references && toHex(references)) === (item.references ?? null)
-    if (!isSigned) throw new ArchiveFault(`the archive has another document of ${item.record}`)
+    if (!isSigned) throw new ArchiveFault(`the archive has a different document of ${item.record}`)
     return document
   }
 }

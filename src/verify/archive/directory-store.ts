@@ -25,12 +25,12 @@ async function readObject(directory: string, name: string, bytesMax: number): Pr
   const root = await realpath(directory).catch(onlyIf(['ENOENT'], null))
   const path = root && (await realpath(join(root, name)).catch(onlyIf(['ENOENT', 'ENOTDIR'], null)))
   if (root === null || path === null) return null
-  if (path !== join(root, name)) throw new Error('it is a link, or lies behind one')
+  if (path !== join(root, name)) throw new Error('it is a symbolic link, or behind one')
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = await file.stat()
-    if (!stat.isFile()) throw new Error('it is no file')
+    if (!stat.isFile()) throw new Error('it is not a file')
     if (stat.size > bytesMax) throw new BodyTooLong(bytesMax)
     return await readBody(file.createReadStream({ autoClose: false }), bytesMax)
   } finally {

@@ -57,7 +57,7 @@ export function documentStarts(bytes: Buffer, count: number): number[] {
     at = start + length
   }
   if (at !== bytes.length || starts.length !== count)
-    throw new ProofError('archive_object', `does not hold ${count} documents, and nothing else`)
+    throw new ProofError('archive_object', `does not contain exactly ${count} documents`)
   return starts
 }
 
@@ -82,6 +82,6 @@ export function plainText(opened: Buffer): string {
   const text = utf8Decode(opened)
   refuseFields(parseJsonText(text, { depthMax: PLAIN_DEPTH_MAX }), PLAIN, 'archive_object')
   if (!text.startsWith('{') || !text.endsWith('}'))
-    throw new ProofError('archive_object', 'space stands around a document')
+    throw new ProofError('archive_object', 'there is white space around a document')
   return text
 }

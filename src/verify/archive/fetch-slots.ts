@@ -47,7 +47,9 @@ export class FetchSlots {
       }
       const timer = setTimeout(() => {
         this.#waiting.delete(ledger, go)
-        reject(archiveUnavailable(`other pieces of the archive took all turns for ${waitMsMax / 1_000} s`))
+        reject(
+          archiveUnavailable(`other pieces of the archive were fetched first for ${waitMsMax / 1_000} s`),
+        )
       }, waitMsMax)
       this.#waiting.add(ledger, go)
     })

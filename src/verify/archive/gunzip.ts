@@ -34,5 +34,5 @@ export async function gunzipMember(bytes: Buffer, bytesMax: number): Promise<Buf
 }
 
 function noMember(): ProofError {
-  return new ProofError('archive_object', 'is not one whole member of gzip')
+  return new ProofError('archive_object', 'is not exactly one complete gzip member')
 }

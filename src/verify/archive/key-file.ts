@@ -25,7 +25,7 @@ export function parseArchiveKeys(text: string, name = 'the file of --archive-key
       ),
     }
   } catch (error) {
-    throw new SourceError('usage', `${name} is no key file of an archive`, { cause: error })
+    throw new SourceError('usage', `${name} is not a key file of an archive`, { cause: error })
   }
 }
 

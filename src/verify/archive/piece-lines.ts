@@ -88,7 +88,7 @@ function entriesOf(
 ): Buffer[] {
   const before = context.lastBundle
   if (before?.tile === tile && !bundle.subarray(0, before.bytes.length).equals(before.bytes))
-    throw new ProofError('archive_object', 'holds other entries than the bundle before it')
+    throw new ProofError('archive_object', 'has other entries than the bundle before it')
   context.lastBundle = { tile, bytes: bundle }
   return splitBundle(bundle, width)
 }
@@ -155,7 +155,7 @@ class Opener {
     const key = this.#keys?.find(documentPosition(seq - this.#from, item))
     const opened = key && sealed && openDocument(sealed, key)
     if (opened) return `${start.slice(0, -1)},"erasedBy":null,${plainText(opened).slice(1)}`
-    unexplained.push(`${subject} of the entry ${seq}`)
+    unexplained.push(`${subject} of entry ${seq}`)
     return `${start.slice(0, -1)},"salt":null,"document":null,"erasedBy":${size}}`
   }
 }

@@ -43,7 +43,7 @@ export class ArchiveObjects {
     if (bytes === TOO_LONG) throw refused(`${CHECKPOINT_OBJECT} is too long`)
     const note = textOf(bytes)
     const { size } = parseCheckpoint(note).checkpoint
-    if (size === 0) throw refused(`${CHECKPOINT_OBJECT} is of no entry`)
+    if (size === 0) throw refused(`${CHECKPOINT_OBJECT} covers no entry`)
     return { note, size }
   }
 
@@ -66,7 +66,7 @@ export class ArchiveObjects {
         throw refused(`${sealName(at)} is not the one that ${sealName(next.size)} names`)
       const seal = parseSeal(bytes, at)
       if (next && seal.ledger.id !== next.ledger.id)
-        throw refused(`${sealName(at)} is of another ledger than ${sealName(next.size)}`)
+        throw refused(`${sealName(at)} belongs to another ledger than ${sealName(next.size)}`)
       newestDigest ??= digest
       seals.push(seal)
       at = seal.from
@@ -91,7 +91,7 @@ export class ArchiveObjects {
       return await work()
     } catch (error) {
       if (!(error instanceof ProofError)) throw error
-      this.fault(`${name} is not as the format has it: ${error.detail}`)
+      this.fault(`${name} does not have the right format: ${error.detail}`)
       return null
     }
   }

@@ -35,7 +35,7 @@ export async function readPiece({ from, end, lines, documents }: PieceBytes): Pr
     if (slice.isOver) await slice.next()
     const line = parseArchiveLine(bytes)
     if (line.seq !== from + parsed.length || line.seq >= end)
-      throw new ProofError('archive_object', `holds the line of entry ${line.seq}`)
+      throw new ProofError('archive_object', `has the line of entry ${line.seq}`)
     parsed.push(line)
     documentCount += line.documents.length
   }

@@ -102,20 +102,21 @@ function* tilesOfLevel(level: TileAddress['level'], had: number, hashes: number)
  */
 export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
   const parsed = seal.safeParse(parseJson(bytes))
-  if (!parsed.success) throw refused(size, 'is no seal')
+  if (!parsed.success) throw refused(size, 'is not a seal')
   const { data } = parsed
   if (data.size !== size || data.from >= size) throw refused(size, 'is the seal of other entries')
-  if ((data.previous === null) !== (data.from === 0)) throw refused(size, 'does not say what is before it')
+  if ((data.previous === null) !== (data.from === 0))
+    throw refused(size, 'does not name its predecessor correctly')
   let at = data.from
   for (const { from, end } of data.pieces) {
     if (from !== at || end <= from || end > size || end - from > ARCHIVE_PIECE_ENTRIES_MAX)
-      throw refused(size, 'has a piece out of its place')
+      throw refused(size, 'has a piece in the wrong position')
     at = end
   }
   if (at !== size) throw refused(size, 'lacks a piece')
   refuseNames(data)
   if (parseCheckpoint(data.checkpoint).checkpoint.size !== size)
-    throw refused(size, 'holds the checkpoint of another size')
+    throw refused(size, 'has the checkpoint of another size')
   return data
 }
 
@@ -136,10 +137,10 @@ function refuseNames({ from, size, pieces, objects }: ArchiveSeal): void {
     for (const kind of ['lines', 'documents'] as const) {
       const name = piece[kind]
       if (name !== null && name !== pieceObjectName(kind, piece.from, take(name)))
-        throw refused(size, `names ${name} by another digest than its own`)
+        throw refused(size, `names ${name} with another digest than its own`)
     }
   for (const address of tilesBetween(from, size)) take(tileName(address))
-  if (named.size > 0) throw refused(size, `names ${[...named.keys()][0]}, which its entries have not`)
+  if (named.size > 0) throw refused(size, `names ${[...named.keys()][0]}, which its entries do not have`)
 }
 
 function parseJson(bytes: Uint8Array): JsonValue {

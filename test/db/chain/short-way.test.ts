@@ -94,12 +94,12 @@ test('a call that the short way takes refuses what breaks a constraint, as a who
   await appendEntries(api, [first])
   const offences: [TestEntry, RegExp][] = [
     [makeEntry(ledger, { subjectId: first.subjectId }), /records_pkey/],
-    [makeEntry(ledger, { records: [] }), /comes with them/],
+    [makeEntry(ledger, { records: [] }), /must come with their rows/],
     [makeEntry(ledger, { records: [makeRecord(randomId())] }), /about it/],
     [makeEntry(ledger, { leaf: randomBytes(32) }), /entries_leaf/],
     [makeBatch(ledger, 2, { kind: 'record-notarized', itemCount: null }), /as many records as it says/],
     [makeBatch(ledger, 2, { itemCount: 3 }), /as many records as it says/],
-    [makeBatch(ledger, 2, { chunks: [] }), /comes with them/],
+    [makeBatch(ledger, 2, { chunks: [] }), /must come with their rows/],
   ]
   for (const [entry, message] of offences) {
     await assert.rejects(appendEntries(api, [entry]), message)

@@ -39,7 +39,7 @@ test('a file that holds no password is refused, and nothing of it is shown', asy
     ['', /is empty/],
     ['\n', /is empty/],
     ['hush\nhush', /has several lines/],
-    ['hush'.repeat(PASSWORD_BYTES_MAX), /is longer than 16384 bytes: that is no password/],
+    ['hush'.repeat(PASSWORD_BYTES_MAX), /is longer than 16384 bytes: it must be only the password/],
   ] as const) {
     writeFileSync(file, text)
     await assert.rejects(
@@ -110,7 +110,7 @@ test('a command that fails is told by how, and never by what it printed', async 
   const left = join(temporaryDir(), 'left')
   for (const [script, reason] of [
     ['echo hush >&2; echo hush; exit 3', /failed with exit code 3: run it by hand/],
-    [`sleep 20; touch ${left}`, /took too long, and was ended/],
+    [`sleep 20; touch ${left}`, /took too long and was stopped/],
     ['yes hush', /printed more than 16384 bytes/],
     ['true', /the output of the password command \/bin\/sh is empty/],
     ['kill -9 $$', /failed with SIGKILL/],

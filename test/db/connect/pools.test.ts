@@ -112,11 +112,11 @@ test('a connection that could not be made is a database that is away, whatever t
       /password authentication failed for user "tallystick_api": check user and password/,
     ],
     [url({ password: '' }), /it asks for a password, and none is given/],
-    [url({ pathname: '/nowhere' }), /database "nowhere" does not exist: make the database first/],
-    [url({ port: '1' }), /ECONNREFUSED.*: is Postgres running there\?/],
+    [url({ pathname: '/nowhere' }), /database "nowhere" does not exist: create the database first/],
+    [url({ port: '1' }), /ECONNREFUSED.*: check that Postgres runs there/],
     [
       url({ hostname: 'nowhere.invalid', search: 'sslmode=disable' }),
-      /ENOTFOUND.*its host name is not known/,
+      /ENOTFOUND.*its host name is unknown: check the URL/,
     ],
   ] as const) {
     const pool = openReadPool(changed, LOG)

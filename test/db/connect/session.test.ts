@@ -175,7 +175,10 @@ test('a server that would lose or garble what it acknowledges is refused by migr
       ),
     )
     const url = urlFor(ownerUrl, `enc_${encoding.toLowerCase()}`)
-    await assert.rejects(migrateNow(url), new RegExp(`server_encoding = ${encoding}: .* cannot be changed`))
+    await assert.rejects(
+      migrateNow(url),
+      new RegExp(`server_encoding = ${encoding}: .* cannot change its encoding`),
+    )
   }
 })
 

@@ -39,30 +39,27 @@ test('what a URL says that is not known, or could mean less than it says, is ref
   for (const mode of ['prefer', 'allow', 'no-verify', ''])
     assert.match(
       message(`sslmode=${mode}`),
-      /is none that is known: say one of disable, require, verify-ca, verify-full/,
+      /is unknown: use one of disable, require, verify-ca, verify-full/,
     )
-  assert.match(message('sslmode=verify-ca'), /needs an authority of its own.*TALLYSTICK_DATABASE_CA_FILE/)
-  assert.match(message('ssl=true'), /the parameter ssl of the URL is none that is known: take it away/)
-  assert.match(
-    message('sslmode=disable&sslmode=verify-full'),
-    /the parameter sslmode stands twice in the URL/,
-  )
+  assert.match(message('sslmode=verify-ca'), /needs a private authority.*TALLYSTICK_DATABASE_CA_FILE/)
+  assert.match(message('ssl=true'), /the URL has the unknown parameter ssl: remove it/)
+  assert.match(message('sslmode=disable&sslmode=verify-full'), /the URL has the parameter sslmode twice/)
   assert.match(
     message('sslmode=require&sslrootcert=system'),
-    /would look at no certificate: say sslmode=verify-full/,
+    /would check no certificate: write sslmode=verify-full/,
   )
-  assert.match(message('channel_binding=require'), /the parameter channel_binding of the URL/)
+  assert.match(message('channel_binding=require'), /the unknown parameter channel_binding/)
   assert.doesNotMatch(message('ssl=true'), /hush/)
   assert.throws(
     () => new Database('postgres://api:hu%sh@db.example/ledgers'),
-    /^Error: a part of the database’s URL has a % that is not escaped: write %25 in its place$/,
+    /^Error: the database’s URL has a % that is not escaped: write %25 instead$/,
   )
   assert.match(message('', '/nowhere/ca.pem'), /cannot be read: ENOENT/)
   const file = join(temporaryDir(), 'ca.pem')
   writeFileSync(file, 'no certificate')
-  assert.match(message('', file), /holds no certificate: it must be a bundle in PEM/)
+  assert.match(message('', file), /has no certificate: it must be a bundle in PEM/)
   writeFileSync(file, '-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n')
-  assert.match(message('', file), /certificate 1 of 1 in .* is not a certificate: get the bundle anew/)
+  assert.match(message('', file), /certificate 1 of 1 in .* is not a certificate: download the bundle again/)
 })
 
 test('whether a certificate is looked at is for no variable of Node to say', () => {
@@ -93,7 +90,7 @@ test('an operator’s command says it too, because the owner’s password goes t
     error.mock.calls.map(({ arguments: said }) => said),
     [
       [
-        'the database owner@db.example:5432/ledgers does not prove who it is: docs/operate/postgres.md, sslmode',
+        'the database owner@db.example:5432/ledgers is not authenticated by a certificate: see sslmode in docs/operate/postgres.md',
       ],
     ],
   )
@@ -122,14 +119,14 @@ test('with TLS', { skip }, async (t) => {
   await t.test('verify-full wants an authority that is named, and the name', async () => {
     const ca = postgres.caFile
     assert.equal(await connect('verify-full', { ca }), true)
-    await assert.rejects(connect('verify-full'), /no authority that is trusted.*TALLYSTICK_DATABASE_CA_FILE/)
+    await assert.rejects(connect('verify-full'), /no trusted authority.*TALLYSTICK_DATABASE_CA_FILE/)
     await assert.rejects(
       connect('verify-full', { ca: postgres.otherCaFile }),
       /none of the authorities in .*other\.pem has signed its certificate/,
     )
     await assert.rejects(
       connect('verify-full', { ca, host: '127.0.0.1' }),
-      /name the host in the URL as its certificate does/,
+      /write the host name of the certificate in the URL/,
     )
   })
 
@@ -145,7 +142,7 @@ test('with TLS', { skip }, async (t) => {
   })
 
   await t.test('disable encrypts nothing, and a database that wants TLS says so', async () => {
-    await assert.rejects(connect('disable'), /whether it takes connections without TLS \(sslmode\)/)
+    await assert.rejects(connect('disable'), /whether it accepts connections without TLS \(sslmode\)/)
   })
 
   await t.test('the URL names an authority too, and goes before the environment', async () => {
@@ -158,7 +155,7 @@ test('with TLS', { skip }, async (t) => {
 
   await t.test('a certificate that is too old is refused', async () => {
     await postgres.show('DNS:localhost', -1)
-    await assert.rejects(connect('verify-full', { ca: postgres.caFile }), /is too old: renew it/)
+    await assert.rejects(connect('verify-full', { ca: postgres.caFile }), /has expired: renew it/)
     await postgres.show('DNS:localhost', 2)
   })
 
@@ -168,7 +165,7 @@ test('with TLS', { skip }, async (t) => {
       plain.search = `sslmode=${mode}`
       await assert.rejects(
         withClient(plain.href, (client) => client.query('select')),
-        /it takes no TLS: turn it on there \(ssl = on\), or say sslmode=disable/,
+        /it does not accept TLS: turn TLS on there \(ssl = on\), or write sslmode=disable/,
       )
     }
   })

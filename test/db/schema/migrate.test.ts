@@ -307,7 +307,7 @@ test('refuses logins that could do more than a stolen pod may', async (t) => {
   const superuser = await connect(t, database.superuserUrl)
   await assert.rejects(
     checkLogin(superuser, 'worker'),
-    /login postgres is too powerful .* may become a superuser/,
+    /login postgres has too many privileges: .* may become a superuser/,
   )
   await assert.rejects(
     checkLogin(await connect(t, database.ownerUrl), 'worker'),

@@ -124,7 +124,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
       const passwords = { api: 'another', worker: 'another' }
       await assert.rejects(
         migrate({ ownerUrl: b.ownerUrl, masterKey, logins: a.logins.names, passwords }),
-        /the login tallystick_api_a has another password, and is used in a too: .*TALLYSTICK_API_DATABASE_URL.*database\.api\.user/,
+        /the login tallystick_api_a has another password and is used in a too: .*TALLYSTICK_API_DATABASE_URL.*database\.api\.user/,
       )
       await a.works()
       await b.works()
@@ -156,7 +156,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
     await running.end()
     await change()
     assert.deepEqual(told, [
-      'took the privileges of tallystick_api_b and tallystick_worker_b: what uses them is refused from now on',
+      'revoked the privileges of tallystick_api_b and tallystick_worker_b: processes that use these logins are refused from now on',
     ])
     const now = await deploy('b', temporaryDir(), ours)
     await now.works()
@@ -247,7 +247,7 @@ test('a schema of our names that somebody else made is refused by name, and stay
     await sql(`create ${what}`, 'taken')
     await assert.rejects(
       deploy('taken'),
-      new RegExp(`a schema ${schema} that Tallystick did not make: nothing was changed`),
+      new RegExp(`a schema ${schema} that Tallystick did not create: nothing was changed`),
     )
     await sql(`drop schema ${schema} cascade`, 'taken')
   }
@@ -258,7 +258,7 @@ test('a schema of our names that somebody else made is refused by name, and stay
   await sql('drop schema tallystick_jobs cascade', 'taken')
   await sql('create schema tallystick_jobs authorization other', 'taken')
   await sql('create table tallystick_jobs.job ()', 'taken')
-  await assert.rejects(start(), /a schema tallystick_jobs that Tallystick did not make/)
+  await assert.rejects(start(), /a schema tallystick_jobs that Tallystick did not create/)
 })
 
 test('a schema of another login is refused, also where it looks as if migrate had made it, and none of its code runs', async () => {
@@ -302,7 +302,7 @@ test('a login that the owner may not change, make, or give away is named, with w
     /permission denied to alter role: the login made_by_others.*`grant made_by_others to second_owner with admin option`.*URL without a password/s,
   )
   for (const powerful of ['second_owner', 'postgres'])
-    await assert.rejects(migrateAs({ ...names, api: powerful }), /is too powerful to serve with/)
+    await assert.rejects(migrateAs({ ...names, api: powerful }), /has too many privileges/)
   await assert.rejects(
     migrateAs({ ...names, worker: 'made_by_others' }),
     /have the same login, made_by_others/,

@@ -178,7 +178,7 @@ test('each object that is missing or another one is named', async (t) => {
   )
 })
 
-test('an archive that is another one than was written is not gone on with', async (t) => {
+test('an archive that differs from what was written is not continued', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
@@ -186,7 +186,7 @@ test('an archive that is another one than was written is not gone on with', asyn
   await rm(join(archiver.directory, 'checkpoint'))
   await app.notarize()
   await archiver.run()
-  assert.match(String(archiver.logged.at(-1)?.err), /is of 0 entries, though 4 were archived/)
+  assert.match(String(archiver.logged.at(-1)?.err), /covers 0 entries, but 4 were archived/)
 })
 
 test('a worker that stalled, and wakes up behind another one, replaces nothing of what that wrote', async (t) => {
@@ -217,7 +217,7 @@ test('a worker that stalled, and wakes up behind another one, replaces nothing o
   await app.notarize()
   await other.run()
   waking.resolve()
-  assert.match(String(await late), /another worker went on with it/)
+  assert.match(String(await late), /another worker continues/)
 
   await app.notarize()
   await other.run()
@@ -250,5 +250,5 @@ test('a link in the place of an object is not followed', async (t) => {
   await writeFile(join(archiver.archive, 'elsewhere'), await readFile(path))
   await rm(path)
   await symlink(join(archiver.archive, 'elsewhere'), path)
-  await assert.rejects(directoryStore(archiver.directory).get('checkpoint', 65_536), /it is a link/)
+  await assert.rejects(directoryStore(archiver.directory).get('checkpoint', 65_536), /it is a symbolic link/)
 })

@@ -157,7 +157,7 @@ test('a bucket that changes or loses an object is found, and nothing of it is sh
     for (const lie of [changed, Buffer.concat([bytes, bytes]), null]) {
       await (lie === null ? rm(path) : writeFile(path, lie))
       const refused = expectStatus(503, await app.send('GET', `/v1/records/${ids[0]}`))
-      assert.match(refused.json().detail, lie === null ? /is missing/ : /is another one than was written/)
+      assert.match(refused.json().detail, lie === null ? /is missing/ : /differs from what was written/)
       const content = released.deps.openContent()
       const from = testDatabase(app.database.workerUrl, content)
       const report = await verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 })
@@ -361,7 +361,7 @@ test('content stays if the archive has lost it, or has another one', async (t) =
   }
   Object.assign(deps, { openContent: () => lying })
   await releaseContent(deps)
-  assert.match(errorsOf(released).at(-1)!, /other records of chunk 0/)
+  assert.match(errorsOf(released).at(-1)!, /different records in chunk 0/)
   assert.deepEqual([await released.chunks(), await piecesOf(app)], [[2, 0], ['kept']])
 })
 
@@ -547,7 +547,7 @@ test('nobody takes content out of Postgres that no archive has', async (t) => {
     )
   await assert.rejects(release(), /the archive has no such piece/)
   const change = 'update tallystick.batch_chunks set content = null, released_bytes = length(content)'
-  await assert.rejects(app.sql(change), /batch_chunks_change|changes only by an erasure/)
+  await assert.rejects(app.sql(change), /batch_chunks_change|may change only by an erasure/)
   await assert.rejects(
     app.deps.readPool.query(
       `select tallystick.release_content(null, 0, '{}', '{}', '{}', '{}', '{}', '{}', true)`,
@@ -562,7 +562,7 @@ test('nobody takes content out of Postgres that no archive has', async (t) => {
     'delete from tallystick.archives',
     'delete from tallystick.archive_pieces',
   ])
-    await assert.rejects(app.sql(change), /content lies there that is nowhere else/)
+    await assert.rejects(app.sql(change), /it has the only copy of its content/)
 })
 
 test('a ledger whose content has left is moved as it is', async (t) => {
@@ -576,5 +576,5 @@ test('a ledger whose content has left is moved as it is', async (t) => {
   const verify = (content: ArchiveContent | null) =>
     verifyLedger(database(testDatabase(target.superuserUrl, content), app.ledger.ledger.id), { threads: 0 })
   assert.equal((await verify(deps.openContent())).failure, null)
-  await assert.rejects(verify(null), /lies in the archive/)
+  await assert.rejects(verify(null), /is in the archive/)
 })

@@ -34,7 +34,7 @@ test('a bundle that is changed or missing is found, nothing of it is shown, and 
     const wanted = await wantedOf(app, size)
     await assert.rejects(
       content.readEnvelopes(wanted),
-      lie === null ? /is missing/ : /is another one than was written/,
+      lie === null ? /is missing/ : /differs from what was written/,
     )
     const report = await verifyLedger(
       database(testDatabase(app.database.workerUrl, other), app.ledger.ledger.id),
@@ -100,7 +100,7 @@ test('envelopes stay if the archive has lost their bundle, or has another one', 
   }
   Object.assign(deps, { openContent: () => lying })
   await releaseContent(deps)
-  assert.match(errorsOf(released).at(-1)!, /another envelope of seq/)
+  assert.match(errorsOf(released).at(-1)!, /a different envelope of seq/)
   assert.deepEqual(await released.leftEnvelopes(), {})
 })
 

@@ -289,10 +289,10 @@ test('rows of records that nobody created are found by an audit', async (t) => {
     `${COPYABLE}; insert into tallystick.gated_records select (jsonb_populate_record(g, jsonb_build_object('record_id', gen_random_uuid()))).*
      from tallystick.gated_records g`,
   )
-  assert.match(await foundByVerify(audit), /gated_records: 2 rows, records have 1/)
+  assert.match(await foundByVerify(audit), /gated_records: 2 rows, but records have 1/)
 })
 
-test('rows of a ledger that has no chain are found by an audit', async (t) => {
+test('rows of a ledger without a chain are found by an audit', async (t) => {
   const audit = await setUp(t)
   await audit.app.reach('SUBMITTED')
   for (const table of ['gated_records', 'documents']) {
@@ -301,7 +301,7 @@ test('rows of a ledger that has no chain are found by an audit', async (t) => {
       `${COPYABLE}; insert into tallystick.${table}
        select (jsonb_populate_record(r, jsonb_build_object('ledger_id', gen_random_uuid()))).* from tallystick.${table} r`,
     )
-    assert.match(await foundByVerify(audit), new RegExp(`${table}: rows of a ledger that has no chain`))
+    assert.match(await foundByVerify(audit), new RegExp(`${table}: rows of a ledger without a chain`))
     await undefended(
       audit,
       `delete from tallystick.${table} where ledger_id not in (select ledger_id from tallystick.ledgers)`,

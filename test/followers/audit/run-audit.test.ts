@@ -54,7 +54,7 @@ test('what was changed long ago is found: the audit is done and bad, and the led
   assert.match((await app.send('GET', '/v1/checkpoints/latest')).body, /\n8\n/)
 })
 
-test('a ledger that does not extend the kept checkpoint is bad, however well it verifies by itself', async (t) => {
+test('a ledger that does not extend the stored checkpoint is bad, however well it verifies by itself', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   await app.notarize()

@@ -114,7 +114,7 @@ test('does not believe columns: what is not what was signed is refused, once sai
   for (const { level, message, err } of deps.logged)
     assert.deepEqual(
       [level, message, (err as Error).name],
-      ['error', 'an overdue record does not expire', 'ProofError'],
+      ['error', 'an overdue record could not be expired', 'ProofError'],
     )
   const kinds = (await app.entries()).map(({ kind }) => kind)
   assert.equal(kinds.filter((kind) => kind === 'record-expired').length, 1)

@@ -76,7 +76,7 @@ test('a stream of events begins while the archive is away, and waits for it', as
   const another = await tail('?from=beginning')
   assert.deepEqual(
     warned.calls.map(({ arguments: [, message] }) => message),
-    ['streams of events wait for the archive'],
+    ['event streams are waiting for the archive'],
   )
   const now = performance.now.bind(performance)
   t.mock.method(performance, 'now', () => now() + EVENTS_TAIL_WARN_EVERY_MS)

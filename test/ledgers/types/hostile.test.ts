@@ -55,15 +55,18 @@ const REFUSED: Record<string, [schema: JsonValue, where: RegExp]> = {
   'a loop through dependentSchemas': [{ dependentSchemas: { a: { $ref: '#' } } }, /endless loop/],
   'a loop through an anchor': [{ $anchor: 'here', anyOf: [{ $ref: '#here' }] }, /endless loop/],
   'a tower of references': [{ $defs: tower(40, 'allOf'), $ref: '#/$defs/n0' }, /more than 16/],
-  'a reference to the metaschema': [{ $ref: 'https://json-schema.org/draft/2020-12/schema' }, /refers to no/],
-  'a reference to a file': [{ $ref: 'file:///etc/passwd' }, /refers to no/],
-  'a reference to a neighbour': [{ $defs: { a: true }, items: { $ref: 'x/$defs/a' } }, /refers to no/],
-  'a reference that is no text': [{ $ref: '#/%zz' }, /refers to no/],
+  'a reference to the metaschema': [
+    { $ref: 'https://json-schema.org/draft/2020-12/schema' },
+    /does not refer to/,
+  ],
+  'a reference to a file': [{ $ref: 'file:///etc/passwd' }, /does not refer to/],
+  'a reference to a neighbour': [{ $defs: { a: true }, items: { $ref: 'x/$defs/a' } }, /does not refer to/],
+  'a reference that is no text': [{ $ref: '#/%zz' }, /does not refer to/],
   'a reference into an enum': [
     { enum: [{ type: 'string' }], properties: { a: { $ref: '#/enum/0' } } },
-    /refers to no/,
+    /does not refer to/,
   ],
-  'a reference into what every object inherits': [{ $ref: '#/__proto__' }, /refers to no/],
+  'a reference into what every object inherits': [{ $ref: '#/__proto__' }, /does not refer to/],
   $dynamicRef: [{ $dynamicRef: '#a' }, /\$dynamicRef: this keyword/],
   $dynamicAnchor: [{ $dynamicAnchor: 'a' }, /\$dynamicAnchor: this keyword/],
   $id: [{ $id: 'https://ledger.example/other' }, /\$id: this keyword/],
@@ -75,7 +78,7 @@ const REFUSED: Record<string, [schema: JsonValue, where: RegExp]> = {
     { items: { $schema: 'https://json-schema.org/draft/2020-12/schema' } },
     /at the root only/,
   ],
-  'an anchor twice': [{ $defs: { a: { $anchor: 'x' }, b: { $anchor: 'x' } } }, /stands twice/],
+  'an anchor twice': [{ $defs: { a: { $anchor: 'x' }, b: { $anchor: 'x' } } }, /occurs twice/],
   '$defs that are no object': [{ $defs: [] }, /must be an object/],
   'a schema that is null': [{ properties: { a: null } }, /an object or a boolean/],
   'keywords of ajv': [{ nullable: true }, /this keyword/],
@@ -97,7 +100,7 @@ const REFUSED: Record<string, [schema: JsonValue, where: RegExp]> = {
     { patternProperties: { '((a{0,99}){0,99}){0,99}': true } },
     /more than 1000 steps/,
   ],
-  'a pattern that looks back': [{ pattern: '(a*)\\1' }, /refer back/],
+  'a pattern that looks back': [{ pattern: '(a*)\\1' }, /backreferences/],
 }
 
 test('what could not be bounded is refused, with a reason', () => {

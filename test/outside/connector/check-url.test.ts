@@ -178,10 +178,10 @@ test('a refusal says what to do', () => {
   )
   assert.equal(
     detailOf('http://example.com/'),
-    'http: is only for addresses that are allowed: use https:, or the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW',
+    'http: is only for addresses that the operator allows: use https:, or the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW',
   )
   assert.equal(
     detailOf('https://example.com:22/'),
-    'port 22 belongs to another protocol: use 443, 80 or one from 1024 upwards',
+    'port 22 belongs to another protocol: use 443, 80, or a port from 1024 on',
   )
 })

@@ -33,7 +33,7 @@ test('what something between refuses', async (t) => {
       async () => {
         proxy.refuse = () => status
         const records = [await makeRecord('one'), await makeRecord('two')]
-        const message = `${code}: the peer answered ${status}, and not as a peer does`
+        const message = `${code}: the peer answered ${status} in an unknown form`
         await until(async () => (await getDrain()).lastError === message, PATIENCE_MS)
         assert.deepEqual((await home.ask('GET', `/v1/peers/${id}/dead-letters`)).data, [])
         proxy.refuse = () => null
@@ -54,7 +54,7 @@ test('what something between refuses', async (t) => {
     'one record once, and an answer without receipts after that: a failure, with a pause',
     async () => {
       const flaky = await sendFlaky((times) => [403, 200][times - 1] ?? null)
-      const message = 'unexpected_answer: it does not say what became of each entry'
+      const message = 'unexpected_answer: it does not have an outcome for each entry'
       await until(async () => (await getDrain()).lastError === message, PATIENCE_MS)
       assert.equal(flaky.tries(), 2)
       await home.ask('POST', `/v1/peers/${id}/replay`, { body: {} })
@@ -85,7 +85,7 @@ test('what something between refuses', async (t) => {
         if (lastError !== null) errors.add(lastError)
         return behind === 0 && has(record)
       }, PATIENCE_MS)
-      assert.deepEqual([...errors], ['reset: the connection was cut in the middle of the answer'])
+      assert.deepEqual([...errors], ['reset: the connection was closed in the middle of the answer'])
     },
   )
 })

@@ -99,7 +99,7 @@ test('a signer is the key of the envelope, where its agent signed, and nowhere e
   }
 })
 
-test('a line has a path where it is not of the range, and only there', () => {
+test('a line has a path where it is not in the range, and only there', () => {
   refusesWith('bundle_syntax', RANGE, ({ lines }) => Object.assign(lines[1]!, { path: [] }))
   refusesWith('bundle_syntax', RANGE, ({ lines }) => delete lines[0]!['path'])
   for (const text of ['null', '0', '[]', '"seq"'])

@@ -32,10 +32,10 @@ for (const kind of KINDS) {
   test(`${kind} is for ${[scope, system && 'system'].filter(Boolean).join(' and ')}, and for nobody else`, () => {
     const asSystem = () => actorsWith([]).verifyActor(by(kind, 'system', null))
     if (system) asSystem()
-    else assertRefused('actor_not_entitled', asSystem, /is not for system/)
+    else assertRefused('actor_not_entitled', asSystem, /system cannot make/)
     const asKey = (scopes: readonly string[]) => actorsWith(scopes).verifyActor(by(kind, agent, key))
     if (scope === null) {
-      assertRefused('actor_not_entitled', () => asKey(SCOPES), /is for system alone/)
+      assertRefused('actor_not_entitled', () => asKey(SCOPES), /only system can make/)
       return
     }
     asKey([scope])

@@ -236,15 +236,15 @@ describe('says why it refuses', () => {
     assert.throws(() => parseJsonText('{"\\n":1 x}'), /unexpected "x" at character 8/)
     assert.throws(() => parseJsonText('{"\\n":1'), /the text ends at character 7/)
     assert.throws(() => parseJsonText('{"a":[[1]]}', { depthMax: 2 }), /deeper than 2 at character 6/)
-    assert.throws(() => parseJsonText('[ 1, 1e400]'), /change 1e400 at character 5/)
+    assert.throws(() => parseJsonText('[ 1, 1e400]'), /1e400 at character 5 would change/)
   })
 
   test('naming the member that stands twice', () => {
-    assert.throws(() => parseJsonText('{"x":{"a":1},"y":{"a":1,"b":2,"a":3}}'), /"a" stands twice/)
+    assert.throws(() => parseJsonText('{"x":{"a":1},"y":{"a":1,"b":2,"a":3}}'), /"a" occurs twice/)
   })
 
   test('shortening a number that is a page long', () => {
-    assert.throws(() => parseJsonText(`0.${'1'.repeat(5_000)}`), /change 0\.1{38}… at character 0/)
+    assert.throws(() => parseJsonText(`0.${'1'.repeat(5_000)}`), /0\.1{38}… at character 0 would change/)
   })
 })
 

@@ -50,7 +50,7 @@ const FORGED: readonly (readonly [what: string, ProofErrorCode, Forge])[] = [
   ['before its registration', 'key_not_current', (c) => [mine(c, LATER), c.registerSigningKey(LATER)]],
   ['for another agent', 'key_of_another_agent', (c, k) => mine(c, k, actAs(c))],
   [
-    'a kind that agents do not sign',
+    'a kind that agents cannot sign',
     'actor_not_entitled',
     (c, k) => c.registerSigningKey(makeSigner(), { endorsedBy: k, own: k }),
   ],

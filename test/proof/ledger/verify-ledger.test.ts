@@ -128,7 +128,7 @@ test('refuses a key outside its stretch of the chain', () => {
   const other = makeSigner()
   chain.signers.push(other)
   chain.create()
-  assertRefused(code, () => verifyChain(chain), /signs here/)
+  assertRefused(code, () => verifyChain(chain), /the current key is/)
 })
 
 test('refuses the same envelope twice in one chain', () => {
@@ -252,8 +252,8 @@ test('refuses a document that is gone without an entry that says so', () => {
     Object.assign(line.documents[0]!, { salt: null, document: null, erasedBy })
   const code = 'erasure_unexplained'
   refused(code, (chain) => gone(chain.notarize(), 9), {}, /beyond the end/)
-  refused(code, (chain) => gone(chain.notarize(), 3), {}, /before it was made/)
-  refused(code, (chain) => [gone(chain.notarize(), 4), chain.notarize()], {}, /no erasure/)
+  refused(code, (chain) => gone(chain.notarize(), 3), {}, /before it existed/)
+  refused(code, (chain) => [gone(chain.notarize(), 4), chain.notarize()], {}, /not an erasure/)
   refused(
     code,
     (chain) => {
@@ -321,7 +321,7 @@ test('refuses a ledger that does not extend a checkpoint', () => {
   kept(
     (chain) => chain.checkpoint(3, { root: zeros }),
     'checkpoint_mismatch',
-    /kept checkpoint of size 3 has the root/,
+    /stored checkpoint of size 3 has the root/,
   )
   kept((chain) => chain.checkpoint(3, { chain: zeros }), 'checkpoint_mismatch', /chain hash/)
   kept((chain) => chain.checkpoint(0, { root: merkleRoot(sha256, []) }), 'checkpoint_mismatch', /size 0/)
@@ -330,7 +330,7 @@ test('refuses a ledger that does not extend a checkpoint', () => {
   kept(
     (chain) => chain.checkpoint(5, { root: zeros, chain: zeros }),
     'checkpoint_beyond_chain',
-    /5 entries, the chain has 4/,
+    /5 entries, but the chain has 4/,
   )
   assertRefused('checkpoint_beyond_chain', () =>
     verifyChain(makeChain({ empty: true }), { storedCheckpoints: [makeChain().checkpoint()] }),
@@ -353,7 +353,7 @@ test('holds a ledger to receipts: the entry, and the tree', () => {
   changed[Buffer.from(changed).indexOf('"digest":"') + 10]! ^= 1
   assertRefused(/merkle_path|batch_item/, () => verifyChain(chain, { storedReceipts: [changed] }))
   chain.forget()
-  assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, options), /a receipt is of 9 entries/)
+  assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, options), /a receipt covers 9 entries/)
   chain.notarize()
   assertRefused('receipt_mismatch', () => verifyChain(chain, options), /a receipt of size 9 has the root/)
   while (chain.lines.length > 5) chain.forget()

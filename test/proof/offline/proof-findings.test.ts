@@ -73,5 +73,5 @@ test('says what it rests on', () => {
 test('a kept checkpoint from before the entry does not cover it, and is said to be older', () => {
   const { checkpoint, covered, notices } = find(notarized, {}, NOTHING, 3)
   assert.deepEqual([checkpoint, covered], ['own', chain.lines.length])
-  assert.match(notices[0]!, /^the kept checkpoint of 3 entries is older than the entry/)
+  assert.match(notices[0]!, /^the stored checkpoint of 3 entries is older than the entry/)
 })

@@ -53,7 +53,7 @@ test('a data folder that cannot be made is refused, with what to do', { skip: sk
   const dataDir = temporaryDir()
   await assert.rejects(
     startHolder(join(dataDir, 'sub'), plain),
-    /cannot be made \(EACCES\).*TALLYSTICK_DATA/s,
+    /cannot be created \(EACCES\).*TALLYSTICK_DATA/s,
   )
 })
 
@@ -68,7 +68,7 @@ test('a data folder below /proc is refused too, where a recursive mkdir never re
     timeout: 20_000,
     killSignal: 'SIGKILL',
   })
-  assert.match(stdout, /cannot be made \(ENOENT\).*TALLYSTICK_DATA/)
+  assert.match(stdout, /cannot be created \(ENOENT\).*TALLYSTICK_DATA/)
 })
 
 test("a plain user in somebody else's project keeps the data below /var/tmp", { skip: skipPlain }, (t) => {

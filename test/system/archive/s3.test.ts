@@ -128,8 +128,8 @@ test(
     const faulty: readonly [HttpFault, string, RegExp, RegExp][] = [
       ['lose', 'PUT', /tile\/0\//, /was written, and is not there/],
       ['lose', 'PUT', /seals\//, /was written, and is not there/],
-      ['change', 'GET', /lines\//, /reads otherwise|is another one/],
-      ['change', 'GET', /tile\/entries\//, /reads otherwise|is another one/],
+      ['change', 'GET', /lines\//, /reads back differently|differs from/],
+      ['change', 'GET', /tile\/entries\//, /reads back differently|differs from/],
       ['refuse', 'PUT', /documents\//, /503|Unknown/],
     ]
     for (const [fault, method, path, finding] of faulty) {

@@ -90,13 +90,13 @@ test('both verifiers say the same of an archive, whole and damaged, in a directo
 test('an archive that is none, or is asked for wrongly, is told apart from one that is damaged', async (t) => {
   const files = temporaryFiles(t)
   const run = async (...args: readonly string[]) => runCli(['verify', ...args], process.env)
-  assert.match((await run('--archive', files.directory)).stderr, /holds no archive of a ledger/)
-  assert.match((await run('--archive', 'ftp://somewhere')).stderr, /--archive takes a directory/)
+  assert.match((await run('--archive', files.directory)).stderr, /has no archive of a ledger/)
+  assert.match((await run('--archive', 'ftp://somewhere')).stderr, /--archive needs a directory/)
   assert.match((await run('--archive-key', 'x', 'ledger.ndjson')).stderr, /--archive-key goes with --archive/)
   assert.match(
     (await run('--archive', files.directory, '--ledger', 'led_1')).stderr,
     /is not the id of a ledger/,
   )
   const key = files.write('keys.json', '{"archiveKeys":2}')
-  assert.match((await run('--archive', files.directory, '--archive-key', key)).stderr, /is no key file/)
+  assert.match((await run('--archive', files.directory, '--archive-key', key)).stderr, /is not a key file/)
 })

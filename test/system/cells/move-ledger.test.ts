@@ -339,7 +339,7 @@ test('goes on after a kill at each step', { skip, timeout: TIMEOUT_MS }, async (
     assert.equal((await client.records.get(record.id)).id, record.id)
     assert.equal((await standing(a, ledger))[0].closed, 'moved')
     assert.equal((await verify(b, ledger)).entries, 24)
-    assert.match((await move(a, b, ledger.ledger.id)).stdout, /has moved already/)
+    assert.match((await move(a, b, ledger.ledger.id)).stdout, /has already moved/)
   }
 })
 
@@ -377,7 +377,7 @@ test('while a ledger is moved, writes wait and reads go on; undo gives it back u
   assert.equal((await move(a, b, ledger.ledger.id)).code, 0)
   assert.equal((await send(ledger, '/v1/records', body, {}, b.url)).status, 201)
   const late = await move(a, b, 'undo', ledger.ledger.id)
-  assert.match(late.stderr, /1 more entries at the target: move it back instead/)
+  assert.match(late.stderr, /1 more entries at the target: move the ledger back instead/)
   assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
   const [option, command] = switchTo('a')
   const saysMuch = `head -c 2000000 /dev/zero && ${command}`
@@ -408,7 +408,7 @@ test('an undo that was killed while it waited for writers gives up nothing that 
     undo.kill('SIGKILL')
     await writer.query('rollback')
     const again = await move(a, b, ...args)
-    assert.match(again.stderr, /more entries at the target: move it back instead/, args.join(' '))
+    assert.match(again.stderr, /more entries at the target: move the ledger back instead/, args.join(' '))
     await grow()
   }
   assert.equal((await verify(b, ledger)).entries, (await standing(b, ledger))[0].size)

@@ -10,7 +10,7 @@ export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..', '..')
 const READY_MS_MAX = 120_000
 
 /** Logged by a worker as soon as it is ready. */
-export const WORKER_IS_READY = 'the worker follows the chains'
+export const WORKER_IS_READY = 'the worker is running'
 
 export type Launch = {
   /** A command of the image's entry point, `npm start`, or the entry point alone. */

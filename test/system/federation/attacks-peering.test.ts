@@ -145,7 +145,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
     ])
     const answer = await unchanged(victim, () => late.introduce(ended))
     assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid'])
-    assert.match(answer.body.detail, /the invitation ended at/)
+    assert.match(answer.body.detail, /the invitation expired at/)
     await victim.ask('POST', `/v1/peers/${peer}/revoke`, { body: {} })
     await refused(victim, () => late.introduce(ended), 409, 'token_used')
   })

@@ -61,7 +61,7 @@ async function refusal(running: Promise<unknown>): Promise<{ stdout: string }> {
     () => ({ stderr: 'took it' }),
     (error: { stderr: string }) => error,
   )
-  if (!stderr.includes('401 unauthenticated: the API key is not known'))
+  if (!stderr.includes('401 unauthenticated: the API key is unknown'))
     throw Object.assign(new Error('not refused'), { stderr })
   return { stdout: 'refused' }
 }

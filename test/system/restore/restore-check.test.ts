@@ -34,7 +34,7 @@ test('restore-check fails where a ledger is shorter than its checkpoint, where o
   const kept = await publishAll(app)
   const nothing = await check(app, temporaryDirInMemory())
   assert.equal(nothing.code, 1)
-  assert.match(nothing.output, /RESTORE_FAILED .*unkept=1 .*holds no checkpoint of any of these ledgers/)
+  assert.match(nothing.output, /RESTORE_FAILED .*unkept=1 .*has no checkpoint of any of these ledgers/)
   // A ledger's note under the name of a ledger that this database never had.
   cpSync(join(kept, `${app.ledger.ledger.id}.note`), join(kept, `${gone}.note`))
   assert.match(
@@ -66,9 +66,9 @@ test('restore-check fails with a kept checkpoint that can’t be read, another m
     restoreCheck(app.database.ownerUrl, kept, new Uint8Array(32)),
     restoreCheck(app.database.ownerUrl, null, TEST_MASTER_KEY),
   ])
-  assert.match(unreadable.output, /RESTORE_FAILED .*1 kept checkpoints cannot be read/)
+  assert.match(unreadable.output, /RESTORE_FAILED .*1 stored checkpoints cannot be read/)
   assert.match(other.output, /TALLYSTICK_MASTER_KEY is not the one/)
-  assert.match(none.output, /--checkpoints is not set: without it an older backup passes/)
+  assert.match(none.output, /--checkpoints is not set: without it an older backup would pass/)
   assert.deepEqual([unreadable.code, other.code, none.code], [1, 1, 1])
 })
 

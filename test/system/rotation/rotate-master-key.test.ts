@@ -50,7 +50,7 @@ test('the master key is replaced under a running server and worker, and no reque
   const first = await run(app, BOTH)
   assert.match(
     first.stdout,
-    /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0, keys of archived documents 1, cursors \d+\.$/m,
+    /^resealed: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0, keys of archived documents 1, cursors \d+\.$/m,
   )
   // Sealed by a server that has not read the keys since, unless the command took that long to end.
   const late = await both.makeKey(app.ledger.key.key)
@@ -65,7 +65,7 @@ test('the master key is replaced under a running server and worker, and no reque
       : 0
   assert.match(
     resealed ? (await run(app, BOTH)).stdout : second.stdout,
-    /TALLYSTICK_MASTER_KEY_PREVIOUS can go/,
+    /remove TALLYSTICK_MASTER_KEY_PREVIOUS everywhere/,
   )
 
   const next = await serverOn(t, app, NEW)
@@ -95,7 +95,7 @@ test('nothing is refused when Postgres forgets the previous key, and nothing tha
   assert.equal(await hook('before'), 201)
   await run(app, BOTH)
   await sleep(MASTER_KEY_AGE_MS_MAX * 1.5)
-  assert.match((await run(app, BOTH)).stdout, /TALLYSTICK_MASTER_KEY_PREVIOUS can go/)
+  assert.match((await run(app, BOTH)).stdout, /remove TALLYSTICK_MASTER_KEY_PREVIOUS everywhere/)
   assert.equal(await hook('after'), 201)
 })
 

@@ -171,7 +171,7 @@ test('says who has the port, and who has the data', async (t) => {
   const { port } = squatter.address() as { port: number }
   await assert.rejects(
     startAllInOne({ env: { TALLYSTICK_DATA: temporaryDirInMemory(), TALLYSTICK_PORT: `${port}` } }),
-    /is taken \(something else listens there\): stop that, or choose another/,
+    /is in use \(another program listens there\): stop that, or choose another/,
   )
 })
 
@@ -200,7 +200,7 @@ test('uses DATABASE_URL instead, and says what is wrong with one that does not w
   const noDatabase = bad((url) => {
     url.pathname = '/nothing'
   })
-  await assert.rejects(noDatabase, /\/nothing: database "nothing" does not exist: make the database first/)
+  await assert.rejects(noDatabase, /\/nothing: database "nothing" does not exist: create the database first/)
   const port = await freePort()
   const nobodyThere = bad((url) => {
     url.port = port

@@ -55,7 +55,7 @@ test('a file without both passwords is refused by name, and none of it is shown'
     writeFileSync(file, text)
     assert.throws(
       () => getLogins(config, OWNER_URL),
-      (error: Error) => error.message.startsWith(`${file} does not hold`) && !error.message.includes('hush'),
+      (error: Error) => error.message.startsWith(`${file} does not have`) && !error.message.includes('hush'),
       text,
     )
   }
@@ -88,6 +88,6 @@ test('logins with tokens of RDS get no passwords, and none is made for them', (t
   const loginPasswordFiles = { api: '/run/api', worker: null }
   assert.throws(
     () => getLogins({ ...config, loginPasswordFiles }, OWNER_URL),
-    /rds-iam goes with no password files/,
+    /rds-iam RDS accepts only tokens/,
   )
 })

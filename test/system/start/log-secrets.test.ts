@@ -62,7 +62,7 @@ test('a server and a worker that log all they can log no secret, also of what go
     async () => (await api.send('POST', '/v1/records', other, { type: 'generic/1', payload })).status === 500,
   )
   await until(() => receiver.received.length > 0, PATIENCE_MS)
-  await until(() => said().includes('not delivered to any more'), PATIENCE_MS)
+  await until(() => said().includes('deliveries to an endpoint were stopped'), PATIENCE_MS)
   for (const each of running) assert.equal(await each.end('SIGTERM'), 0)
 
   const lines = parseLines(said())

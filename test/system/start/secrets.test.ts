@@ -17,7 +17,7 @@ test('secrets are made once, and a master key that was damaged is refused by the
   for (const text of ['', 'ab', `${'ab'.repeat(31)}zz`, 'ab'.repeat(33)]) {
     writeFileSync(file, `${text}\n`)
     assert.throws(() => getLocalSecrets(none, dataDir), {
-      message: `${file} does not hold 64 hex digits: put it back from a backup`,
+      message: `${file} does not contain 64 hex digits: restore it from a backup`,
     })
   }
 })

@@ -113,7 +113,7 @@ async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<st
   console.log(`  migrated while nothing ran: ${await migrateBy(newer)}`)
   assert.match(
     (await refusalOfRestart(older)) ?? 'it starts',
-    /is newer than this version of Tallystick, and does not serve it/,
+    /is newer than this version of Tallystick supports/,
   )
   await newer.startWorker()
   await newer.startApi()

@@ -245,7 +245,7 @@ test('a piece that nobody waits for any more gives its turn back, and one that g
   assert.deepEqual(new Set(await Promise.all(stalled)), new Set(['archive_unavailable']))
   stage.pass(ARCHIVE_AWAY_PAUSE_MS)
   t.mock.timers.tick(1)
-  await assert.rejects(late, /took all turns for 5 s/)
+  await assert.rejects(late, /were fetched first for 5 s/)
   const next = stage.read(4)
   await settle()
   assert.equal(stage.asked.length, 3)
@@ -310,7 +310,7 @@ test('of an object no more is read than was written, and one that is longer is a
   const place = { ...chunk.piece, linesBytes: lines.length - 1 }
   await assert.rejects(
     stage.content.read({ ...chunk, piece: place }),
-    (error: Error) => error instanceof ArchiveFault && /is another one/.test(error.message),
+    (error: Error) => error instanceof ArchiveFault && /differs from what was written/.test(error.message),
   )
   assert.equal(await stage.read(0), 'read')
 })

@@ -14,11 +14,11 @@ SIGNED_MEMBERS: Final = (
 
 
 class OtherMembers(TypedDict, total=False):
-    """Members that are signed as they are given."""
+    """Members that are signed unchanged."""
 
 
 OTHER_MEMBERS: Final[Mapping[str, str]] = {}
-"""The server's names of these, by argument."""
+"""Names of these members in the API, by argument."""
 
 
 class OtherFilters(TypedDict, total=False):

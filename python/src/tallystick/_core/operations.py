@@ -3,11 +3,11 @@
 from typing import Literal, NamedTuple
 
 API_VERSION = '0.1.0'
-"""The server's release that this was made from."""
+"""Release of the server from which this file was made."""
 
 
 class Operation(NamedTuple):
-    """One route. `repeat`: repeating it does not do it twice, does not with the same Idempotency-Key, or does."""
+    """One route. `repeat`: when a request can be repeated without being done twice: always, with the same key, or never."""
 
     method: str
     path: str

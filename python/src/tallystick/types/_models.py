@@ -40,7 +40,7 @@ class AuditError(Model):
 class AuditReportFailure(Model):
     seq: int | None
     """
-    of the first bad entry; null: of the ledger as a whole
+    of the first bad entry; null: the fault is in no single entry
     """
     code: str
     reason: str
@@ -49,26 +49,26 @@ class AuditReportFailure(Model):
 class AuditReport(Model):
     entries: int
     """
-    how many were verified
+    number of verified entries
     """
     records: int
     keys: Literal['self-asserted', 'pinned', 'given'] | str
     """
-    whose word it is that the keys are the ledger’s
+    why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given
     """
     first_kid: Annotated[str | None, Field(alias='firstKid')]
     checkpoint: Literal['given', 'own', 'none'] | str
     """
-    given: one that the worker keeps outside the database; own: the ledger’s
+    given: stored by the worker outside the database; own: from the ledger itself
     """
     covered: int
     """
-    size of the largest such checkpoint that the ledger was found to extend
+    size of the largest such checkpoint that the ledger continues
     """
     failure: AuditReportFailure | None
     notices: list[str]
     """
-    what could not be looked at
+    what could not be checked
     """
 
 
@@ -94,11 +94,11 @@ class BatchEventDataBatch(Model):
     count: int
     types: dict[str, int]
     """
-    how many records of each type
+    number of records by type
     """
     records: str
     """
-    where they are read (scope audit:read)
+    address of the records (scope audit:read)
     """
 
 
@@ -110,7 +110,7 @@ class BatchEventDataDocuments(Model):
     """
     salt: str | None
     """
-    null when the document is erased or withheld
+    null if the document is erased or withheld
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
@@ -118,18 +118,18 @@ class BatchEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
     references: list[str] | None = None
     """
-    where the record has some
+    only if the record has references
     """
 
 
 class CheckpointEventDataCheckpoint(Model):
     size: int
     """
-    so many entries are under it
+    number of entries that it covers
     """
     note: str
     """
@@ -156,11 +156,11 @@ class Completion(Model):
     id: str
     evidence: dict[str, Any] | None
     """
-    null once erased
+    null: erased
     """
     by: str | Literal['system']
     """
-    for whom: onBehalfOf, or the actor
+    the party: onBehalfOf, or else the actor
     """
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -173,7 +173,7 @@ class Completion(Model):
     salt: str | None
     digest: str | None
     """
-    of the salted document; null without one
+    of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
@@ -198,7 +198,7 @@ class DeliveryAttemptLog(Model):
     duration_ms: Annotated[int, Field(alias='durationMs')]
     status: int | None
     """
-    null: there was no answer
+    null: no answer
     """
     error: str | None
     """
@@ -238,11 +238,11 @@ class DeliveryAttemptLog(Model):
         | None
     )
     """
-    of `tls_failed`: why, as a code of Node or OpenSSL
+    for `tls_failed`: a code of Node or OpenSSL
     """
     excerpt: str | None
     """
-    of the answer; null also where an answer of that address is not kept
+    start of the answer; null: no answer, or answers of that address are not stored
     """
 
 
@@ -255,11 +255,11 @@ class Delivery(Model):
     record: str | None
     seq: int | None
     """
-    of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint
+    of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
     """
     state: Literal['pending', 'held', 'delivered', 'dead'] | str
     """
-    held: an earlier event of the record is pending; dead: it was given up
+    held: an earlier event of the record is pending; dead: given up
     """
     attempts: int
     due_at: Annotated[str | None, Field(alias='dueAt')]
@@ -270,7 +270,7 @@ class Delivery(Model):
     finished_at: Annotated[str | None, Field(alias='finishedAt')]
     attempt_log: Annotated[list[DeliveryAttemptLog], Field(alias='attemptLog')]
     """
-    the newest ones, oldest first
+    the newest attempts, oldest first
     """
 
 
@@ -283,11 +283,11 @@ class DeliverySummary(Model):
     record: str | None
     seq: int | None
     """
-    of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint
+    of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
     """
     state: Literal['pending', 'held', 'delivered', 'dead'] | str
     """
-    held: an earlier event of the record is pending; dead: it was given up
+    held: an earlier event of the record is pending; dead: given up
     """
     attempts: int
     due_at: Annotated[str | None, Field(alias='dueAt')]
@@ -306,7 +306,7 @@ class EntryLineDocuments(Model):
     """
     salt: str | None
     """
-    null when the document is erased or withheld
+    null if the document is erased or withheld
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
@@ -314,17 +314,17 @@ class EntryLineDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
     references: list[str] | None = None
     """
-    where the record has some
+    only if the record has references
     """
 
 
 class EntryLineSigner(Model):
     """
-    the key of the agent that signed the entry itself; absent: the server did
+    the key of the agent that signed the entry; absent: the server signed it
     """
 
     alg: Literal['EdDSA', 'ES256'] | str
@@ -334,7 +334,7 @@ class EntryLineSigner(Model):
 class EntryPlace(Model):
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     kind: (
         Literal[
@@ -393,15 +393,15 @@ class ErasableDocument(Model):
     document: Literal['payload', 'evidence', 'values', 'reason'] | str
     seq: int
     """
-    of the entry that digests it
+    of the entry that has its digest
     """
     completion: str | None
     """
-    whose evidence or compared values
+    the completion that has the evidence or the compared values
     """
     address: str
     """
-    where it is erased
+    the address that erases it
     """
 
 
@@ -409,15 +409,15 @@ class Erasure(Model):
     document: Literal['payload', 'evidence', 'values', 'reason'] | str
     document_seq: Annotated[int, Field(alias='documentSeq')]
     """
-    of the entry that digests what was erased
+    of the entry that has the digest of the erased document
     """
     completion: str | None
     """
-    whose evidence or compared values
+    the completion that has the evidence or the compared values
     """
     code: str
     """
-    why, as a word for programs
+    the reason, as a word for programs
     """
     reason: str | None
     """
@@ -437,7 +437,7 @@ class ErasureAnswer(Model):
     erasure: Erasure
     remaining: list[ErasableDocument]
     """
-    what else of the record lies beside the chain, oldest first
+    the record’s other documents, oldest first
     """
 
 
@@ -457,7 +457,7 @@ class ErasureEventDataRecord(Model):
     """
     state: None
     """
-    an erasure is no step of it
+    an erasure is not a step
     """
     version: None
 
@@ -470,7 +470,7 @@ class ErasureEventDataDocuments(Model):
     """
     salt: str | None
     """
-    null when the document is erased or withheld
+    null if the document is erased or withheld
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
@@ -478,11 +478,11 @@ class ErasureEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
     references: list[str] | None = None
     """
-    where the record has some
+    only if the record has references
     """
 
 
@@ -495,7 +495,7 @@ class ErasureEventData(Model):
     """
     predicate: Annotated[dict[str, Any], Field(title='ErasureEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` says what it holds
+    as signed: `GET /predicates/{kind}/v1` describes it
     """
     record: Annotated[ErasureEventDataRecord, Field(title='ErasureEventDataRecord')]
     envelope: str | None = None
@@ -504,33 +504,33 @@ class ErasureEventData(Model):
     """
     documents: list[ErasureEventDataDocuments] | None = None
     """
-    what lies beside the entry; none of a batch
+    documents of the entry; none for a batch
     """
 
 
 class ExportMadeEntry(Model):
     """
-    says who took what: `export-made`
+    `export-made`: who exported what
     """
 
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
 
 
 class ExportMade(Model):
     entry: Annotated[ExportMadeEntry, Field(title='ExportMadeEntry')]
     """
-    says who took what: `export-made`
+    `export-made`: who exported what
     """
     from_: Annotated[int, Field(alias='from')]
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     to: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
 
 
@@ -564,7 +564,7 @@ class Hold(Model):
     """
     case: str
     """
-    the case, as your files name it; it is signed, so it must name no person
+    the case, as your files call it; it is signed and stays for ever, so it must not name a person
     """
     type: str | None
     agent: str | None
@@ -575,7 +575,7 @@ class Hold(Model):
     """
     lifted_by: Annotated[int | None, Field(alias='liftedBy')]
     """
-    of the entry that lifted it; null: it stands
+    of the entry that lifted it; null: the hold is in force
     """
 
 
@@ -594,14 +594,14 @@ class Ledger(Model):
     origin: str
     note_verifier_key: Annotated[str, Field(alias='noteVerifierKey')]
     """
-    the key of its checkpoints, as signed notes name keys
+    the key of its checkpoints, as a C2SP verifier key
     """
 
 
 class ErasureEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: Literal['payload.erased']
     timestamp: str
@@ -614,7 +614,7 @@ class ErasureEvent(Model):
 class CheckpointEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: Literal['checkpoint.published']
     timestamp: str
@@ -627,7 +627,7 @@ class CheckpointEvent(Model):
 class UnknownEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: str
     timestamp: str
@@ -639,12 +639,12 @@ class UnknownEvent(Model):
 
 class LedgerRestoreKnown(Model):
     """
-    the newest checkpoint kept outside the database
+    the newest checkpoint stored outside the database
     """
 
     size: int
     """
-    how many entries
+    number of entries
     """
     chain: str
     """
@@ -654,12 +654,12 @@ class LedgerRestoreKnown(Model):
 
 class LedgerRestoreFound(Model):
     """
-    what the database holds, or held when it was reopened
+    what the database has, or had when the ledger was reopened
     """
 
     size: int
     """
-    how many entries
+    number of entries
     """
     chain: str
     """
@@ -669,12 +669,12 @@ class LedgerRestoreFound(Model):
 
 class LedgerRestoreEntry(Model):
     """
-    the entry that reopened it; null while it is closed
+    the entry that reopened it; null: it is closed
     """
 
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     kind: Literal['ledger-restored'] | str
     leaf: str
@@ -691,11 +691,11 @@ class LedgerRestore(Model):
     ledger: str
     known: Annotated[LedgerRestoreKnown, Field(title='LedgerRestoreKnown')]
     """
-    the newest checkpoint kept outside the database
+    the newest checkpoint stored outside the database
     """
     found: Annotated[LedgerRestoreFound, Field(title='LedgerRestoreFound')]
     """
-    what the database holds, or held when it was reopened
+    what the database has, or had when the ledger was reopened
     """
     closed_at: Annotated[str, Field(alias='closedAt')]
     """
@@ -703,18 +703,18 @@ class LedgerRestore(Model):
     """
     entry: LedgerRestoreEntry | None
     """
-    the entry that reopened it; null while it is closed
+    the entry that reopened it; null: it is closed
     """
 
 
 class LedgerSummaryFault(Model):
     """
-    what verification found wrong with it: it gets no checkpoints until the operator has looked
+    why it does not verify: it gets no checkpoints until the operator clears the fault
     """
 
     seq: int | None
     """
-    of the first bad entry; null: of the ledger as a whole
+    of the first bad entry; null: the fault is in no single entry
     """
     code: str
     found_at: Annotated[str, Field(alias='foundAt')]
@@ -726,7 +726,7 @@ class LedgerSummaryFault(Model):
 class LedgerTiles(Model):
     tiles: Literal['key', 'public'] | str
     """
-    who may read its tiles: keys of the ledger with audit:read, or anybody
+    who may read its tiles: only keys with audit:read, or anybody
     """
 
 
@@ -749,12 +749,12 @@ class NewLedgerAgent(Model):
 
 class NewPeerDrain(Model):
     """
-    null before there is anything to send
+    null: nothing to send yet
     """
 
     behind: int
     """
-    entries of our chain that were not looked at yet: most are none of the peer’s
+    entries of this ledger that were not examined yet; most do not concern the peer
     """
     failures: int
     """
@@ -765,19 +765,19 @@ class NewPeerDrain(Model):
     last_success_at: Annotated[str | None, Field(alias='lastSuccessAt')]
     resume_at: Annotated[str | None, Field(alias='resumeAt')]
     """
-    nothing is sent before
+    nothing is sent before this time
     """
     dead_letters: Annotated[int, Field(alias='deadLetters')]
     forks: int
     """
-    that the peer has signed; counted to 100
+    contradicting entries that the peer signed; counted up to 100
     """
 
 
 class NewPeerBudgetEntries(Model):
     used: int
     """
-    entries of this day; the last request may go beyond
+    entries used today; the last request may exceed the budget
     """
     per_day: Annotated[int, Field(alias='perDay')]
 
@@ -785,27 +785,27 @@ class NewPeerBudgetEntries(Model):
 class NewPeerBudgetBytes(Model):
     used: int
     """
-    bytes of this day; the last request may go beyond
+    bytes used today; the last request may exceed the budget
     """
     per_day: Annotated[int, Field(alias='perDay')]
 
 
 class NewPeerBudget(Model):
     """
-    of what the peer sends: how much of it is stored here in a day
+    how much of what the peer sends is stored here in a day
     """
 
     entries: Annotated[NewPeerBudgetEntries, Field(title='NewPeerBudgetEntries')]
     bytes: Annotated[NewPeerBudgetBytes, Field(title='NewPeerBudgetBytes')]
     resets_at: Annotated[str | None, Field(alias='resetsAt')]
     """
-    when the day is over; null: nothing is used
+    when the day ends; null: nothing is used
     """
 
 
 class NewPeerWitnessFork(Model):
     """
-    two checkpoints of one size that the peer’s ledger has signed
+    two different checkpoints of one size, both signed by the peer’s ledger
     """
 
     held: str
@@ -814,28 +814,28 @@ class NewPeerWitnessFork(Model):
 
 class NewPeerWitness(Model):
     """
-    how each side witnesses the other; null before the handshake
+    cosignatures in both directions; null before the handshake
     """
 
     own_key: Annotated[str | None, Field(alias='ownKey')]
     """
-    by which this ledger cosigns the peer’s; null: it does not
+    with which this ledger cosigns the peer’s checkpoints; null: it does not
     """
     key: str | None
     """
-    by which the peer cosigns this ledger; null: it has not said
+    with which the peer cosigns this ledger’s checkpoints; null: unknown
     """
     cosigned_size: Annotated[int, Field(alias='cosignedSize')]
     """
-    of this ledger, by the peer
+    size of this ledger that the peer has cosigned
     """
     seen_size: Annotated[int, Field(alias='seenSize')]
     """
-    of the peer’s ledger, by this one
+    size of the peer’s ledger that this ledger has cosigned
     """
     fork: NewPeerWitnessFork | None
     """
-    two checkpoints of one size that the peer’s ledger has signed
+    two different checkpoints of one size, both signed by the peer’s ledger
     """
 
 
@@ -844,15 +844,15 @@ class Offer(Model):
     step: Literal['record-activated', 'completion-submitted'] | str
     version: int
     """
-    that the step would have
+    of the record after the step
     """
     completion: str | None
     """
-    null of another step
+    null for other steps
     """
     by: str
     """
-    for whom: onBehalfOf, or the actor
+    the party: onBehalfOf, or else the actor
     """
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -864,37 +864,37 @@ class Offer(Model):
     """
     code: str | None
     """
-    why it was refused
+    reason of the refusal
     """
     decided_by: Annotated[int | None, Field(alias='decidedBy')]
     """
-    the entry of this ledger that received the decision of its home
+    the entry of this ledger that received the home’s decision
     """
 
 
 class OtlpSettings(Model):
     take: Literal['agents', 'all'] | str
     """
-    spans and logs that tell what an agent did, or all
+    agents: only spans and logs about actions of agents
     """
     content: Literal['digest', 'keep'] | str
     """
-    attributes with content by their digest, or as they are
+    how to store attributes with content: their digest, or the value itself
     """
     rest: Literal['reject', 'drop'] | str
     """
-    whether the exporter is told how many were not taken
+    whether the answer reports how many were not accepted
     """
 
 
 class PeerDrain(Model):
     """
-    null before there is anything to send
+    null: nothing to send yet
     """
 
     behind: int
     """
-    entries of our chain that were not looked at yet: most are none of the peer’s
+    entries of this ledger that were not examined yet; most do not concern the peer
     """
     failures: int
     """
@@ -905,19 +905,19 @@ class PeerDrain(Model):
     last_success_at: Annotated[str | None, Field(alias='lastSuccessAt')]
     resume_at: Annotated[str | None, Field(alias='resumeAt')]
     """
-    nothing is sent before
+    nothing is sent before this time
     """
     dead_letters: Annotated[int, Field(alias='deadLetters')]
     forks: int
     """
-    that the peer has signed; counted to 100
+    contradicting entries that the peer signed; counted up to 100
     """
 
 
 class PeerBudgetEntries(Model):
     used: int
     """
-    entries of this day; the last request may go beyond
+    entries used today; the last request may exceed the budget
     """
     per_day: Annotated[int, Field(alias='perDay')]
 
@@ -925,27 +925,27 @@ class PeerBudgetEntries(Model):
 class PeerBudgetBytes(Model):
     used: int
     """
-    bytes of this day; the last request may go beyond
+    bytes used today; the last request may exceed the budget
     """
     per_day: Annotated[int, Field(alias='perDay')]
 
 
 class PeerBudget(Model):
     """
-    of what the peer sends: how much of it is stored here in a day
+    how much of what the peer sends is stored here in a day
     """
 
     entries: Annotated[PeerBudgetEntries, Field(title='PeerBudgetEntries')]
     bytes: Annotated[PeerBudgetBytes, Field(title='PeerBudgetBytes')]
     resets_at: Annotated[str | None, Field(alias='resetsAt')]
     """
-    when the day is over; null: nothing is used
+    when the day ends; null: nothing is used
     """
 
 
 class PeerWitnessFork(Model):
     """
-    two checkpoints of one size that the peer’s ledger has signed
+    two different checkpoints of one size, both signed by the peer’s ledger
     """
 
     held: str
@@ -954,45 +954,45 @@ class PeerWitnessFork(Model):
 
 class PeerWitness(Model):
     """
-    how each side witnesses the other; null before the handshake
+    cosignatures in both directions; null before the handshake
     """
 
     own_key: Annotated[str | None, Field(alias='ownKey')]
     """
-    by which this ledger cosigns the peer’s; null: it does not
+    with which this ledger cosigns the peer’s checkpoints; null: it does not
     """
     key: str | None
     """
-    by which the peer cosigns this ledger; null: it has not said
+    with which the peer cosigns this ledger’s checkpoints; null: unknown
     """
     cosigned_size: Annotated[int, Field(alias='cosignedSize')]
     """
-    of this ledger, by the peer
+    size of this ledger that the peer has cosigned
     """
     seen_size: Annotated[int, Field(alias='seenSize')]
     """
-    of the peer’s ledger, by this one
+    size of the peer’s ledger that this ledger has cosigned
     """
     fork: PeerWitnessFork | None
     """
-    two checkpoints of one size that the peer’s ledger has signed
+    two different checkpoints of one size, both signed by the peer’s ledger
     """
 
 
 class PeerFork(Model):
     leaf: str
     """
-    of the entry that was refused
+    of the refused entry
     """
     seq: int
     """
-    that the other side said it has in its chain
+    position in the peer’s chain, as the peer stated it
     """
     record: str | None
     version: int | None
     held: str
     """
-    the leaf that is held in its place
+    leaf of the stored entry that it contradicts
     """
     envelope: str
     """
@@ -1023,7 +1023,7 @@ class PeerIdentity(Model):
 
 class PeerReconciliationSent(Model):
     """
-    from here to there
+    from this server to the peer
     """
 
     records: int
@@ -1032,15 +1032,15 @@ class PeerReconciliationSent(Model):
     """
     entries: int
     """
-    about them, about offers of ours and answers to theirs, and about the peering; not about keys
+    entries about these records, our offers, answers to theirs, and the peering; none about keys
     """
     acknowledged: int
     """
-    of these, those with a signed receipt that is kept here
+    of these, entries with a signed receipt stored here
     """
     in_flight: Annotated[int, Field(alias='inFlight')]
     """
-    without a receipt; of a revoked peering: will not come any more
+    of these, entries without a receipt; they will get none after the peering is revoked
     """
     dead_letters: Annotated[int, Field(alias='deadLetters')]
     """
@@ -1050,7 +1050,7 @@ class PeerReconciliationSent(Model):
 
 class PeerReconciliationReceived(Model):
     """
-    from there to here
+    from the peer to this server
     """
 
     records: int
@@ -1060,7 +1060,7 @@ class PeerReconciliationReceived(Model):
     entries: int
     forks: int
     """
-    entries that contradict what is held, and were refused
+    refused entries that contradict stored ones
     """
 
 
@@ -1117,11 +1117,11 @@ class PeerReconciliationSummaryDifferences(Model):
     record: str
     difference: Literal['leaf', 'unknown', 'theirs_behind', 'ours_behind'] | str
     """
-    leaf: the same version is another entry; unknown: of our record it holds what our chain does not; theirs_behind, ours_behind: one side holds less
+    leaf: the same version is another entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions
     """
     home: Literal['ours', 'theirs'] | str | None
     """
-    null: nothing of the record is here
+    null: this ledger has nothing of the record
     """
     ours: PeerReconciliationSummaryDifferencesOurs | None
     theirs: PeerReconciliationSummaryDifferencesTheirs | None
@@ -1129,28 +1129,28 @@ class PeerReconciliationSummaryDifferences(Model):
 
 class PeerReconciliationSummary(Model):
     """
-    what the other side said that it holds, against what is here now; null: it was not asked yet
+    the other side’s summary, compared with what is stored here now; null: not requested yet
     """
 
     at: str
     """
-    when the other side was asked
+    when the summary was requested
     """
     whole: bool
     """
-    false: it holds more records than are asked for; the others are not compared
+    false: it has more records than a summary asks for; the others are not compared
     """
     records: int
     """
-    that it named
+    in its summary
     """
     faults: int
     """
-    records that differ as they never should
+    records with a difference that should never occur
     """
     behind: int
     """
-    records of which one side holds less
+    records of which one side has fewer versions
     """
     differences: list[PeerReconciliationSummaryDifferences]
     """
@@ -1163,28 +1163,28 @@ class PeerReconciliation(Model):
     state: Literal['invited', 'pending', 'active', 'suspended', 'revoked'] | str
     reconciled: bool
     """
-    what both hold is the same, by what the other side last said; what is on its way is no fault
+    both sides have the same entries, by the other side’s last summary; entries under way do not count as a difference
     """
     reasons: list[Literal['not_asked', 'summary_incomplete', 'records_differ', 'dead_letters', 'forks'] | str]
     """
-    why it is not; none where it is
+    why not; empty if it is
     """
     sent: Annotated[PeerReconciliationSent, Field(title='PeerReconciliationSent')]
     """
-    from here to there
+    from this server to the peer
     """
     received: Annotated[PeerReconciliationReceived, Field(title='PeerReconciliationReceived')]
     """
-    from there to here
+    from the peer to this server
     """
     offers: Annotated[PeerReconciliationOffers, Field(title='PeerReconciliationOffers')]
     summary: PeerReconciliationSummary | None
     """
-    what the other side said that it holds, against what is here now; null: it was not asked yet
+    the other side’s summary, compared with what is stored here now; null: not requested yet
     """
     asking: bool
     """
-    the other side is being asked anew
+    whether a new summary is being requested
     """
 
 
@@ -1204,7 +1204,7 @@ class PreviewErrors(Model):
 class ProblemHolds(Model):
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     case: str
 
@@ -1255,13 +1255,13 @@ class ReceivedEventDataSubjects(Model):
 
 class ReceivedEventDataReceived(Model):
     """
-    which entry of the other ledger
+    the entry of the other ledger
     """
 
     ledger: str
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     leaf: str
     """
@@ -1322,7 +1322,7 @@ class ReceivedEventDataDocuments(Model):
     """
     salt: str | None
     """
-    null when the document is erased or withheld
+    null if the document is erased or withheld
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
@@ -1330,18 +1330,18 @@ class ReceivedEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
     references: list[str] | None = None
     """
-    where the record has some
+    only if the record has references
     """
 
 
 class RecordEntry(Model):
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     kind: (
         Literal[
@@ -1403,7 +1403,7 @@ class RecordEntry(Model):
 class RecordErasure(Model):
     code: str | None
     """
-    null where nobody signed the entry
+    null: the entry cannot be read, so no signed entry says why
     """
     by: str | Literal['system']
     recorded_at: Annotated[str, Field(alias='recordedAt')]
@@ -1412,7 +1412,7 @@ class RecordErasure(Model):
     """
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
 
 
@@ -1432,7 +1432,7 @@ class RecordEventDataDocuments(Model):
     """
     salt: str | None
     """
-    null when the document is erased or withheld
+    null if the document is erased or withheld
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
@@ -1440,17 +1440,17 @@ class RecordEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
     references: list[str] | None = None
     """
-    where the record has some
+    only if the record has references
     """
 
 
 class RecordHistoryEntryDocument(Model):
     """
-    the step's own; null without one. The payload lies in the record
+    the document of the step; null: it has none. The payload is in the record
     """
 
     subject: str
@@ -1463,22 +1463,22 @@ class RecordHistoryEntryDocument(Model):
     """
     salt: str | None
     """
-    null once erased
+    null: erased
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
-    an object, the list of values, or the text of a reason; null once erased
+    an object, a list of values, or the text of a reason; null: erased
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
 
 
 class RecordHistoryEntry(Model):
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     kind: (
         Literal['statement']
@@ -1542,15 +1542,15 @@ class RecordHistoryEntry(Model):
     """
     signed_by: Annotated[Literal['agent', 'server'] | str | None, Field(alias='signedBy')] = None
     """
-    absent of a record of another ledger
+    absent for a record of another ledger
     """
     document: RecordHistoryEntryDocument | None
     """
-    the step's own; null without one. The payload lies in the record
+    the document of the step; null: it has none. The payload is in the record
     """
     received: str | None = None
     """
-    of a record of another ledger: its envelope, which the entry received; `document` is of that
+    for a record of another ledger: the received envelope, to which `document` belongs
     """
 
 
@@ -1566,12 +1566,12 @@ class RecordType(Model):
     """
     registered_at: Annotated[str | None, Field(alias='registeredAt')]
     """
-    null: it is in every ledger
+    null: built in
     """
     definition: Annotated[dict[str, Any], Field(title='RecordTypeDefinition')]
     entry: EntryPlace | None
     """
-    null: the ledger’s first entry has its digest
+    null: built in, with its digest in the ledger’s first entry
     """
 
 
@@ -1582,7 +1582,7 @@ class Redelivery(Model):
     """
     more: bool
     """
-    whether there are more: ask again
+    whether there are more: send the request again
     """
 
 
@@ -1618,7 +1618,7 @@ class RegistrationPolicy(Model):
     """
     leaf: str
     """
-    of the entry that set it; statements that it takes name it
+    of the entry that set it; statements registered under the policy name it
     """
     set_at: Annotated[str, Field(alias='setAt')]
     """
@@ -1630,17 +1630,17 @@ class RegistrationPolicy(Model):
 class RetentionPreview(Model):
     records: int
     """
-    whose payload would be erased now, if the rule were set
+    records whose payload the rule would erase now
     """
     held: int
     """
-    that would be, and are held
+    records that the rule would erase, but a hold prevents it
     """
     oldest: str | None
     by_type: Annotated[dict[str, int], Field(alias='byType')]
     next_seq: Annotated[int | None, Field(alias='nextSeq')]
     """
-    where the next page goes on: add the pages up; null: this was the last
+    `from` of the next page, whose numbers add to these; null: this was the last page
     """
 
 
@@ -1654,7 +1654,7 @@ class RetentionRule(Model):
     days: int | None
     replaced_by: Annotated[int | None, Field(alias='replacedBy')]
     """
-    of the next rule about the same records; it may only lengthen what was there before
+    of the next rule for the same records; for records that exist it can only lengthen retention
     """
     set_at: Annotated[str, Field(alias='setAt')]
     """
@@ -1665,11 +1665,11 @@ class RetentionRule(Model):
 class Revision(Model):
     reason: str | None
     """
-    null without one, and once erased
+    null: the step has none, or it is erased
     """
     by: str | Literal['system']
     """
-    for whom: onBehalfOf, or the actor
+    the party: onBehalfOf, or else the actor
     """
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -1682,7 +1682,7 @@ class Revision(Model):
     salt: str | None
     digest: str | None
     """
-    of the salted document; null without one
+    of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
@@ -1723,7 +1723,7 @@ class RuleOutcome(Model):
         | None
     ) = None
     """
-    why it fails
+    why the rule failed
     """
 
 
@@ -1738,7 +1738,7 @@ class SharedRecord(Model):
     id: str
     role: Literal['home', 'guest'] | str
     """
-    home: a record of this ledger; guest: one of the peer’s
+    home: a record of this ledger; guest: a record of the peer
     """
     documents: Literal['whole', 'digests'] | str
     type: str
@@ -1751,11 +1751,11 @@ class SharedRecord(Model):
     )
     version: int
     """
-    of a record of the peer’s, as far as its entries came
+    for a record of the peer: the newest version received
     """
     offer: Offer | None
     """
-    of a record of the peer’s: the newest step that was offered here
+    for a record of the peer: the newest step offered in this ledger
     """
 
 
@@ -1763,7 +1763,7 @@ class SharedRecordWithType(Model):
     id: str
     role: Literal['home', 'guest'] | str
     """
-    home: a record of this ledger; guest: one of the peer’s
+    home: a record of this ledger; guest: a record of the peer
     """
     documents: Literal['whole', 'digests'] | str
     type: str
@@ -1776,15 +1776,15 @@ class SharedRecordWithType(Model):
     )
     version: int
     """
-    of a record of the peer’s, as far as its entries came
+    for a record of the peer: the newest version received
     """
     offer: Offer | None
     """
-    of a record of the peer’s: the newest step that was offered here
+    for a record of the peer: the newest step offered in this ledger
     """
     type_definition: Annotated[dict[str, Any] | None, Field(alias='typeDefinition')]
     """
-    that came with a record of the peer’s, held to the digest that was signed; null of a type that is built in
+    the definition that the peer sent, checked against the signed digest; null for a built-in type
     """
 
 
@@ -1792,7 +1792,7 @@ class SharedWith(Model):
     peer: str
     documents: Literal['whole', 'digests'] | str
     """
-    with payload, evidence, values and reasons; or the signed entries alone
+    whole: with payload, evidence, values and reasons; digests: only the signed entries
     """
 
 
@@ -1812,7 +1812,7 @@ class SignalEventDataDocuments(Model):
     """
     salt: str | None
     """
-    null when the document is erased or withheld
+    null if the document is erased or withheld
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
@@ -1820,18 +1820,18 @@ class SignalEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
     references: list[str] | None = None
     """
-    where the record has some
+    only if the record has references
     """
 
 
 class SignedEntry(Model):
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     kind: (
         Literal['statement']
@@ -1907,7 +1907,7 @@ class SigningKey(Model):
     """
     required: bool
     """
-    from this entry on nothing is taken in the agent’s name but what it has signed; for good
+    from this entry on, for good, only what the agent has signed is accepted in its name
     """
     registered_at: Annotated[str, Field(alias='registeredAt')]
     """
@@ -1920,7 +1920,7 @@ class SigningKey(Model):
     """
     revoked_seq: Annotated[int | None, Field(alias='revokedSeq')]
     """
-    of the entry that revokes it
+    of the entry that revokes it; null: it is valid
     """
 
 
@@ -1928,7 +1928,7 @@ class Statement(Model):
     id: str
     seq: int
     """
-    of the entry that the statement is; the next one registers it
+    of the statement’s own entry; the next entry registers it
     """
     leaf: str
     """
@@ -1943,7 +1943,7 @@ class Statement(Model):
     """
     actor: str
     """
-    who had it registered
+    the agent that registered it
     """
     registered_at: Annotated[str, Field(alias='registeredAt')]
     """
@@ -1974,7 +1974,7 @@ class StatementEventDataDocuments(Model):
     """
     salt: str | None
     """
-    null when the document is erased or withheld
+    null if the document is erased or withheld
     """
     document: dict[str, Any] | list[dict[str, Any]] | str | None
     """
@@ -1982,11 +1982,11 @@ class StatementEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that says so
+    the entry that erased it
     """
     references: list[str] | None = None
     """
-    where the record has some
+    only if the record has references
     """
 
 
@@ -1999,7 +1999,7 @@ class StatementEventData(Model):
     """
     predicate: Annotated[dict[str, Any], Field(title='StatementEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` says what it holds
+    as signed: `GET /predicates/{kind}/v1` describes it
     """
     record: None
     statement: Annotated[StatementEventDataStatement, Field(title='StatementEventDataStatement')]
@@ -2009,18 +2009,18 @@ class StatementEventData(Model):
     """
     documents: list[StatementEventDataDocuments] | None = None
     """
-    what lies beside the entry; none of a batch
+    documents of the entry; none for a batch
     """
 
 
 class SubjectReceiptEntry(Model):
     """
-    says what was erased: `subject-erased`
+    `subject-erased`: what was erased
     """
 
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
 
 
@@ -2028,31 +2028,31 @@ class SubjectReceiptHeld(Model):
     document: Literal['payload', 'evidence', 'values', 'reason'] | str
     seq: int
     """
-    of the entry that digests it
+    of the entry that has its digest
     """
     completion: str | None
     """
-    whose evidence or compared values
+    the completion that has the evidence or the compared values
     """
     address: str
     """
-    where it is erased
+    the address that erases it
     """
     record: str
     case: str
     """
-    for which it is held; or why a peer needs it
+    the case of the hold, or why a peer needs the document
     """
 
 
 class SubjectReceipt(Model):
     entry: Annotated[SubjectReceiptEntry, Field(title='SubjectReceiptEntry')]
     """
-    says what was erased: `subject-erased`
+    `subject-erased`: what was erased
     """
     erased: list[int]
     """
-    entries that have erased a document each
+    entries, each of which erased a document
     """
     held: list[SubjectReceiptHeld]
     """
@@ -2060,7 +2060,7 @@ class SubjectReceipt(Model):
     """
     next_cursor: Annotated[str | None, Field(alias='nextCursor')]
     """
-    there are more: send the request again with it; null: this was the last
+    send it with the next request; null: there are no more documents
     """
 
 
@@ -2081,7 +2081,7 @@ class TypeSummary(Model):
     """
     registered_at: Annotated[str | None, Field(alias='registeredAt')]
     """
-    null: it is in every ledger
+    null: built in
     """
 
 
@@ -2090,11 +2090,11 @@ class Verdict(Model):
     signal: SettlementSignal
     reason: str | None
     """
-    null without one, and once erased
+    null: the step has none, or it is erased
     """
     by: str | Literal['system']
     """
-    for whom: onBehalfOf, or the actor
+    the party: onBehalfOf, or else the actor
     """
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -2107,7 +2107,7 @@ class Verdict(Model):
     salt: str | None
     digest: str | None
     """
-    of the salted document; null without one
+    of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
@@ -2120,11 +2120,11 @@ class Verification(Model):
     rules: list[RuleOutcome]
     values: list[dict[str, Any]] | None
     """
-    what the rules compared; null once erased
+    the compared values; null: erased
     """
     by: str | Literal['system']
     """
-    for whom: onBehalfOf, or the actor
+    the party: onBehalfOf, or else the actor
     """
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -2137,7 +2137,7 @@ class Verification(Model):
     salt: str | None
     digest: str | None
     """
-    of the salted document; null without one
+    of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
@@ -2148,7 +2148,7 @@ class Verification(Model):
 class WebhookSecrets(Model):
     public_key: Annotated[str, Field(alias='publicKey')]
     """
-    Ed25519: what the `v1a` signatures of deliveries verify with
+    Ed25519 key that verifies the `v1a` signatures of deliveries
     """
     created_at: Annotated[str, Field(alias='createdAt')]
     """
@@ -2159,16 +2159,16 @@ class WebhookSecrets(Model):
 
 class WebhookStandingRecovery(Model):
     """
-    how far the recovery is that was asked for; null: none is under way
+    progress of the recovery; null: none is running
     """
 
     next_seq: Annotated[int, Field(alias='nextSeq')]
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     end_seq: Annotated[int, Field(alias='endSeq')]
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     delivered: bool
 
@@ -2176,11 +2176,11 @@ class WebhookStandingRecovery(Model):
 class WebhookStanding(Model):
     next_seq: Annotated[int, Field(alias='nextSeq')]
     """
-    the first entry that it has not come to
+    the next entry to examine
     """
     behind: int
     """
-    entries that it has not come to
+    entries that are still to be examined
     """
     failures: int
     """
@@ -2189,25 +2189,25 @@ class WebhookStanding(Model):
     failing_since: Annotated[str | None, Field(alias='failingSince')]
     resume_at: Annotated[str | None, Field(alias='resumeAt')]
     """
-    nothing is sent before: the endpoint asked for it, or fails
+    nothing is sent before this time, because the endpoint failed or asked for a pause
     """
     last_success_at: Annotated[str | None, Field(alias='lastSuccessAt')]
     last_failure_at: Annotated[str | None, Field(alias='lastFailureAt')]
     recovery: WebhookStandingRecovery | None
     """
-    how far the recovery is that was asked for; null: none is under way
+    progress of the recovery; null: none is running
     """
     pending: int
     """
-    counted to 1000
+    counted up to 1000
     """
     held: int
     """
-    wait for an earlier event of their record; counted to 1000
+    waiting for an earlier event of their record; counted up to 1000
     """
     dead: int
     """
-    were given up; counted to 1000
+    given up; counted up to 1000
     """
 
 
@@ -2234,7 +2234,7 @@ class Webhook(Model):
     created_by: Annotated[str, Field(alias='createdBy')]
     secrets: list[WebhookSecrets]
     """
-    newest first: one, or more while it is rotated. Deliveries are signed with each
+    newest first: one, or more during a rotation. Deliveries are signed with each
     """
     standing: Annotated[WebhookStanding, Field(title='WebhookStanding')]
 
@@ -2302,7 +2302,7 @@ class WebhookTestEventData(Model):
 class WebhookWithSecretSecrets(Model):
     public_key: Annotated[str, Field(alias='publicKey')]
     """
-    Ed25519: what the `v1a` signatures of deliveries verify with
+    Ed25519 key that verifies the `v1a` signatures of deliveries
     """
     created_at: Annotated[str, Field(alias='createdAt')]
     """
@@ -2313,16 +2313,16 @@ class WebhookWithSecretSecrets(Model):
 
 class WebhookWithSecretStandingRecovery(Model):
     """
-    how far the recovery is that was asked for; null: none is under way
+    progress of the recovery; null: none is running
     """
 
     next_seq: Annotated[int, Field(alias='nextSeq')]
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     end_seq: Annotated[int, Field(alias='endSeq')]
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     delivered: bool
 
@@ -2330,11 +2330,11 @@ class WebhookWithSecretStandingRecovery(Model):
 class WebhookWithSecretStanding(Model):
     next_seq: Annotated[int, Field(alias='nextSeq')]
     """
-    the first entry that it has not come to
+    the next entry to examine
     """
     behind: int
     """
-    entries that it has not come to
+    entries that are still to be examined
     """
     failures: int
     """
@@ -2343,25 +2343,25 @@ class WebhookWithSecretStanding(Model):
     failing_since: Annotated[str | None, Field(alias='failingSince')]
     resume_at: Annotated[str | None, Field(alias='resumeAt')]
     """
-    nothing is sent before: the endpoint asked for it, or fails
+    nothing is sent before this time, because the endpoint failed or asked for a pause
     """
     last_success_at: Annotated[str | None, Field(alias='lastSuccessAt')]
     last_failure_at: Annotated[str | None, Field(alias='lastFailureAt')]
     recovery: WebhookWithSecretStandingRecovery | None
     """
-    how far the recovery is that was asked for; null: none is under way
+    progress of the recovery; null: none is running
     """
     pending: int
     """
-    counted to 1000
+    counted up to 1000
     """
     held: int
     """
-    wait for an earlier event of their record; counted to 1000
+    waiting for an earlier event of their record; counted up to 1000
     """
     dead: int
     """
-    were given up; counted to 1000
+    given up; counted up to 1000
     """
 
 
@@ -2388,16 +2388,16 @@ class WebhookWithSecret(Model):
     created_by: Annotated[str, Field(alias='createdBy')]
     secrets: list[WebhookWithSecretSecrets]
     """
-    newest first: one, or more while it is rotated. Deliveries are signed with each
+    newest first: one, or more during a rotation. Deliveries are signed with each
     """
     standing: Annotated[WebhookWithSecretStanding, Field(title='WebhookWithSecretStanding')]
     secret: str
     """
-    what the `v1` signatures of deliveries verify with: shown once, and never again
+    verifies the `v1` signatures of deliveries; shown only once
     """
     public_key: Annotated[str, Field(alias='publicKey')]
     """
-    Ed25519: what the `v1a` signatures of deliveries verify with
+    Ed25519 key that verifies the `v1a` signatures of deliveries
     """
 
 
@@ -2431,18 +2431,18 @@ class ApiKey(Model):
     """
     made_by: Annotated[str | None, Field(alias='madeBy')]
     """
-    the key that made it; null: the operator did
+    the key that it was made with; null: the operator made it
     """
     expires_at: Annotated[str | None, Field(alias='expiresAt')]
     revoked_at: Annotated[str | None, Field(alias='revokedAt')]
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: as by default (docs/integrations/otlp.md)
+    null: the defaults of docs/integrations/otlp.md
     """
     secrets: list[ApiKeySecrets]
     """
-    one, or more while the key is rotated; none once it is revoked
+    one, or more during a rotation; none after the key was revoked
     """
 
 
@@ -2465,7 +2465,7 @@ class Audit(Model):
     finished_at: Annotated[str | None, Field(alias='finishedAt')]
     ok: bool | None
     """
-    whether the whole ledger verifies; null: not known yet
+    whether the whole ledger verifies; null: unknown yet
     """
     report: AuditReport | None
     error: AuditError | None
@@ -2489,7 +2489,7 @@ class BatchEventData(Model):
     """
     predicate: Annotated[dict[str, Any], Field(title='BatchEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` says what it holds
+    as signed: `GET /predicates/{kind}/v1` describes it
     """
     record: None
     batch: Annotated[BatchEventDataBatch, Field(title='BatchEventDataBatch')]
@@ -2499,14 +2499,14 @@ class BatchEventData(Model):
     """
     documents: list[BatchEventDataDocuments] | None = None
     """
-    what lies beside the entry; none of a batch
+    documents of the entry; none for a batch
     """
 
 
 class EntryLine(Model):
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     kind: (
         Literal['statement']
@@ -2571,7 +2571,7 @@ class EntryLine(Model):
     documents: list[EntryLineDocuments]
     items: list[HashedItem] | None
     """
-    of a batch: the objects that were hashed
+    of a batch: exactly the objects that were hashed
     """
     received: str | None = None
     """
@@ -2579,13 +2579,13 @@ class EntryLine(Model):
     """
     signer: Annotated[EntryLineSigner | None, Field(title='EntryLineSigner')] = None
     """
-    the key of the agent that signed the entry itself; absent: the server did
+    the key of the agent that signed the entry; absent: the server signed it
     """
 
 
 class EntryProofItem(Model):
     """
-    the record's place in its batch
+    proof of the record’s position in its batch
     """
 
     item: HashedItem
@@ -2604,16 +2604,16 @@ class EntryProof(Model):
     ledger: Ledger
     keys: list[PublishedKey]
     """
-    the key that signed the envelope, or the registration
+    the key that signed the envelope, or `registration` if that is present
     """
     registration: str | None = None
     """
-    where the agent signed the entry itself: the envelope by which the server registered its key
+    if the agent signed the entry itself: the envelope that registered the agent’s key
     """
     entry: SignedEntry
     index: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     tree_size: Annotated[int, Field(alias='treeSize')]
     path: list[str]
@@ -2626,7 +2626,7 @@ class EntryProof(Model):
     """
     item: Annotated[EntryProofItem | None, Field(title='EntryProofItem')] = None
     """
-    the record's place in its batch
+    proof of the record’s position in its batch
     """
 
 
@@ -2687,26 +2687,26 @@ class KeyRevocation(Model):
     """
     made_by: Annotated[str | None, Field(alias='madeBy')]
     """
-    the key that made it; null: the operator did
+    the key that it was made with; null: the operator made it
     """
     expires_at: Annotated[str | None, Field(alias='expiresAt')]
     revoked_at: Annotated[str | None, Field(alias='revokedAt')]
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: as by default (docs/integrations/otlp.md)
+    null: the defaults of docs/integrations/otlp.md
     """
     secrets: list[KeyRevocationSecrets]
     """
-    one, or more while the key is rotated; none once it is revoked
+    one, or more during a rotation; none after the key was revoked
     """
     also_revoked: Annotated[list[str], Field(alias='alsoRevoked')]
     """
-    keys that this request revoked besides, with `alsoMade`
+    other keys that this request revoked, because of `alsoMade`
     """
     has_more: Annotated[bool, Field(alias='hasMore')]
     """
-    some that it has made are still valid: send the request again
+    some keys made with it are still valid: send the request again
     """
 
 
@@ -2740,18 +2740,18 @@ class KeyWithSecret(Model):
     """
     made_by: Annotated[str | None, Field(alias='madeBy')]
     """
-    the key that made it; null: the operator did
+    the key that it was made with; null: the operator made it
     """
     expires_at: Annotated[str | None, Field(alias='expiresAt')]
     revoked_at: Annotated[str | None, Field(alias='revokedAt')]
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: as by default (docs/integrations/otlp.md)
+    null: the defaults of docs/integrations/otlp.md
     """
     secrets: list[KeyWithSecretSecrets]
     """
-    one, or more while the key is rotated; none once it is revoked
+    one, or more during a rotation; none after the key was revoked
     """
     key: str
 
@@ -2759,7 +2759,7 @@ class KeyWithSecret(Model):
 class BatchEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: Literal['batch.recorded']
     timestamp: str
@@ -2772,7 +2772,7 @@ class BatchEvent(Model):
 class StatementEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: Literal['statement.registered']
     timestamp: str
@@ -2789,20 +2789,20 @@ class LedgerSummary(Model):
     origin: str
     size: int
     """
-    how many entries it has
+    number of its entries
     """
     closed: Literal['frozen', 'restored', 'moving', 'moved'] | str | None
     """
-    why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
+    why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
     """
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     tiles: Literal['key', 'public'] | str
     """
-    who may read its tiles: keys of the ledger with audit:read, or anybody
+    who may read its tiles: only keys with audit:read, or anybody
     """
     fault: LedgerSummaryFault | None
     """
-    what verification found wrong with it: it gets no checkpoints until the operator has looked
+    why it does not verify: it gets no checkpoints until the operator clears the fault
     """
 
 
@@ -2810,7 +2810,7 @@ class NewKey(Model):
     id: str
     key: str
     """
-    the secret: shown here, and never again
+    the secret, shown only here
     """
     agent: str
     name: str
@@ -2851,7 +2851,7 @@ class NewPeer(Model):
     name: str
     role: Literal['inviter', 'invited'] | str
     """
-    who this ledger was in the handshake
+    role of this ledger in the handshake
     """
     state: Literal['invited', 'pending', 'active', 'suspended', 'revoked'] | str
     created_at: Annotated[str, Field(alias='createdAt')]
@@ -2865,27 +2865,27 @@ class NewPeer(Model):
     """
     remote: PeerIdentity | None
     """
-    who the other side is; null before the handshake
+    the other side; null before the handshake
     """
     added_seq: Annotated[int | None, Field(alias='addedSeq')]
     """
-    of our peer-added
+    of this ledger’s `peer-added` entry
     """
     drain: NewPeerDrain | None
     """
-    null before there is anything to send
+    null: nothing to send yet
     """
     budget: Annotated[NewPeerBudget, Field(title='NewPeerBudget')]
     """
-    of what the peer sends: how much of it is stored here in a day
+    how much of what the peer sends is stored here in a day
     """
     witness: NewPeerWitness | None
     """
-    how each side witnesses the other; null before the handshake
+    cosignatures in both directions; null before the handshake
     """
     invitation: str | None
     """
-    for the other side’s administrator, once, and secret: anybody who has it can become the peer. null: one was accepted
+    for the other side’s administrator, to use once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted
     """
 
 
@@ -2893,11 +2893,11 @@ class Overturn(Model):
     signal: SettlementSignal
     reason: str | None
     """
-    null without one, and once erased
+    null: the step has none, or it is erased
     """
     by: str | Literal['system']
     """
-    for whom: onBehalfOf, or the actor
+    the party: onBehalfOf, or else the actor
     """
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -2910,7 +2910,7 @@ class Overturn(Model):
     salt: str | None
     digest: str | None
     """
-    of the salted document; null without one
+    of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
@@ -2920,7 +2920,7 @@ class Overturn(Model):
 
 class OwnLedgerKey(Model):
     """
-    the one that asks
+    the key of this request
     """
 
     id: str
@@ -2948,7 +2948,7 @@ class OwnLedgerKey(Model):
     ]
     expires_at: Annotated[str | None, Field(alias='expiresAt')]
     """
-    when the secret that was sent ends; of one that was rotated, that is before its key
+    when the secret that was sent expires; an old secret of a rotated key expires before the key
     """
 
 
@@ -2959,19 +2959,19 @@ class OwnLedger(Model):
     origin: str
     note_verifier_key: Annotated[str, Field(alias='noteVerifierKey')]
     """
-    the key of its checkpoints, as signed notes name keys
+    the key of its checkpoints, as a C2SP verifier key
     """
     size: int
     """
-    how many entries it has
+    number of its entries
     """
     closed: Literal['frozen', 'restored', 'moving', 'moved'] | str | None
     """
-    why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
+    why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
     """
     key: Annotated[OwnLedgerKey, Field(title='OwnLedgerKey')]
     """
-    the one that asks
+    the key of this request
     """
 
 
@@ -2983,7 +2983,7 @@ class Peer(Model):
     name: str
     role: Literal['inviter', 'invited'] | str
     """
-    who this ledger was in the handshake
+    role of this ledger in the handshake
     """
     state: Literal['invited', 'pending', 'active', 'suspended', 'revoked'] | str
     created_at: Annotated[str, Field(alias='createdAt')]
@@ -2997,35 +2997,35 @@ class Peer(Model):
     """
     remote: PeerIdentity | None
     """
-    who the other side is; null before the handshake
+    the other side; null before the handshake
     """
     added_seq: Annotated[int | None, Field(alias='addedSeq')]
     """
-    of our peer-added
+    of this ledger’s `peer-added` entry
     """
     drain: PeerDrain | None
     """
-    null before there is anything to send
+    null: nothing to send yet
     """
     budget: Annotated[PeerBudget, Field(title='PeerBudget')]
     """
-    of what the peer sends: how much of it is stored here in a day
+    how much of what the peer sends is stored here in a day
     """
     witness: PeerWitness | None
     """
-    how each side witnesses the other; null before the handshake
+    cosignatures in both directions; null before the handshake
     """
 
 
 class PeerDeadLetter(Model):
     seq: int
     """
-    place in the chain, from 0
+    position in the chain, from 0
     """
     record: str | None
     code: str
     """
-    for which the other side refused it
+    reason of the other side’s refusal
     """
     detail: str | None
     died_at: Annotated[str, Field(alias='diedAt')]
@@ -3039,22 +3039,22 @@ class Preview(Model):
     valid: bool
     errors: list[PreviewErrors]
     """
-    the first of each document
+    the first error of each document
     """
     outcome: Literal['pass', 'fail'] | str | None
     """
-    of all rules; null without two valid documents, and where the type is not gated
+    of all rules; null: a document is absent or not valid, or the type is not gated
     """
     rules: list[RuleOutcome] | None
     """
-    what each rule says, in their order; null as outcome
+    outcome of each rule, in order; null if `outcome` is null
     """
 
 
 class Problem(Model):
     type: str
     """
-    names the code; documentation, nothing to fetch
+    names the code; not an address to fetch
     """
     title: str
     status: int
@@ -3077,11 +3077,11 @@ class Problem(Model):
     """
     path: str | None = None
     """
-    JSON Pointer to the fault
+    JSON Pointer to the faulty member
     """
     index: int | None = None
     """
-    which item of a batch
+    index of the item in the batch
     """
     scope: (
         Literal[
@@ -3131,11 +3131,11 @@ class Problem(Model):
         | None
     ) = None
     """
-    the scopes that the key does not hold
+    the scopes that the key lacks
     """
     expires_at: Annotated[str | None, Field(alias='expiresAt')] = None
     """
-    the end of the secret that was sent
+    when the secret that was sent expires
     """
     record_type: Annotated[str | None, Field(alias='recordType')] = None
     """
@@ -3143,15 +3143,15 @@ class Problem(Model):
     """
     seq: int | None = None
     """
-    the entry that has ended it, or the offer that is to be decided first
+    the entry that ended it, or the offer that must be decided first
     """
     remaining: list[ErasableDocument] | None = None
     """
-    what else of the record lies beside the chain, oldest first
+    the record’s other documents, oldest first
     """
     holds: list[ProblemHolds] | None = None
     """
-    holds that are in the way, oldest first
+    holds that prevent it, oldest first
     """
     state: (
         Literal['RECORDED', 'CREATED', 'ACTIVE', 'SUBMITTED', 'VERIFIED', 'DISCREPANT', 'ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED']
@@ -3159,7 +3159,7 @@ class Problem(Model):
         | None
     ) = None
     """
-    the record’s, which is in the way
+    the record’s state, which does not allow this
     """
     version: int | None = None
     """
@@ -3217,11 +3217,11 @@ class Problem(Model):
     """
     webhook: str | None = None
     """
-    the endpoint that is just like it
+    the identical webhook that exists
     """
     role: Literal['principal', 'performer', 'worker', 'other than the performer'] | str | None = None
     """
-    whose step it is
+    the party that may take the step
     """
     ledger: str | None = None
     """
@@ -3229,13 +3229,13 @@ class Problem(Model):
     """
     resets_at: Annotated[str | None, Field(alias='resetsAt')] = None
     """
-    when the day of the peering’s budget is over
+    when the day of the peering’s budget ends
     """
 
 
 class ReceivedEventDataRecord(Model):
     """
-    that the received entry is about, at its home; null: the peering
+    the record of the received entry, as its home knows it; null: the entry is about the peering
     """
 
     id: str
@@ -3249,7 +3249,7 @@ class ReceivedEventDataRecord(Model):
         | None
     )
     """
-    after what was received; null: that is no step of it
+    after the received entry; null: that is not a step
     """
     version: int | None
 
@@ -3263,19 +3263,19 @@ class ReceivedEventData(Model):
     """
     predicate: Annotated[dict[str, Any], Field(title='ReceivedEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` says what it holds
+    as signed: `GET /predicates/{kind}/v1` describes it
     """
     record: ReceivedEventDataRecord | None
     """
-    that the received entry is about, at its home; null: the peering
+    the record of the received entry, as its home knows it; null: the entry is about the peering
     """
     peer: str
     """
-    who sent it
+    the peer that sent it
     """
     received: Annotated[ReceivedEventDataReceived, Field(title='ReceivedEventDataReceived')]
     """
-    which entry of the other ledger
+    the entry of the other ledger
     """
     envelope: str | None = None
     """
@@ -3283,7 +3283,7 @@ class ReceivedEventData(Model):
     """
     documents: list[ReceivedEventDataDocuments] | None = None
     """
-    what lies beside the entry; none of a batch
+    documents of the entry; none for a batch
     """
     received_envelope: Annotated[str | None, Field(alias='receivedEnvelope')] = None
     """
@@ -3300,7 +3300,7 @@ class RecordEventData(Model):
     """
     predicate: Annotated[dict[str, Any], Field(title='RecordEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` says what it holds
+    as signed: `GET /predicates/{kind}/v1` describes it
     """
     record: EventRecord
     envelope: str | None = None
@@ -3309,7 +3309,7 @@ class RecordEventData(Model):
     """
     documents: list[RecordEventDataDocuments] | None = None
     """
-    what lies beside the entry; none of a batch
+    documents of the entry; none for a batch
     """
 
 
@@ -3322,7 +3322,7 @@ class SignalEventData(Model):
     """
     predicate: Annotated[dict[str, Any], Field(title='SignalEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` says what it holds
+    as signed: `GET /predicates/{kind}/v1` describes it
     """
     record: EventRecord
     signal: SettlementSignal
@@ -3332,7 +3332,7 @@ class SignalEventData(Model):
     """
     documents: list[SignalEventDataDocuments] | None = None
     """
-    what lies beside the entry; none of a batch
+    documents of the entry; none for a batch
     """
 
 
@@ -3432,7 +3432,7 @@ class WebhookEvent(
 class GatedRecord(Model):
     principal: str
     """
-    `agt_…`, or of another ledger `led_…/agt_…`
+    `agt_…`; in another ledger `led_…/agt_…`
     """
     performer: str | None
     gate: Literal['principal', 'auto'] | str
@@ -3451,18 +3451,18 @@ class GatedRecord(Model):
     cancellation: Revision | None
     share: list[SharedWith] | None
     """
-    by peer; null: with nobody
+    peers that it is shared with; null: none
     """
     offer: Offer | None
     """
-    of a record of another ledger: the newest step that was offered here
+    for a record of another ledger: the newest step offered in this ledger
     """
 
 
 class RecordEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: Literal[
         'record.recorded',
@@ -3486,7 +3486,7 @@ class RecordEvent(Model):
 class SignalEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: Literal['signal.emitted']
     timestamp: str
@@ -3499,7 +3499,7 @@ class SignalEvent(Model):
 class ReceivedEvent(Model):
     id: str
     """
-    the same however often it is asked for
+    the same in every answer
     """
     type: Literal['entry.received']
     timestamp: str
@@ -3513,7 +3513,7 @@ class LedgerRecord(Model):
     id: str
     ledger: str
     """
-    its home
+    its home ledger
     """
     type: str
     """
@@ -3571,11 +3571,11 @@ class LedgerRecord(Model):
         Field(alias='nextEvents'),
     ]
     """
-    kinds of entries that may come next
+    kinds of entries that can come next
     """
     payload: dict[str, Any] | None
     """
-    null once erased, and where its home shares digests alone
+    null: erased, or its home shares only digests
     """
     salt: str | None
     digest: str
@@ -3584,14 +3584,14 @@ class LedgerRecord(Model):
     """
     actor: str
     """
-    `agt_…`, or of another ledger `led_…/agt_…`
+    `agt_…`; in another ledger `led_…/agt_…`
     """
     key: str
     on_behalf_of: Annotated[str | None, Field(alias='onBehalfOf')]
     parent: str | None
     references: list[str] | None
     """
-    null without, and once erased
+    null: none, or erased
     """
     occurred_at: Annotated[str | None, Field(alias='occurredAt')]
     recorded_at: Annotated[str, Field(alias='recordedAt')]
@@ -3600,7 +3600,7 @@ class LedgerRecord(Model):
     """
     entry: RecordEntry
     """
-    its newest entry; of a record of another ledger, the one that received that
+    its newest entry; for a record of another ledger, the entry that received it
     """
     batch: str | None
     metadata: dict[str, Any] | None
@@ -3609,11 +3609,11 @@ class LedgerRecord(Model):
     """
     erasure: RecordErasure | None
     """
-    what was erased is null from this entry on
+    null: not erased. From this entry on, the payload is null
     """
     gated: GatedRecord | None
     """
-    null of what was notarized
+    null for a notarized record
     """
 
 
@@ -3621,11 +3621,11 @@ class EventPage(Model):
     data: list[RecordEvent | SignalEvent | BatchEvent | ErasureEvent | ReceivedEvent | StatementEvent | CheckpointEvent | UnknownEvent]
     next_cursor: Annotated[str, Field(alias='nextCursor')]
     """
-    behind all that was looked at: where to go on, now or later
+    where the next request continues, now or later
     """
     more: bool
     """
-    whether there is more to look at now, also where `data` is empty
+    whether there may be more events now, even if `data` is empty
     """
 
 
@@ -3638,7 +3638,7 @@ class RecordTree(Model):
     record: LedgerRecord
     ancestors: list[LedgerRecord]
     """
-    from the first one, without a parent, to its parent
+    from the root to the record’s parent
     """
     children: GetRecordsAnswer
 

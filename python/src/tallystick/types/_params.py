@@ -6,13 +6,13 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 BatchItemParamPayload: TypeAlias = dict[str, Any]
 """
-any JSON object, kept beside the chain and signed by salted digest
+any JSON object, stored beside the chain; its salted digest is signed
 """
 
 
 BatchItemParamMetadata: TypeAlias = dict[str, Any]
 """
-free, unsigned
+any JSON object, not signed
 """
 
 
@@ -23,11 +23,11 @@ class BatchItemParam(TypedDict):
     """
     payload: BatchItemParamPayload
     """
-    any JSON object, kept beside the chain and signed by salted digest
+    any JSON object, stored beside the chain; its salted digest is signed
     """
     metadata: NotRequired[BatchItemParamMetadata]
     """
-    free, unsigned
+    any JSON object, not signed
     """
     occurredAt: NotRequired[str]
     """
@@ -36,23 +36,23 @@ class BatchItemParam(TypedDict):
     onBehalfOf: NotRequired[str]
     subject: NotRequired[str]
     """
-    the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+    your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
     """
     parent: NotRequired[str | int]
     """
-    a record of this ledger, or the place of an earlier record of this batch, from 0 on
+    a record of this ledger, or the index, from 0, of an earlier record of this batch
     """
     references: NotRequired[list[str]]
     """
-    what it is about in outside systems; signed by salted digest, erased with the payload
+    what it is about in other systems; their salted digest is signed; erased with the payload
     """
     salt: NotRequired[str]
     """
-    with an envelope, and not without one
+    required with an envelope, refused without one
     """
     traceparent: NotRequired[str]
     """
-    W3C Trace Context, version 00; without one, that of the request
+    W3C Trace Context, version 00; absent: that of the request
     """
 
 
@@ -63,7 +63,7 @@ class BudgetParam(TypedDict):
 
 class EndorsementParam(TypedDict):
     """
-    by a current key of the agent; absent: it is its first key
+    signature by a current key of the agent; absent for its first key
     """
 
     kid: str
@@ -121,7 +121,7 @@ EntryKind: TypeAlias = Literal[
 class IssuerParamKeys(TypedDict):
     kid: NotRequired[str]
     """
-    as its statements have it (label 4), in hex; absent: the thumbprint of RFC 9679
+    label 4 of its statements, in hex; absent: the RFC 9679 thumbprint
     """
     alg: Literal['EdDSA', 'ES256']
     spki: str
@@ -140,12 +140,12 @@ class IssuerParam(TypedDict):
 
 class KnownCheckpointParam(TypedDict):
     """
-    what GET answers as known: an acknowledgement that whatever is not found of it is lost
+    `known` of the GET answer: acknowledges that the entries of it that were not found are lost
     """
 
     size: int
     """
-    how many entries
+    number of entries
     """
     chain: str
     """
@@ -156,15 +156,15 @@ class KnownCheckpointParam(TypedDict):
 class OtlpSettingsParam(TypedDict):
     take: Literal['agents', 'all']
     """
-    spans and logs that tell what an agent did, or all
+    agents: only spans and logs about actions of agents
     """
     content: Literal['digest', 'keep']
     """
-    attributes with content by their digest, or as they are
+    how to store attributes with content: their digest, or the value itself
     """
     rest: Literal['reject', 'drop']
     """
-    whether the exporter is told how many were not taken
+    whether the answer reports how many were not accepted
     """
 
 
@@ -213,13 +213,13 @@ class SharedWithParam(TypedDict):
     peer: str
     documents: Literal['whole', 'digests']
     """
-    with payload, evidence, values and reasons; or the signed entries alone
+    whole: with payload, evidence, values and reasons; digests: only the signed entries
     """
 
 
 TypeDefinitionParamPayloadSchema: TypeAlias = dict[str, Any]
 """
-a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
+a JSON Schema 2020-12 with keywords of docs/guides/types.md
 """
 
 
@@ -234,7 +234,7 @@ class TypeDefinitionParam(TypedDict):
     version: int
     payloadSchema: TypeDefinitionParamPayloadSchema | bool
     """
-    a JSON Schema, 2020-12, of the keywords that docs/guides/types.md lists
+    a JSON Schema 2020-12 with keywords of docs/guides/types.md
     """
     evidenceSchema: NotRequired[TypeDefinitionParamEvidenceSchema | bool]
     """
@@ -242,11 +242,11 @@ class TypeDefinitionParam(TypedDict):
     """
     rules: NotRequired[list[RuleParam]]
     """
-    with an evidenceSchema only
+    only with an evidenceSchema
     """
     agentSigned: NotRequired[Literal[True]]
     """
-    agents sign its records, and all that they do with them, by keys of their own
+    agents must sign its records, and each of their steps, with their own keys
     """
 
 

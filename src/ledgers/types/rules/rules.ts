@@ -37,7 +37,7 @@ export function parseRules(rules: JsonValue): Rule[] {
   const ids = new Set<string>()
   return (rules as JsonValue[]).map((value, i) => {
     const rule = new RuleReader(value, ['rules', `${i}`]).read()
-    if (ids.has(rule.id)) throw new SchemaError(['rules', `${i}`, 'id'], `another rule is called ${rule.id}`)
+    if (ids.has(rule.id)) throw new SchemaError(['rules', `${i}`, 'id'], `another rule has the id ${rule.id}`)
     ids.add(rule.id)
     return rule
   })
@@ -48,14 +48,14 @@ class RuleReader {
   readonly #path: readonly string[]
 
   constructor(rule: JsonValue, path: readonly string[]) {
-    if (!isJsonObject(rule)) throw new SchemaError(path, 'a rule is an object')
+    if (!isJsonObject(rule)) throw new SchemaError(path, 'a rule must be an object')
     this.#rule = rule
     this.#path = path
   }
 
   read(): Rule {
     for (const name of Object.keys(this.#rule))
-      if (!MEMBERS.includes(name)) throw this.#error([name], 'this member is not taken')
+      if (!MEMBERS.includes(name)) throw this.#error([name], 'unknown member of a rule')
     const id = this.#member(
       'id',
       isRuleId,
@@ -66,13 +66,16 @@ class RuleReader {
     const common = { id, expected: this.#expected(operator), actual }
     if (operator === 'within') return { ...common, operator, ...this.#tolerance() }
     for (const name of ['tolerance', 'overridable'])
-      if (this.#has(name)) throw this.#error([name], 'means nothing without the operator within')
+      if (this.#has(name)) throw this.#error([name], 'is allowed only with the operator within')
     return { ...common, operator }
   }
 
   #expected(operator: Operator): Rule['expected'] {
     if (this.#has('expected') === this.#has('value'))
-      throw this.#error([], 'has either expected, a JSON Pointer into the payload, or value, a constant')
+      throw this.#error(
+        [],
+        'must have either expected (a JSON Pointer into the payload) or value (a constant)',
+      )
     if (this.#has('expected'))
       return { pointer: this.#member('expected', isPointerText, 'a JSON Pointer into the payload') as string }
     return { constant: this.#member('value', CONSTANTS[operator].is, CONSTANTS[operator].what) }

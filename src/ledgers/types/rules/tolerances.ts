@@ -24,12 +24,12 @@ export function isTolerance(value: JsonValue): value is string {
  * type's maximum. A record may be stricter than its type. Throws `invalid_request` with `path`, below /tolerances.
  */
 export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): Tolerances {
-  if (!isJsonObject(tolerances)) throw refused([], 'must be an object, of tolerances by rule ids')
+  if (!isJsonObject(tolerances)) throw refused([], 'must be an object whose names are ids of rules')
   const canonical = canonicalTolerances(tolerances)
   const known = new Map(rules.map((rule) => [rule.id, rule]))
   const byRule = new Map<string, Tolerance>()
   for (const [id, value] of Object.entries(tolerances)) {
-    if (!isRuleId(id)) throw refused([], 'a name in it is not the id of a rule')
+    if (!isRuleId(id)) throw refused([], 'has a name that is not the id of a rule')
     const rule = known.get(id)
     if (!rule) throw refused([id], `the type has no rule ${id}`)
     byRule.set(id, parseTolerance(rule, value))
@@ -42,16 +42,16 @@ export function canonicalTolerances(tolerances: object): string {
   const canonical = canonicalize(tolerances as JsonObject)
   const bytes = Buffer.byteLength(canonical)
   if (bytes <= TOLERANCES_BYTES_MAX) return canonical
-  throw refused([], `has ${bytes} bytes in canonical form; at most ${TOLERANCES_BYTES_MAX} are taken`)
+  throw refused([], `has ${bytes} bytes in canonical form; at most ${TOLERANCES_BYTES_MAX} are allowed`)
 }
 
 function parseTolerance(rule: Rule, value: JsonValue): Tolerance {
   const { id } = rule
   if (rule.operator !== 'within' || rule.toleranceMax === null)
-    throw refused([id], `rule ${id}: the type does not let a record set a tolerance here`)
+    throw refused([id], `rule ${id}: the type does not allow a record to set its tolerance`)
   const { measure } = rule.tolerance
   if (!isJsonObject(value) || Object.keys(value).length !== 1 || !Object.hasOwn(value, measure))
-    throw refused([id], `rule ${id}: must be an object with ${measure}, as the type measures it`)
+    throw refused([id], `rule ${id}: must be an object with only ${measure}, the measure of the type`)
   const limit = value[measure]!
   if (!isTolerance(limit)) throw refused([id, measure], `rule ${id}: must be a decimal ≥ 0, as a string`)
   if (compareDecimals(parseDecimal(limit)!, parseDecimal(rule.toleranceMax)!) > 0)

@@ -28,7 +28,7 @@ function compileUniqueItems(schema: JsonObject): Check {
     for (const item of value as JsonValue[]) {
       const { size } = texts
       if (texts.add(spendCanonical(item, meter)).size === size)
-        return fault('uniqueItems', 'must not have two items that are equal')
+        return fault('uniqueItems', 'must not have two equal items')
     }
     return null
   }
@@ -49,10 +49,8 @@ function compileContains(schema: JsonObject, compiling: Compiling): Check {
         seen.items.add(index)
       }
     }
-    if (matches < min)
-      return fault('contains', `must have at least ${min} items of the kind that is asked for`)
-    if (matches > max)
-      return fault('contains', `must have at most ${max} items of the kind that is asked for`)
+    if (matches < min) return fault('contains', `must have at least ${min} items that match \`contains\``)
+    if (matches > max) return fault('contains', `must have at most ${max} items that match \`contains\``)
     return null
   }
 }

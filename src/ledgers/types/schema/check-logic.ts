@@ -48,7 +48,7 @@ function compileAnyOf(schema: JsonObject, compiling: Compiling): Check {
       // With `seen`, all alternatives that hold contribute notes. Without it, one is enough.
       if (seen === null) break
     }
-    return holds ? null : fault('anyOf', `must be as one of ${checks.length} alternatives wants it`)
+    return holds ? null : fault('anyOf', `must match at least one of ${checks.length} alternatives`)
   }
 }
 
@@ -59,18 +59,18 @@ function compileOneOf(schema: JsonObject, compiling: Compiling): Check {
     for (const check of checks) {
       if (attempt(check, value, meter, seen)) continue
       if (++holding > 1)
-        return fault('oneOf', `must be as only one of ${checks.length} alternatives wants it`)
+        return fault('oneOf', `must match exactly one of ${checks.length} alternatives, but matches more`)
     }
     return holding === 1
       ? null
-      : fault('oneOf', `must be as exactly one of ${checks.length} alternatives wants it`)
+      : fault('oneOf', `must match exactly one of ${checks.length} alternatives, but matches none`)
   }
 }
 
 function compileNot(_: JsonObject, compiling: Compiling): Check {
   const check = compiling.subschema('not')
   return (value, meter) =>
-    check(value, meter, null) ? null : fault('not', 'must not be as the type excludes it')
+    check(value, meter, null) ? null : fault('not', 'must not match the schema under `not`')
 }
 
 function compileIf(schema: JsonObject, compiling: Compiling): Check {

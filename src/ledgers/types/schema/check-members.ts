@@ -43,7 +43,7 @@ function count(keyword: string, holds: (n: number, limit: number) => boolean, mu
 
 function missing(value: JsonObject, names: readonly string[], keyword: string): Fault | null {
   for (const name of names) {
-    if (!Object.hasOwn(value, name)) return fault(keyword, `the member ${JSON.stringify(name)} must be there`)
+    if (!Object.hasOwn(value, name)) return fault(keyword, `must have the member ${JSON.stringify(name)}`)
   }
   return null
 }

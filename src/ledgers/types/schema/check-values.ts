@@ -50,7 +50,7 @@ function compileType(schema: JsonObject): Check {
 function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
   const known = new Set(values.map(equalityText))
   const hasStructures = values.some((value) => typeof value === 'object' && value !== null)
-  const message = values.length === 1 ? 'must be the one value that is allowed' : 'must be an allowed value'
+  const message = values.length === 1 ? 'must be the only allowed value' : 'must be an allowed value'
   return (value, meter) => {
     const isStructure = typeof value === 'object' && value !== null
     if (isStructure && !hasStructures) return fault(keyword, message)

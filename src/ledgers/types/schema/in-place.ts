@@ -25,7 +25,7 @@ export function refuseLoops(
   const tooDeep = (pointer: string) =>
     errorAt(
       pointer,
-      `more than ${SCHEMA_IN_PLACE_DEPTH_MAX} subschemas, or an endless loop of them, look at one value inside each other`,
+      `more than ${SCHEMA_IN_PLACE_DEPTH_MAX} nested subschemas, or an endless loop of them, check the same value`,
     )
   for (const pointer of inPlace.keys()) height(pointer, 0)
 }

@@ -133,7 +133,7 @@ class ProgramWriter {
 
   #emit(op: number, left = 0, right = 0): number {
     if (this.#ops.length >= this.#instructionsMax) {
-      throw new PatternError(`with its repetitions written out, has more than ${this.#instructionsMax} steps`)
+      throw new PatternError(`has more than ${this.#instructionsMax} steps with its repetitions written out`)
     }
     this.#left.push(left)
     this.#right.push(right)

@@ -92,7 +92,7 @@ class PatternParser {
   }
 
   #readGroup(): PatternNode {
-    if (!this.#match(GROUP)) throw new PatternError('may not look ahead or behind, nor change flags')
+    if (!this.#match(GROUP)) throw new PatternError('must not use lookahead, lookbehind or flags')
     const node = this.readChoice()
     this.#at++ // the closing bracket, which V8 has checked
     return node
@@ -102,7 +102,7 @@ class PatternParser {
     const [text] = this.#match(ESCAPE)!
     if (text === '\\b') return { kind: 'assertion', at: 'word edge' }
     if (text === '\\B') return { kind: 'assertion', at: 'no word edge' }
-    if (/^\\[1-9k]/.test(text)) throw new PatternError('may not refer back to a group')
+    if (/^\\[1-9k]/.test(text)) throw new PatternError('must not use backreferences')
     return { kind: 'atom', text, literal: null }
   }
 

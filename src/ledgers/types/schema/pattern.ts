@@ -27,7 +27,7 @@ export class Pattern {
   /** Throws PatternError. */
   constructor(pattern: string) {
     if (pattern.length > PATTERN_CHARS_MAX) {
-      throw new PatternError(`has ${pattern.length} characters; at most ${PATTERN_CHARS_MAX} are taken`)
+      throw new PatternError(`has ${pattern.length} characters; at most ${PATTERN_CHARS_MAX} are allowed`)
     }
     this.#program = compileProgram(parsePattern(pattern), PATTERN_INSTRUCTIONS_MAX)
     this.#startsAtStart = this.#program.ops[0] === START

@@ -56,22 +56,22 @@ class SchemaReader implements SchemaDocument {
     if (around !== null) this.inPlace.get(around)!.push(pointer)
     this.inPlace.set(pointer, [])
     if (typeof schema === 'boolean') return
-    if (!isJsonObject(schema)) throw this.error(path, 'a schema is an object or a boolean')
+    if (!isJsonObject(schema)) throw this.error(path, 'a schema must be an object or a boolean')
     for (const [keyword, value] of Object.entries(schema)) this.#readKeyword(schema, keyword, value, path)
   }
 
   #readKeyword(schema: JsonObject, keyword: string, value: JsonValue, path: string[]): void {
     const at = [...path, keyword]
     const rule = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword]! : null
-    if (!rule) throw this.error(at, 'this keyword is not taken')
+    if (!rule) throw this.error(at, 'this keyword is not supported')
     const partner = Object.hasOwn(PARTNERS, keyword) ? PARTNERS[keyword]! : null
     if (partner !== null && !Object.hasOwn(schema, partner))
-      throw this.error(at, `means nothing without ${partner}`)
+      throw this.error(at, `is allowed only with ${partner}`)
     rule(this, value, at)
   }
 
   anchor(name: string, path: string[]): void {
-    if (this.#anchors.has(name)) throw this.error(path, 'stands twice in this schema')
+    if (this.#anchors.has(name)) throw this.error(path, 'occurs twice in this schema')
     this.#anchors.set(name, formatPointer(path.slice(0, -1)))
   }
 
@@ -95,7 +95,7 @@ class SchemaReader implements SchemaDocument {
   resolveReferences(): void {
     for (const { from, reference, path } of this.#references) {
       const target = this.#find(reference)
-      if (target === null) throw this.error(path, 'refers to no subschema of this schema')
+      if (target === null) throw this.error(path, 'does not refer to a subschema of this schema')
       this.inPlace.get(from)!.push(target)
     }
   }

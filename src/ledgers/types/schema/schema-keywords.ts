@@ -45,7 +45,7 @@ const text = must(isText, 'a string')
 const flag = must((value) => typeof value === 'boolean', 'a boolean')
 const number = must((value) => typeof value === 'number', 'a number')
 const count = must((value) => Number.isSafeInteger(value) && (value as number) >= 0, 'an integer ≥ 0')
-const names = must(isNames, 'an array of strings, each of them once')
+const names = must(isNames, 'an array of different strings')
 const anything: ReadKeyword = () => {}
 
 /** `inPlace`: the subschema checks the same value as the schema around it. */
@@ -56,7 +56,7 @@ function subschema(inPlace: boolean): ReadKeyword {
 function subschemaList(inPlace: boolean): ReadKeyword {
   return (reader, value, path) => {
     if (!Array.isArray(value) || value.length === 0)
-      throw reader.error(path, 'must be an array of schemas, not empty')
+      throw reader.error(path, 'must be a non-empty array of schemas')
     for (const [i, schema] of value.entries())
       reader.readSubschema(schema, [...path, `${i}`], inPlace ? schemaPointerOf(path) : null)
   }
@@ -82,11 +82,11 @@ const readPatternProperties: ReadKeyword = (reader, value, path) => {
 
 const readDependentRequired: ReadKeyword = (reader, value, path) => {
   if (!isJsonObject(value) || !Object.values(value).every(isNames))
-    throw reader.error(path, 'must be an object of arrays of strings, each of them once')
+    throw reader.error(path, 'must be an object whose values are arrays of different strings')
 }
 
 const readEnum: ReadKeyword = (reader, value, path) => {
-  if (!Array.isArray(value) || value.length === 0) throw reader.error(path, 'must be an array, not empty')
+  if (!Array.isArray(value) || value.length === 0) throw reader.error(path, 'must be a non-empty array')
   if (value.length > SCHEMA_ENUM_VALUES_MAX)
     throw reader.error(path, `has more than ${SCHEMA_ENUM_VALUES_MAX} values`)
 }

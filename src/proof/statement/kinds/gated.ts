@@ -119,7 +119,7 @@ export const GATED_KINDS = {
     refuse: refuseOtherDecision,
     step: (record, event, fields) => {
       if (fields['by'] !== record.gate)
-        throw notEntitled(`not whom the gate ${record.gate} lets judge`, fields)
+        throw notEntitled(`not the party that judges with the gate ${record.gate}`, fields)
       if (record.gate === 'auto') verifyAutoVerdict(record, fields)
       else verifyPrincipal(record, fields)
       verifyNoPerformer(record, fields)
@@ -160,7 +160,7 @@ export const GATED_KINDS = {
       if (record.gate === 'auto' || record.revisions === record.maxRevisions) {
         throw new ProofError(
           'transition_refused',
-          `the gate is ${record.gate}, and there were ${record.revisions} of ${record.maxRevisions} revisions`,
+          `the gate is ${record.gate}, and ${record.revisions} of ${record.maxRevisions} revisions were used`,
         )
       }
       record.revisions++
@@ -196,7 +196,8 @@ export const GATED_KINDS = {
 function refuseRemotePerformer({ ledger, performer, share }: JsonObject): void {
   const remote = performer === undefined ? null : parseRemoteAgent(performer as string)
   if (remote?.ledger === ledger) throw contradiction(`${performer} is an agent of this ledger`)
-  if (remote && share === undefined) throw contradiction(`${performer} performs what nobody shares with it`)
+  if (remote && share === undefined)
+    throw contradiction(`the record is not shared with its performer ${performer}`)
 }
 
 /** A remote agent acts only through an offer. */
@@ -204,10 +205,10 @@ function refuseTaken({ ledger, actor, offer }: JsonObject): void {
   const remote = parseRemoteAgent(actor as string)
   const offering = (offer as JsonObject | undefined)?.['ledger']
   if ((remote !== null) !== (offering !== undefined))
-    throw contradiction(`an offer, or its lack, of ${actor}`)
+    throw contradiction(`${actor} ${remote ? 'needs' : 'must not have'} an offer`)
   if (!remote) return
-  if (remote.ledger !== offering) throw contradiction(`${actor} takes a step by an offer of ${offering}`)
-  if (offering === ledger) throw contradiction('an offer of this ledger')
+  if (remote.ledger !== offering) throw contradiction(`${actor} takes a step with an offer of ${offering}`)
+  if (offering === ledger) throw contradiction('the offer is of this ledger')
 }
 
 const DECISION_OF_VERDICT: Readonly<Record<string, string>> = { accept: 'SETTLE', reject: 'HOLD' }
@@ -228,7 +229,11 @@ function verifyInTime(record: GatedRecord, event: StepEvent): void {
 function verifyAutoVerdict(record: GatedRecord, fields: Members): void {
   verifySystem(fields)
   const agreed = record.outcome === 'pass' ? 'accept' : 'reject'
-  if (fields['verdict'] !== agreed) throw notEntitled(`auto, but the outcome is ${record.outcome}`, fields)
+  if (fields['verdict'] !== agreed)
+    throw new ProofError(
+      'actor_not_entitled',
+      `the verdict is ${fields['verdict']}, but the outcome of the rules is ${record.outcome}`,
+    )
 }
 
 function verifyPrincipal(record: GatedRecord, fields: Members): void {
@@ -241,7 +246,8 @@ function verifyPerformer(record: GatedRecord, fields: Members): void {
 
 /** A performer that acts on behalf of another agent would judge its own work. */
 function verifyNoPerformer(record: GatedRecord, fields: Members): void {
-  if (fields['actor'] === record.performer) throw notEntitled('represented by the performer', fields)
+  if (fields['actor'] === record.performer)
+    throw notEntitled('an agent on whose behalf the performer acts', fields)
 }
 
 function verifySystem(fields: Members): void {
@@ -258,7 +264,7 @@ function partyOf(fields: Members): string {
  * that the rules or the clock decide.
  */
 export function agentOf(fields: Members): string {
-  if (fields['actor'] === 'system') throw notEntitled('no agent', fields)
+  if (fields['actor'] === 'system') throw notEntitled('not an agent', fields)
   return partyOf(fields)
 }
 

@@ -106,14 +106,15 @@ export const PEER_KINDS = {
 function refuseAdded({ ledger, inviter, invited, counterpart }: JsonObject): void {
   const [from, to] = [inviter, invited].map((identity) => (identity as JsonObject)['ledger'])
   if (from === to) throw contradiction(`${from} invites itself`)
-  if (ledger !== from && ledger !== to) throw contradiction(`a peering of ${from} and ${to}`)
+  if (ledger !== from && ledger !== to) throw contradiction(`the peering is between ${from} and ${to}`)
   if ((ledger === to) !== (counterpart !== undefined))
-    throw contradiction('the invited names its counterpart, the inviter none')
+    throw contradiction('the invited ledger must name its counterpart, the inviter must not')
 }
 
 function refuseOffer({ step, completion }: JsonObject, subjects: Subjects): void {
   const isCompletion = step === 'completion-submitted'
   if (isCompletion !== (subjects.length === 2))
-    throw new ProofError('statement_subject', `${subjects.length} subjects of an offered ${step}`)
-  if (isCompletion !== (completion !== undefined)) throw contradiction(`the completion of an offered ${step}`)
+    throw new ProofError('statement_subject', `an offered ${step} cannot have ${subjects.length} subjects`)
+  if (isCompletion !== (completion !== undefined))
+    throw contradiction(`an offered ${step} has a wrong completion`)
 }

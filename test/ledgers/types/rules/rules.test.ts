@@ -95,7 +95,7 @@ test('what is wrong with a rule is said with its id, where it has one', () => {
     assert.match(detailOf({ ...WITHIN, ...change }), /^rule quantity: /)
   for (const id of [1, '', 'a b', 'x'.repeat(64)])
     assert.match(detailOf({ ...WITHIN, id, op: 'matches' }), /^must be an id/)
-  assert.equal(detailOf({ ...WITHIN, id: 'first' }), 'another rule is called first')
+  assert.equal(detailOf({ ...WITHIN, id: 'first' }), 'another rule has the id first')
 })
 
 test('reads rules as their type has them', () => {
@@ -136,6 +136,6 @@ test('a type has its rules, and none where it has no evidence', () => {
 
 test('rules need evidence to compare', () => {
   const definition = { name: 'a', version: 1, payloadSchema: true, rules: [WITHIN] }
-  assert.throws(() => compileType(definition), /without an evidenceSchema/)
+  assert.throws(() => compileType(definition), /need an evidenceSchema/)
   assert.ok(compileType({ ...definition, evidenceSchema: true }).evidence)
 })
