@@ -19,7 +19,7 @@ export async function refuseOtherLedger(ledger: string): Promise<void> {
   const kept = await readKept(file)
   if (kept && kept.ledger !== ledger)
     throw new RefusedError(
-      `${file} holds a key of ${kept.ledger ?? 'a ledger that it does not name'} at ${kept.url}: --force writes over it`,
+      `${file} has a key of ${kept.ledger ?? 'an unnamed ledger'} at ${kept.url}: --force overwrites it`,
     )
 }
 

@@ -58,7 +58,7 @@ export async function sendOnce(
       if (!error.retryable) blocked = error
     },
     onRefused: ({ type }, error) =>
-      say(`a record of type ${type} was refused, and lies in ${directory}/refused.ndjson: ${error.message}`),
+      say(`a record of type ${type} was refused, and is in ${directory}/refused.ndjson: ${error.message}`),
   })
   try {
     settleCalls(directory)
@@ -69,7 +69,7 @@ export async function sendOnce(
     await notarizer.close({ timeoutMs: 1 }).catch(() => {})
   }
   const { recorded, refused, buffered, lastError } = notarizer.stats
-  return { recorded, refused, left: buffered === 0 ? null : (lastError?.message ?? 'there was no time') }
+  return { recorded, refused, left: buffered === 0 ? null : (lastError?.message ?? 'the time was over') }
 }
 
 /**
@@ -153,7 +153,7 @@ export class Sender {
       return left === null ? 0 : OUTBOX_BLOCKED_MS
     } catch (error) {
       if (error instanceof SpoolInUseError) return OUTBOX_RETRY_MS
-      this.#options.say(`nothing is sent from ${this.#options.directory}: ${(error as Error).message}`)
+      this.#options.say(`no records are sent from ${this.#options.directory}: ${(error as Error).message}`)
       return OUTBOX_BLOCKED_MS
     }
   }

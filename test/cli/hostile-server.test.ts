@@ -81,7 +81,7 @@ test('a secret that a shell would execute is no secret, and is not printed for a
       API_KEY,
     ])
     assert.deepEqual([code, stdout], [65, ''], `${key}`)
-    assert.match(stderr, /^tallystick: .* is no secret of an API key: .*\n$/)
+    assert.match(stderr, /^tallystick: the answer has no secret of an API key: .*\n$/)
   }
 })
 
@@ -201,5 +201,5 @@ test('doctor reads no more of an answer than a server of ours answers', async (t
   )
   const { code, stdout } = await runAlone(['doctor', '--server', server.baseUrl, '--api-key', API_KEY])
   assert.equal(code, 1)
-  assert.match(stdout, /answers 200, not as a Tallystick server does/)
+  assert.match(stdout, /answers 200, but not like a Tallystick server/)
 })

@@ -91,7 +91,7 @@ test('notarize', async (t) => {
       assert.equal((await runCommand(['notarize', `${latin1}.gone`])).code, 74)
       const usages: [string[], RegExp][] = [
         [['--payload', '{}', latin1], /files or --payload, not both/],
-        [['-', '-'], /can be read once/],
+        [['-', '-'], /can only be read once/],
         [['--batch', '7'], /--batch goes with --ndjson/],
         [['--payload', '{}', '--type', 'generic'], /--type takes NAME\/VERSION, such as generic\/1/],
         [['--items'], /--items goes with --ndjson/],
@@ -319,7 +319,7 @@ test('a proxy refuses lines for their contents or their size: they are set aside
     assert.equal(code, 1, stderr)
     assert.match(stderr, /line 30 of .*: something before the server answers 403 to this record alone/)
     assert.match(stderr, /line 50 of .* 413 to this record alone .*take bodies of 1\.1 MB/)
-    assert.match(stderr, /58 records in \d+ batches; 2 lines were set aside, and are not written/)
+    assert.match(stderr, /58 records in \d+ batches; 2 lines were skipped, and are not written/)
     const ranges = parseLines(stdout).map((batch) => (batch as { records: number }).records)
     assert.equal(
       ranges.reduce((sum, records) => sum + records, 0),

@@ -92,7 +92,7 @@ test('verifies and exports the server of the environment, of the options, or tha
   // Which ledger it was must be seen where nobody named it.
   const kept = await runCli(['verify'], { env: { TALLYSTICK_URL: url, ...env } })
   assert.match(kept.stdout, /^INTEGRITY_OK entries=4/)
-  assert.equal(kept.stderr, `tallystick: reads the ledger at ${url} (API key: options and environment)\n`)
+  assert.equal(kept.stderr, `tallystick: reading the ledger at ${url} (API key: options and environment)\n`)
 })
 
 test('says what a server refuses, and never shows the key', async (t) => {
