@@ -154,10 +154,10 @@ test('a range holds registered statements whole, and is not made with half of on
   const both = await bundle('--from', String(seq), '--to', String(last))
   assert.match(both.stdout, / entries=3 .* statements=1\n$/)
   // The policy stands before the range, and comes along.
-  assert.doesNotMatch(both.stderr, /was not judged/)
+  assert.doesNotMatch(both.stderr, /was not checked/)
   assert.ok(both.lines.some(({ kind }) => kind === 'registration-policy-set'))
   for (const [from, to, advice] of [
-    [seq + 1, last, `begin with ${seq}`],
+    [seq + 1, last, `start with ${seq}`],
     [seq - 1, seq, `end with ${seq + 1}`],
   ]) {
     const half = await runCommand(['bundle', '--from', String(from), '--to', String(to), '-o', file])

@@ -314,7 +314,7 @@ test('doctor fails at a checkpoint that the ledger has not signed, and trusts no
   assert.equal(code, 1)
   assert.deepEqual([found['checkpoint']!.status, found['first key']!.status], ['fail', 'fail'])
   assert.match(found['checkpoint']!.detail, /it does not verify: signature_invalid/)
-  assert.match(found['first key']!.detail, /does not begin the ledger led_x/)
+  assert.match(found['first key']!.detail, /is not that of the ledger led_x/)
 })
 
 const ASKED = { what: 'API key', remedy: 'pipe it' }

@@ -219,7 +219,7 @@ test('-o follows no link, and opens no pipe, that another user may have put ther
   makeFolder('shared')
   symlinkSync('shared/theirs', at('link to theirs'))
   const refused = (name: string, what: string, path = name) =>
-    `${at(name)} cannot be written (in a folder that everybody writes to: ${at(path)} is a ${what} of another user)`
+    `${at(name)} cannot be written (in a folder that everybody can write to: ${at(path)} is a ${what} of another user)`
   assert.deepEqual(await save('shared/theirs'), {
     code: 74,
     stdout: '',

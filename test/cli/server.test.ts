@@ -100,7 +100,7 @@ test('says what a server refuses, and never shows the key', async (t) => {
   const answers: [number, object | null, number, RegExp][] = [
     [401, { code: 'unauthenticated' }, 77, /401 unauthenticated/],
     [403, { code: 'forbidden' }, 77, /403 forbidden/],
-    [404, null, 65, /check that the address is a Tallystick server's/],
+    [404, null, 65, /check that the address is that of a Tallystick server/],
     [503, { code: 'overloaded' }, 69, /503 overloaded/],
     [302, null, 65, /redirects/],
   ]

@@ -125,7 +125,7 @@ test('says what to do about wrong arguments, and exits with 64', async () => {
   await fails(['verify', '--database', 'mysql://x'], /postgres:\/\//)
   await fails(['verify', '--server', 'ledger.example'], /http:\/\/ or https:\/\//, key)
   await fails(['verify', '--server', 'http://x'], /TALLYSTICK_API_KEY/)
-  await fails(['verify', '--server', 'http://u:p@x'], /no user name/, key)
+  await fails(['verify', '--server', 'http://u:p@x'], /must not have a user name/, key)
   await fails(['verify', '--server', 'http://x'], /API key/, { TALLYSTICK_API_KEY: 'tly_ \u00e9' })
   await fails(['export'], /no API key: set TALLYSTICK_API_KEY/)
   await fails(['export', 'ledger.ndjson'], /usage: tallystick export -o FILE/)

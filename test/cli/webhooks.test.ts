@@ -18,7 +18,7 @@ import { startReceiver } from '../helpers/webhook-receiver.ts'
 /* Webhooks through the command line, delivered by a worker to a receiver on this machine. */
 
 const ALLOW = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
-const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
+const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 const URL = 'https://example.com/hook'
 
 /** Output of a command, one JSON value a line. */

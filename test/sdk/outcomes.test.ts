@@ -45,7 +45,7 @@ test('each status: the record is there once, whatever a proxy answered for a ser
     const { error, tries } = await world.write(`lasting ${status}`, fault, TRIES)
     // fetch keeps a 407 to itself, and tells no reason.
     if (status === 407) {
-      assert.match(error.message, /asks for authentication/)
+      assert.match(error.message, /requires authentication/)
       continue
     }
     assert.ok(error instanceof UnexpectedAnswerError, `${status}: ${error}`)
@@ -184,7 +184,7 @@ test('a call that takes no key is repeated only where nothing was done', async (
   assert.deepEqual([limited.error?.retryable, limited.tries], [true, TRIES])
   const lost = await rotate(pageOf(524, true))
   assert.deepEqual([lost.error?.retryable, lost.tries], [false, 1])
-  assert.match(lost.error!.message, /look before you repeat it/)
+  assert.match(lost.error!.message, /check before you repeat it/)
 })
 
 /** A ledger behind a proxy that answers for it. */

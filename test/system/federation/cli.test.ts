@@ -14,7 +14,7 @@ import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
 /* Peers through the command line, with two servers that share records. */
 
-const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
+const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 
 type Given = { readonly input?: string; readonly isTTY?: boolean }
 

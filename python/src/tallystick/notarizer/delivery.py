@@ -33,7 +33,7 @@ class Delivery:
         self._pauses = RetryPolicy(delay_min=limits.delay_s_min, delay_max=limits.delay_s_max)
         self._is_claimed = not spool.is_durable
         self._set_aside = 0
-        """Records that something before the server refused since one was recorded."""
+        """Records that something in front of the server refused since one was recorded."""
         self._is_size_reported = False
 
     def deliver(self, batch: SpooledBatch, older: tuple[Pending, ...]) -> Effects:
@@ -112,7 +112,7 @@ class Delivery:
         return answer
 
     def _avoid(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: UnexpectedAnswerError) -> Effects:
-        """The segments that are left where something before the server refused the first.
+        """The segments that are left where something in front of the server refused the first.
 
         These are its halves, or the segments after a record that was alone.
         """
@@ -203,8 +203,7 @@ def _check_batch(segment: Segment, answer: Any) -> Any:
         if isinstance(answer['entry'].get('seq'), int) and isinstance(records, list) and len(records) == len(segment.items):
             return answer
     raise UnexpectedAnswerError(
-        f'what was answered does not speak of the {len(segment.items)} records that were sent: check that the address is a '
-        "Tallystick server's",
+        f'the answer does not match the {len(segment.items)} sent records: check that the address is that of a Tallystick server',
         retryable=False,
         idempotency_key=segment.idempotency_key,
     )
@@ -217,7 +216,7 @@ def _owner_of(ledger: Any) -> SpoolOwner:
         if isinstance(agent, str):
             return SpoolOwner(ledger['id'], agent)
     raise UnexpectedAnswerError(
-        "what was answered does not name a ledger and an agent: check that the address is a Tallystick server's",
+        'the answer names no ledger and agent: check that the address is that of a Tallystick server',
         retryable=False,
         idempotency_key=None,
     )

@@ -26,7 +26,7 @@ _NO_RECORDS = b'{"records":[]}'
 
 
 def is_foreign_refusal(error: Exception) -> TypeGuard[UnexpectedAnswerError]:
-    """Whether something before the server refused the request: its contents, its size, or every request."""
+    """Whether something in front of the server refused the request: its contents, its size, or every request."""
     if not isinstance(error, UnexpectedAnswerError) or error.retryable or error.status is None:
         return False
     return 400 <= error.status < 600 and error.status not in _LOGINS
@@ -106,8 +106,8 @@ def renew_keys(segments: Sequence[Segment], recorded: str, make_key: Callable[[]
 def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
     """Error for `on_error`: the segment is sent in halves."""
     return _told(
-        f'something before the server answered {error.status} to a batch of {len(segment.items)} records, which are sent in halves. '
-        f'What to do: {_advice_for(error)}',
+        f'something in front of the server answered {error.status} to a batch of {len(segment.items)} records, '
+        f'which is sent in halves now. What to do: {_advice_for(error)}',
         error,
         retryable=True,
     )
@@ -116,8 +116,8 @@ def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> Unexpected
 def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
     """Error for `on_refused`: the record is set aside. `size`: bytes of its request."""
     return _told(
-        f'something before the server answers {error.status} to this record alone ({size} bytes), and lets other requests pass: it is set '
-        f'aside. What to do: {_advice_for(error)}; then record it again',
+        f'something in front of the server answers {error.status} to this record ({size} bytes), but lets other requests '
+        f'pass: the record is skipped. What to do: {_advice_for(error)}; then record it again',
         error,
     )
 
@@ -125,7 +125,7 @@ def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
 def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
     """Error for `on_error`: records wait, because too many in a row were set aside."""
     return _told(
-        f'something before the server refused {records} records in a row, each alone, and none was recorded: the others wait. '
+        f'something in front of the server refused {records} records in a row, each sent alone: the others wait. '
         f'What to do: {_advice_for(error)}',
         error,
     )
@@ -133,11 +133,11 @@ def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerE
 
 def problem_of(error: UnexpectedAnswerError) -> Mapping[str, Any]:
     """Problem for `refused.ndjson`. It has no `code`, because the server has not answered."""
-    return {'type': 'about:blank', 'title': 'Refused before the server', 'status': error.status, 'detail': str(error)}
+    return {'type': 'about:blank', 'title': 'Refused in front of the server', 'status': error.status, 'detail': str(error)}
 
 
 def _everything_refused(error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    known = _told(f'requests without any record are refused as well, so all wait: {error}', error)
+    known = _told(f'requests without records are refused too, so all records wait: {error}', error)
     known.__cause__ = error
     return known
 
@@ -148,5 +148,5 @@ def _told(message: str, error: UnexpectedAnswerError, *, retryable: bool = False
 
 def _advice_for(error: UnexpectedAnswerError) -> str:
     if is_by_size(error):
-        return f'have the proxy take bodies of {BODY_MB} MB for POST /v1/records/batch (client_max_body_size of nginx)'
-    return 'have the firewall let bodies of POST /v1/records/batch pass, whatever is in them'
+        return f'let the proxy accept bodies of {BODY_MB} MB for POST /v1/records/batch (client_max_body_size of nginx)'
+    return 'let the firewall pass bodies of POST /v1/records/batch, whatever they contain'

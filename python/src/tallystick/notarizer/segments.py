@@ -10,7 +10,7 @@ from .items import Item
 class Segment(NamedTuple):
     """Records that are sent in one request, and the key with which that can be repeated.
 
-    Segments with the same key are parts of one that something before the server refused.
+    Segments with the same key are parts of one that something in front of the server refused.
     """
 
     idempotency_key: str

@@ -148,7 +148,7 @@ class Export:
 def sent_entries(http: Transport, after: int, limit: int | None, follow: bool, options: CallOptions) -> Generator[SentEntry, None, None]:
     """As `entries.stream`, with the lines as the server sent them."""
     if after < -1 or (limit is not None and limit < 0):
-        raise UsageError('after is a seq, and limit a number of entries')
+        raise UsageError('after must be a seq, and limit a number of entries')
     retries = http.retries_of(options)
     seq = after + 1
     end = None if limit is None else seq + limit

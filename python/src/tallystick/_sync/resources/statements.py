@@ -27,7 +27,7 @@ class Statements:
     def register(self, statement: bytes, **options: Unpack[CallOptions]) -> Statement:
         """`POST /entries`: COSE_Sign1, tagged, as its issuer signed it. The same again is answered as the first time."""
         if not isinstance(statement, bytes):
-            raise UsageError('a Signed Statement is bytes')
+            raise UsageError('a Signed Statement must be bytes')
         call = Call(content=statement, media_type=COSE, options=options)
         return self._http.json(Statement, ops.POST_ENTRIES, call)
 

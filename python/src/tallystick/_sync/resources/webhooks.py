@@ -151,7 +151,7 @@ class Webhooks:
                 return redelivered
             # Another request would never get to the end.
             if page.redelivered <= 0:
-                raise wrong_server('more is to be redelivered, and nothing was')
+                raise wrong_server('the server answered that it redelivered nothing and that more remains')
 
     def recover(
         self,
