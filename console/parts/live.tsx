@@ -62,7 +62,7 @@ export function Live({ session }: { session: Session }) {
           {total.toLocaleString('en')} events since this page was opened
         </span>
         <button type="button" class="do" aria-pressed={isHeld} onClick={() => setIsHeld(!isHeld)}>
-          {isHeld ? 'Go on' : 'Hold'}
+          {isHeld ? 'Continue' : 'Pause'}
         </button>
       </div>
       <p class="sr" aria-live="polite">
@@ -82,7 +82,7 @@ export function Live({ session }: { session: Session }) {
           columns={columns}
           rows={shown}
           keyOf={({ id }) => id}
-          empty="Nothing yet: events are shown as they come."
+          empty="None yet. New events appear here."
         />
       </div>
     </section>

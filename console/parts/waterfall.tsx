@@ -74,15 +74,14 @@ export function Waterfall({ deeds, session }: { deeds: readonly Deed[]; session:
     <section class="card">
       <h2>What was done</h2>
       <p class="quiet">
-        Arrow keys move and fold, Enter opens. Times are the writers' if they gave any, otherwise the
-        server's.
+        Arrow keys move and fold, Enter opens. Times are the writers', or else the server's.
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the pattern is a table whose rows fold */}
       <table class="waterfall" role="treegrid" ref={grid} onKeyDown={press}>
         <caption>What was done</caption>
         <thead>
           <tr class="deed head">
-            <th scope="col">Deed</th>
+            <th scope="col">What</th>
             <th scope="col" class="axis">
               <span>0</span>
               <span>{duration(scale.lengthMs)}</span>
