@@ -96,7 +96,7 @@ function refuseOpaque(object: object): void {
   const prototype = Object.getPrototypeOf(object) as object | null
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return
   const kind = (object as { constructor?: { name?: string } }).constructor?.name
-  throw new Lossy(`is ${kind ? `a ${kind}` : 'an object'}, which has no content in JSON`)
+  throw new Lossy(`is ${kind ? `of class ${kind}` : 'an object'}, which has no content in JSON`)
 }
 
 /** Throws Lossy for lone surrogates and U+0000, in names and values. */

@@ -75,7 +75,7 @@ With --proof:
   --note-key VKEY    the ledger's note verifier key (noteVerifierKey of GET /v1/ledger)
   --checkpoint FILE  a checkpoint that you stored: the proof must have the same one, or a proof that joins the two:
     --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
-  --witness VKEY     as above: the proof's own checkpoint must be cosigned (\`tallystick proof --cosignatures K\`)
+  --witness VKEY     as above: the proof's own checkpoint must be cosigned (\`tallystick proof --help\` says how to get one)
 
   --erasures         list what was erased, one line each: when, why, by whom. --json always has the list
 ${SPOOL_HELP}

@@ -355,7 +355,7 @@ function requireKey(apiKey: unknown): string {
   const at = key.search(/[^\x21-\x7e]/)
   if (at < 0) return key
   throw new UsageError(
-    `the API key has a space, a control character or a non-ASCII letter after its first ${at} characters: is it exactly one complete key?`,
+    `the API key has a space, a control character or a non-ASCII letter after its first ${at} characters: is it one complete key?`,
   )
 }
 

@@ -107,7 +107,7 @@ test('a webhook’s secret, or its public key, that a shell would execute is non
     ]
     const { code, stdout, stderr } = await runAlone(args)
     assert.deepEqual([code, stdout], [65, ''], JSON.stringify(answer))
-    assert.match(stderr, new RegExp(`^tallystick: .* is no ${of} of a webhook: .*\\n$`))
+    assert.match(stderr, new RegExp(`^tallystick: the answer has no ${of} of a webhook: .*\\n$`))
   }
 })
 
@@ -131,7 +131,7 @@ test('what a webhook is called drives no terminal of a doctor, nor does what the
   const { stdout } = await runAlone(args, { isTTY: true })
   assert.match(
     stdout,
-    /warn {2}webhooks .* is disabled since [\s\S]*→ .* webhooks resume whk_[\s\S]*→ .* redeliver-dead whk_/,
+    /warn {2}webhooks .* has been disabled since [\s\S]*→ .* webhooks resume whk_[\s\S]*→ .* redeliver-dead whk_/,
   )
   assert.doesNotMatch(stdout, DRIVING)
 })

@@ -269,7 +269,7 @@ test('beside a worker that delivers', async (t) => {
       )
       await until(async () => (await linesOf(['get', id]))[0].state === 'disabled')
       const warned = await diagnosed()
-      assert.match(warned.detail, /is disabled since 2\S+Z: gone$/)
+      assert.match(warned.detail, /has been disabled since 2\S+Z: gone$/)
       assert.equal(warned.advice, `when its receiver works again: tallystick webhooks resume ${id}`)
       answerWith(204)
       assert.equal((await linesOf(['resume', id]))[0].state, 'active')

@@ -223,7 +223,7 @@ test('the key is made once, for nobody else to read, and each start says it', as
   const { raw } = first.state.key.key
   await assert.rejects(open(t, folder), /only one witness can use a folder: .* is in use by this process/)
   await first.close()
-  await assert.rejects(open(t, folder, 'other.example'), /is of the witness witness.example\/w1/)
+  await assert.rejects(open(t, folder, 'other.example'), /belongs to the witness witness.example\/w1/)
   const second = await open(t, folder, undefined)
   assert.deepEqual(second.state.key.key.raw, raw)
 })

@@ -61,7 +61,7 @@ test('what a proxy says for the server is tried again', async (t) => {
   await failureOf(
     down.client().records.notarize(PAYLOAD),
     UnexpectedAnswerError,
-    /something before the server answered POST .* with 503.*repeat it with the idempotency key/,
+    /something in front of the server answered POST .* with 503.*repeat it with the idempotency key/,
   )
   assert.equal(down.requests.length, TRIES)
 })

@@ -62,7 +62,7 @@ test('a server that does not answer is given up after the timeout', async (t) =>
   await failureOf(
     client.records.notarize(PAYLOAD, { retriesMax: 1 }),
     TimeoutError,
-    /did not answer within 30 ms: look at the server's load/,
+    /did not answer within 30 ms: check the server's load/,
   )
   assert.equal(attempts, 2)
   await failureOf(client.ledger.get({ timeoutMs: 20, retriesMax: 0 }), TimeoutError, /within 20 ms/)

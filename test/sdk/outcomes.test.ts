@@ -129,7 +129,7 @@ test('what was perhaps done stays in doubt, whatever the next attempts meet', as
     assert.ok(error instanceof UnknownOutcomeError && error.cause instanceof ApiError, `${code}: ${error}`)
     assert.match(
       error.message,
-      new RegExp(`${code}.*an earlier attempt had no answer; whether it was written`),
+      new RegExp(`${code}.*an earlier attempt had no answer; it is unknown whether it was written`),
     )
     // Alone it is the server's word.
     const { error: alone } = await world.write(`only ${code}`, refusal, TRIES)

@@ -136,7 +136,7 @@ test('it belongs to the agent that sends from it first, even if another opens it
       name: 'SpoolError',
       retryable: false,
       message:
-        /records of the agent agt_1 of the ledger led_1, and the key is agt_\d's of led_\d.*What to do/,
+        /records of the agent agt_1 of the ledger led_1, but the key belongs to agt_\d of led_\d.*What to do/,
     })
   await second.claim!(owner)
   write('owner.json', '{"led')

@@ -132,7 +132,7 @@ def require_key(api_key: object) -> str:
         return key
     raise UsageError(
         'the API key has a space, a control character or a non-ASCII letter after its first '
-        f'{visible.end() if visible else 0} characters: is it exactly one complete key?'
+        f'{visible.end() if visible else 0} characters: is it one complete key?'
     )
 
 
