@@ -53,7 +53,7 @@ export async function readFromArchive(client: Tallystick, database: pg.Client): 
     for (const repeated of OPERATIONS) again[repeated].push(await time(client, repeated, ids[1]!))
   }
   describe(`from the archive, ${rows.length} pieces for the first time`, first)
-  describe('from the archive, another record of the piece straight after', again)
+  describe('from the archive, another record of the same piece right after', again)
 }
 
 async function time(client: Tallystick, operation: Operation, id: Uuid): Promise<number> {

@@ -98,12 +98,12 @@ async function write(worker: ProductProcess): Promise<void> {
   )
   printLine(
     `wrote ${records} records in ${size} entries in ${seconds(wroteMs)} s: ${perSecond(records, wroteMs)} records/s` +
-      `${rate === null ? '' : ` of ${rate}`}; a request ${describeMs(tookMs)} from ${rate === null ? 'sending it' : 'when it was due'}`,
+      `${rate === null ? '' : ` of ${rate}`}; a request took ${describeMs(tookMs)} from ${rate === null ? 'when it was sent' : 'when it was due'}`,
   )
   await until(`select size >= ${size} as done from tallystick.archives`)
   const archivedMs = performance.now() - beganAt
   printLine(
-    `archived ${rows[0].size} entries at the end of the writing, all of them ${seconds(archivedMs - wroteMs)} s later: ${perSecond(records, archivedMs)} records/s`,
+    `archived ${rows[0].size} entries when writing ended, and all of them ${seconds(archivedMs - wroteMs)} s later: ${perSecond(records, archivedMs)} records/s`,
   )
   cpu('until then')
   const { objects, bytes } = await measureFiles(archive)

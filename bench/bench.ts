@@ -144,7 +144,7 @@ async function runCeiling(phases: Phase[], database: Database, system: System, o
 }
 
 async function runLifecyclePhases(database: Database, system: System, options: Options): Promise<Phase[]> {
-  if (!system.worker) throw new Error('completions are verified by the worker: leave --no-worker out')
+  if (!system.worker) throw new Error('the worker verifies completions: remove --no-worker')
   const parties = await makeParties(system)
   const phases: Phase[] = []
   for (const clients of options.connections) {

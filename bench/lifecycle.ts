@@ -79,7 +79,7 @@ function checkAnswers(samples: readonly Sample[]): number {
     const { state, version, entry, gated } = JSON.parse(body)
     const isSettled = state !== 'ACCEPTED' || gated?.verdict?.signal?.decision === 'SETTLE'
     if (gated?.performer && version >= 1 && Number.isInteger(entry?.seq) && isSettled) continue
-    throw new Error(`an answer says too little: ${body.slice(0, 1000)}`)
+    throw new Error(`an answer lacks members: ${body.slice(0, 1000)}`)
   }
   return answers.length
 }

@@ -56,7 +56,7 @@ export function checkGate({ flush }: Pick<Preflight, 'flush'>, gateMs: number, f
   if (flush.p50 / 1e6 <= gateMs || force) return
   throw new Error(
     `a flush of the log takes ${msOf(flush.p50)} (p50), more than the gate of ${gateMs} ms: ` +
-      'raise it with --fsync-gate-ms, or go on with --force',
+      'raise the gate with --fsync-gate-ms, or continue with --force',
   )
 }
 

@@ -16,7 +16,7 @@ export function printLifecycle({ name, lifecycle }: Phase): void {
   if (lifecycle === undefined) return
   const { gate, steps, wait, looksPerRecord, requestsPerSecond } = lifecycle
   console.log(
-    `${name}, gate ${gate}: ${Math.round(requestsPerSecond)} requests/s, ${looksPerRecord.toFixed(2)} looks a record`,
+    `${name}, gate ${gate}: ${Math.round(requestsPerSecond)} requests/s, ${looksPerRecord.toFixed(2)} polls a record`,
   )
   const row = (label: string, { p50, p90, p99, p999, max }: LatencySummary) => [
     `  ${label}`,
@@ -27,7 +27,7 @@ export function printLifecycle({ name, lifecycle }: Phase): void {
     ...LIFECYCLE_STEPS.filter((step) => steps[step].count > 0).map((step) =>
       row(STEP_NAMES[step], steps[step]),
     ),
-    row('completion answered → seen verified', wait),
+    row('completion answered → verification seen', wait),
   ])
 }
 

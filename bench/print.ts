@@ -133,14 +133,14 @@ function printTroubles({ name, load, cpu, firstFailure, lifecycle }: Phase): voi
     ...(load.unanswered > 0 ? [`${load.unanswered} unanswered`] : []),
     ...(load.backlogHighest > 0 ? [`backlog up to ${load.backlogHighest}`] : []),
     ...(load.dropped > 0 ? [`${load.dropped} dropped (backlog full)`] : []),
-    ...((cpu['others'] ?? 0) > OTHERS_CORES_MAX ? ['BUSY MACHINE: others used part of it'] : []),
+    ...((cpu['others'] ?? 0) > OTHERS_CORES_MAX ? ['BUSY MACHINE: other programs used part of it'] : []),
   ]
   if (troubles.length > 0) print(`! ${name}: ${troubles.join(', ')}`)
   if (firstFailure !== null) print(`  ${firstFailure.slice(0, 400)}`)
 }
 
 export function printProfile(profile: ProfileSummary): void {
-  print(`\nwhere the CPU of ${profile.process} went (self time; ${profile.file})`)
+  print(`\nCPU of ${profile.process} by function (self time; ${profile.file})`)
   for (const [title, lines] of [
     ['group', profile.groups],
     ['function', profile.functions],

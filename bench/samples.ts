@@ -12,7 +12,7 @@ export function checkSamples(samples: readonly Sample[], kind: 'record' | 'batch
   for (const { body } of acknowledged) {
     const fault =
       kind === 'batch' ? findBatchFault(JSON.parse(body), items) : findRecordFault(JSON.parse(body))
-    if (fault !== null) throw new Error(`a 201 says too little (${fault}): ${body.slice(0, 500)}`)
+    if (fault !== null) throw new Error(`a 201 lacks members (${fault}): ${body.slice(0, 500)}`)
   }
   return acknowledged.length
 }

@@ -95,7 +95,7 @@ async function refuseForeignLogins(ownerUrl: string): Promise<void> {
     await client.end()
   }
   throw new Error(
-    'this Postgres serves a Tallystick already: set TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL ' +
+    'this Postgres already has the logins of a Tallystick: set TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL ' +
       'to the URLs of its logins (their database does not matter)',
   )
 }

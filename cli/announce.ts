@@ -8,5 +8,5 @@ export async function announce(
   io: Io,
 ): Promise<void> {
   if (await announceExport(client, request)) return
-  io.stderr.write('tallystick: the ledger takes no entries: it does not say that this was taken\n')
+  io.stderr.write('tallystick: the ledger accepts no entries, so it has no entry about this export\n')
 }

@@ -3,12 +3,12 @@ import { UsageError } from './run.ts'
 /** Returns the only argument. Throws UsageError if there is none, or more than one. */
 export function onlyArgument(positionals: readonly string[], usage: string): string {
   const [argument] = positionals
-  if (argument === undefined || positionals.length > 1) throw new UsageError(`say: tallystick ${usage}`)
+  if (argument === undefined || positionals.length > 1) throw new UsageError(`usage: tallystick ${usage}`)
   return argument
 }
 
 export function noArguments(positionals: readonly string[], usage: string): void {
-  if (positionals.length > 0) throw new UsageError(`say: tallystick ${usage}`)
+  if (positionals.length > 0) throw new UsageError(`usage: tallystick ${usage}`)
 }
 
 /** Parses a whole number from `min` to `max`. Returns undefined for undefined. Throws UsageError otherwise. */

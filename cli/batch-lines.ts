@@ -93,7 +93,7 @@ async function* splitLines(file: string, io: Io): AsyncGenerator<Uint8Array, voi
     pending += chunk.length - from
     if (pending > RECORD_BODY_BYTES_MAX)
       throw new InputError(
-        `line ${number} of ${nameOf(file)} has more than ${RECORD_BODY_BYTES_MAX} bytes, which no record has`,
+        `line ${number} of ${nameOf(file)} has more than ${RECORD_BODY_BYTES_MAX} bytes, the maximum of a record`,
       )
   }
   if (pending > 0) yield Buffer.concat(pieces)

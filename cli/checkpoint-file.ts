@@ -61,7 +61,7 @@ export class CheckpointFile {
       const shown = file.#read(note)
       const reason = typeof shown === 'string' ? shown : contradictionOf(file.#newest, shown)
       if (reason !== null)
-        throw new SourceError('not_a_ledger', `${path} holds checkpoints of something else: ${reason}`)
+        throw new SourceError('not_a_ledger', `${path} has checkpoints of another ledger: ${reason}`)
       file.#newest = shown as VerifiedNote
     }
     return file
@@ -76,7 +76,8 @@ export class CheckpointFile {
     if (typeof shown === 'string') return shown
     const newest = this.#newest
     const reason = contradictionOf(newest, shown) ?? (await this.#forkOf(newest, shown, prove))
-    if (reason !== null) return `${reason}; both notes are kept: ${await this.#storeEvidence(newest!, shown)}`
+    if (reason !== null)
+      return `${reason}; both notes are stored: ${await this.#storeEvidence(newest!, shown)}`
     if (newest?.checkpoint.size === shown.checkpoint.size) return null
     await appendFile(this.#path, `${this.#isCut ? '\n' : ''}${JSON.stringify({ checkpoint: note })}\n`)
     this.#isCut = false
@@ -116,7 +117,7 @@ export class CheckpointFile {
       return null
     } catch (error) {
       if (!(error instanceof ProofError)) throw error
-      return `the ledger of ${ends.to} entries is not proved to begin with the one of ${ends.from} that was kept (${error.message})`
+      return `the server does not prove that the ledger of ${ends.to} entries begins with the stored one of ${ends.from} (${error.message})`
     }
   }
 
@@ -138,15 +139,15 @@ async function refuseEvidence(path: string): Promise<void> {
   const evidence = names.filter((name) => name.startsWith(`${basename(path)}${EVIDENCE}`))
   if (evidence.length > 0)
     throw new RefusedError(
-      `the ledger contradicted a checkpoint of ${path} before; the evidence lies beside it (${evidence.sort().join(', ')}): ` +
-        'compare it, tell those who rely on the ledger, and move it away to watch on',
+      `the ledger contradicted a checkpoint of ${path} before; the evidence is beside it (${evidence.sort().join(', ')}): ` +
+        'compare it, tell those who rely on the ledger, and move it away to continue',
     )
 }
 
 function contradictionOf(newest: VerifiedNote | null, { checkpoint }: VerifiedNote): string | null {
   if (!newest) return null
   const { size, root, chain } = newest.checkpoint
-  if (checkpoint.size < size) return `the ledger has ${checkpoint.size} entries now, it had ${size}`
+  if (checkpoint.size < size) return `the ledger has ${checkpoint.size} entries now, and had ${size}`
   if (checkpoint.size > size) return null
   const isSame = equalBytes(checkpoint.root, root) && equalBytes(checkpoint.chain, chain)
   return isSame ? null : `two different ledgers of ${size} entries were signed`

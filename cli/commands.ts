@@ -9,7 +9,7 @@ type Entry = {
 /** All commands by full name, in the order of `tallystick --help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   init: {
-    summary: 'save a server and key for this user, and check them',
+    summary: 'store a server and key for this user, and check them',
     load: async () => (await import('./commands/init.ts')).init,
   },
   doctor: {
@@ -25,15 +25,15 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/notarize.ts')).notarize,
   },
   hook: {
-    summary: 'record what a coding agent tells its hooks',
+    summary: 'record the hook events of a coding agent',
     load: async () => (await import('./commands/hook.ts')).hook,
   },
   'mcp-proxy': {
-    summary: 'stand between an MCP client and a server, and record every tool call',
+    summary: 'run between an MCP client and a server, and record every tool call',
     load: async () => (await import('./commands/mcp-proxy.ts')).mcpProxy,
   },
   flush: {
-    summary: 'send what hooks and proxies have recorded, and show what is left',
+    summary: 'send records of hooks and proxies, and show what is left',
     load: async () => (await import('./commands/flush.ts')).flush,
   },
   create: {
@@ -41,7 +41,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/create.ts')).create,
   },
   activate: {
-    summary: 'activate a gated record: take the work on',
+    summary: 'activate a gated record: accept the work',
     load: async () => (await import('./commands/steps.ts')).activate,
   },
   complete: {
@@ -89,7 +89,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/events.ts')).events,
   },
   tail: {
-    summary: 'follow events as they come',
+    summary: 'follow events',
     load: async () => (await import('./commands/tail.ts')).tail,
   },
   proof: {
@@ -129,7 +129,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
   report: {
-    summary: 'write a report of a bundle, by the controls of a map: HTML, CSV, JSON',
+    summary: 'report on a bundle, by the controls of a map: HTML, CSV, JSON',
     load: async () => (await import('./commands/report.ts')).report,
   },
   export: {
@@ -141,7 +141,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/checkpoints.ts')).checkpointsList,
   },
   'checkpoints watch': {
-    summary: 'keep checkpoints outside of the ledger',
+    summary: 'store checkpoints outside of the ledger',
     load: async () => (await import('./commands/checkpoints-watch.ts')).checkpointsWatch,
   },
   witness: {
@@ -185,7 +185,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/agents.ts')).agentsDisable,
   },
   'agents keygen': {
-    summary: 'make a key by which an agent signs for itself',
+    summary: 'make a key with which an agent signs for itself',
     load: async () => (await import('./commands/agents-keygen.ts')).agentsKeygen,
   },
   'agents signing-keys': {
@@ -221,7 +221,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/keys-revoke.ts')).keysRevoke,
   },
   'keys otlp': {
-    summary: 'set which spans and logs an API key takes',
+    summary: 'set which spans and logs are accepted from an API key',
     load: async () => (await import('./commands/keys.ts')).keysOtlp,
   },
   'keys limit': {
@@ -281,7 +281,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/webhooks.ts')).webhooksRedeliverDead,
   },
   'webhooks recover': {
-    summary: 'recover a period of missed events',
+    summary: 'deliver events of a period that a webhook missed',
     load: async () => (await import('./commands/webhooks.ts')).webhooksRecover,
   },
   'peers invite': {
@@ -329,7 +329,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/peers.ts')).peersReplay,
   },
   'peers forks': {
-    summary: 'list contradictions of a peer (forks)',
+    summary: 'list entries with which a peer contradicts itself (forks)',
     load: async () => (await import('./commands/peers.ts')).peersForks,
   },
   'peers reconciliation': {
@@ -337,15 +337,15 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/peers-reconciliation.ts')).peersReconciliation,
   },
   'retention set': {
-    summary: 'set for how long documents are kept; shows first what that would erase',
+    summary: 'set how long documents are stored; first shows what that would erase',
     load: async () => (await import('./commands/retention.ts')).retentionSet,
   },
   'retention list': {
-    summary: 'list rules of retention',
+    summary: 'list retention rules',
     load: async () => (await import('./commands/retention.ts')).retentionList,
   },
   'holds set': {
-    summary: 'hold records: nothing of theirs is erased',
+    summary: 'hold records: none of their documents is erased',
     load: async () => (await import('./commands/holds.ts')).holdsSet,
   },
   'holds lift': {
@@ -385,11 +385,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/statements.ts')).statementsSetPolicy,
   },
   'ledgers tiles': {
-    summary: 'let anybody read the tiles of a ledger, or only its keys',
+    summary: 'set who may read the tiles of a ledger: anybody, or only its keys',
     load: async () => (await import('./commands/ledgers-tiles.ts')).ledgersTiles,
   },
   audit: {
-    summary: 'have the server verify the whole ledger',
+    summary: 'let the server verify the whole ledger',
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   'audits list': {

@@ -16,9 +16,10 @@ export const CONNECTION_OPTIONS = {
   'signing-key': { type: 'string' },
 } as const
 
-export const CONNECTION_HELP = `  --server URL     the server; otherwise TALLYSTICK_URL, or what \`tallystick init\` or \`npm start\` kept
-  --api-key KEY    an API key; otherwise TALLYSTICK_API_KEY, which no process list shows, or what was kept
-  --signing-key FILE  the agent's own key, which signs what it does; otherwise TALLYSTICK_SIGNING_KEY, or the server signs`
+export const CONNECTION_HELP = `  --server URL     the server. Default: TALLYSTICK_URL, or what \`tallystick init\` or \`npm start\` stored
+  --api-key KEY    an API key. Default: TALLYSTICK_API_KEY (not visible in process lists), or the stored key
+  --signing-key FILE  the agent's own key, which signs its entries. Default: TALLYSTICK_SIGNING_KEY. Without a key
+                   the server signs`
 
 export type ConnectionValues = {
   readonly server?: string | undefined
@@ -77,8 +78,8 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
   if (stored && (url === undefined || isSameServer(url, stored.url)))
     return { url: stored.url, apiKey: stored.key, origin: stored.file }
   throw new UsageError(
-    'no API key: set TALLYSTICK_API_KEY, or run `tallystick init`, or start where `npm start` has run' +
-      (stored ? ` (${stored.file} holds one for ${stored.url}, which is sent to no other server)` : ''),
+    'no API key: set TALLYSTICK_API_KEY, run `tallystick init`, or work in the folder in which you ran `npm start`' +
+      (stored ? ` (${stored.file} has a key for ${stored.url}, which is not sent to another server)` : ''),
   )
 }
 
@@ -132,7 +133,7 @@ export async function readCredentials(file: string): Promise<StoredCredentials |
   }
   const parsed = parseCredentials(text)
   if (!parsed)
-    throw new SourceError('io', `${file} is damaged: mend it, or remove it and run \`tallystick init\``)
+    throw new SourceError('io', `${file} is damaged: repair it, or remove it and run \`tallystick init\``)
   return { ...parsed, file }
 }
 

@@ -19,7 +19,7 @@ export async function refuseOtherLedger(ledger: string): Promise<void> {
   const stored = await readCredentials(file)
   if (stored && stored.ledger !== ledger)
     throw new RefusedError(
-      `${file} holds a key of ${stored.ledger ?? 'a ledger that it does not name'} at ${stored.url}: --force writes over it`,
+      `${file} has a key of ${stored.ledger ?? 'an unnamed ledger'} at ${stored.url}: --force overwrites it`,
     )
 }
 

@@ -24,7 +24,7 @@ function parsePrivateKey(pem: string, path: string): KeyObject {
   } catch {
     // reported below
   }
-  throw new UsageError(`${path} is no private key of Ed25519 or P-256 in PEM, without a passphrase`)
+  throw new UsageError(`${path} is not a private key of Ed25519 or P-256 in PEM, without a passphrase`)
 }
 
 /**

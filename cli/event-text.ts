@@ -1,8 +1,8 @@
 import type { LedgerEvent } from '../sdk/generated/api.ts'
 
 export const EVENT_FILTER_OPTIONS = { events: { type: 'string' }, types: { type: 'string' } } as const
-export const EVENT_FILTER_HELP = `  --events NAMES   only these, with commas between: verdict.rendered,signal.emitted (docs/reference/events.md)
-  --types TYPES    only of records of these types, name or name/version; what is of no record comes in any case`
+export const EVENT_FILTER_HELP = `  --events NAMES   only these, separated by commas: verdict.rendered,signal.emitted (docs/reference/events.md)
+  --types TYPES    only about records of these types, name or name/version. Events about no record are always shown`
 
 /** Returns the filter for a query. The server checks the names. */
 export function eventFilterOf({

@@ -24,5 +24,5 @@ export async function findFirstKid(client: Tallystick, ledger: string): Promise<
     if (!(error instanceof ProofError)) throw error
     throw new RefusedError(`the ledger's first entry does not verify: ${error.message}`)
   }
-  throw new RefusedError(`the server's first entry does not begin the ledger ${ledger}`)
+  throw new RefusedError(`the server's first entry is not that of the ledger ${ledger}`)
 }

@@ -21,7 +21,7 @@ export function parseObject(text: string, name: string): JsonObject {
     throw error
   }
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as JsonObject
-  throw new InputError(`${name} is no JSON object`)
+  throw new InputError(`${name} is not a JSON object`)
 }
 
 /** Parses the JSON object of an option. undefined: the option is absent. */
@@ -42,7 +42,7 @@ export async function readObject(file: string, io: Io): Promise<JsonObject> {
 /** Yields the bytes of a file, or of standard input for `-`. Throws SourceError if it cannot be read. */
 export async function* openInput(file: string, io: Io): AsyncGenerator<Uint8Array, void, undefined> {
   if (file === '-' && io.stdin.isTTY)
-    io.stderr.write('tallystick: reads JSON from the terminal; Ctrl-D ends it\n')
+    io.stderr.write('tallystick: reading JSON from the terminal; end it with Ctrl-D\n')
   try {
     for await (const bytes of file === '-' ? io.stdin : createReadStream(file)) yield bytes as Uint8Array
   } catch (error) {
@@ -71,7 +71,7 @@ async function readInput(file: string, io: Io): Promise<string> {
     bytes += piece.length
     if (bytes > BATCH_BODY_BYTES_MAX)
       throw new InputError(
-        `${nameOf(file)} has more than ${BATCH_BODY_BYTES_MAX} bytes, which no server takes at once`,
+        `${nameOf(file)} has more than ${BATCH_BODY_BYTES_MAX} bytes, the maximum of a request`,
       )
     pieces.push(piece)
   }

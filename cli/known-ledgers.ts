@@ -26,7 +26,7 @@ export async function readKnownLedgers(): Promise<KnownLedgers> {
     throw new SourceError('io', `${path} cannot be read (${code})`)
   }
   const known = parseKnownLedgers(text)
-  if (!known) throw new SourceError('io', `${path} is damaged: mend it, or remove it to begin anew`)
+  if (!known) throw new SourceError('io', `${path} is damaged: repair it, or remove it to start again`)
   return known
 }
 

@@ -4,7 +4,7 @@ import type { Io } from './io.ts'
 const TERMINAL_LIMIT_DEFAULT = 50
 
 export const LIMIT_OPTIONS = { limit: { type: 'string' } } as const
-export const LIMIT_HELP = `  --limit N        only the first N; without it ${TERMINAL_LIMIT_DEFAULT} on a terminal, otherwise all`
+export const LIMIT_HELP = `  --limit N        only the first N. Default: ${TERMINAL_LIMIT_DEFAULT} on a terminal, otherwise all`
 
 type Values = { readonly limit?: string | undefined; readonly json?: boolean | undefined }
 
@@ -22,7 +22,7 @@ export async function* limited<T>(
   let left = limitOf(values, io)
   for await (const item of items) {
     if (left === 0) {
-      io.stderr.write('tallystick: there are more: --limit N shows N of them\n')
+      io.stderr.write('tallystick: there are more; --limit N shows the first N\n')
       return
     }
     yield item

@@ -25,7 +25,7 @@ function help(): string {
   const names = Object.keys(COMMANDS)
   const width = Math.max(...names.map((each) => each.length))
   const lines = Object.entries(COMMANDS).map(([each, { summary }]) => `  ${each.padEnd(width)}  ${summary}`)
-  return `tallystick: accountability for AI agents: write down, run gated work, verify
+  return `tallystick: accountability for AI agents. Notarize, do gated work, verify
 
 ${lines.join('\n')}
 

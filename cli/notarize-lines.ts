@@ -54,7 +54,7 @@ export async function notarizeLines(transport: Transport, io: Io, options: Lines
   }
   counter.close()
   const { written, batches, aside } = counts
-  const others = aside === 0 ? '' : `; ${aside} lines were set aside, and are not written`
+  const others = aside === 0 ? '' : `; ${aside} lines were skipped, and are not written`
   io.stderr.write(`tallystick: ${written} records in ${batches} batches${others}\n`)
   return aside
 }
@@ -147,6 +147,6 @@ async function printBatch(
 function whatIsWritten({ written, batches }: Counts, { idempotencyKey }: LinesOptions): string {
   const text = written === 0 ? 'nothing is written' : `${written} records are written, in ${batches} batches`
   return idempotencyKey === undefined
-    ? `${text}; about the batch after that see below`
-    : `${text}; the same command with the same lines and --batch goes on from there`
+    ? `${text}; the error below is about the batch after them`
+    : `${text}; repeat the command with the same lines and --batch to write the rest`
 }

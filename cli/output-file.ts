@@ -88,7 +88,7 @@ export async function writeFileWhole(
 export function refuseTerminal(what: string, { isTTY }: Output): void {
   if (!isTTY) return
   throw new UsageError(
-    `${what} is not written to a terminal, because text of others in it could control the terminal: name a file (-o FILE), or pipe it`,
+    `${what} is not written to a terminal, because its text could control the terminal: name a file (-o FILE), or pipe it`,
   )
 }
 
@@ -142,7 +142,7 @@ async function replace(part: string, path: string): Promise<void> {
 }
 
 function inPlace({ code }: NodeJS.ErrnoException, path: string): string {
-  return `(${code}): its folder takes no new file, which is needed to replace this one. \`-o - > ${path}\` writes into it`
+  return `(${code}): no new file can be made in its folder, to replace this one. \`-o - > ${path}\` writes into the file itself`
 }
 
 async function openSpecial({ kind, path }: OutputTarget & { path: string }, name: string, io: Io) {

@@ -38,12 +38,12 @@ function explain(given: string, code: string | undefined): string {
   if (code === 'ELOOP') return LOOP
   const folder = dirname(resolve(given))
   if (code === 'ENOENT' && !existsSync(folder)) return `(there is no folder ${folder})`
-  if (code === 'ENOENT') return '(its link leads into a folder that is not there)'
+  if (code === 'ENOENT') return '(its link leads into a folder that does not exist)'
   if (code === 'ENOTDIR') return `(${folder} is not a folder)`
   return `(${code})`
 }
 
-const LOOP = '(its symbolic links lead in a circle)'
+const LOOP = '(its symbolic links form a loop)'
 
 export function cannotWrite(path: string, why: string): SourceError {
   return new SourceError('io', `${path} cannot be written ${why}`)
@@ -101,7 +101,7 @@ function namesOf(path: string): string[] {
 
 /** Sticky bit: only the owner of the folder or of an entry can remove the entry. */
 const S_ISVTX = 0o1000
-const PLANTED = 'in a folder that everybody writes to'
+const PLANTED = 'in a folder that everybody can write to'
 
 /**
  * Returns whether a link or a pipe in a folder like /tmp may have been put there by an attacker. The kernel would

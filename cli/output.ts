@@ -4,7 +4,7 @@ import { type Out, write } from './io.ts'
 
 export const OUTPUT_OPTIONS = { json: { type: 'boolean' } } as const
 export const OUTPUT_HELP =
-  '  --json           JSON, one object a line, also on a terminal; what is piped is JSON in any case'
+  '  --json           one JSON object a line, also on a terminal; in a pipe that is the default'
 
 /** A table column: its heading, and a function that returns the cell of an item. */
 export type Column<T> = readonly [heading: string, show: (item: T) => string | number | null]

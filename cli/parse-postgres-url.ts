@@ -5,5 +5,5 @@ import { UsageError } from './run.ts'
 export function parsePostgresUrl(url: string, who: string): string {
   const protocol = parseUrl(url)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url
-  throw new UsageError(`${who} an address that begins with postgres:// or postgresql://`)
+  throw new UsageError(`${who} an address that starts with postgres:// or postgresql://`)
 }

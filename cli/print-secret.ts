@@ -9,9 +9,9 @@ import { InputError } from './run.ts'
 
 export const SECRET_OPTIONS = { env: { type: 'boolean' }, ...OUTPUT_OPTIONS } as const
 export const SECRET_HELP =
-  '  --env            print what an environment needs: TALLYSTICK_URL and TALLYSTICK_API_KEY'
+  '  --env            print environment variables: TALLYSTICK_URL and TALLYSTICK_API_KEY'
 export const WEBHOOK_SECRET_HELP =
-  "  --env            print what a receiver's environment needs: WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY"
+  "  --env            print the receiver's environment variables: WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY"
 
 type Values = ConnectionValues & { readonly env?: boolean | undefined; readonly json?: boolean | undefined }
 
@@ -59,10 +59,10 @@ export function printInvitation(
 
 function requireSecret(text: unknown, pattern: RegExp, otherwise: string): void {
   if (typeof text === 'string' && pattern.test(text)) return
-  throw new InputError(`what was answered is ${otherwise}: check that the address is a Tallystick server’s`)
+  throw new InputError(`the answer has ${otherwise}: check that the address is that of a Tallystick server`)
 }
 
 function remindToStore(io: Io): ExitCode {
-  io.stderr.write('tallystick: the secret is shown this once: keep it now\n')
+  io.stderr.write('tallystick: the secret is only shown once: store it now\n')
   return EXIT.ok
 }

@@ -13,7 +13,7 @@ export async function readPrivate(file: string): Promise<string> {
     if (self !== undefined && ((mode & 0o077) !== 0 || uid !== self))
       throw new SourceError(
         'denied',
-        `${file} is not this user's alone: chmod 600 it, or remove it; another user's is not taken`,
+        `${file} must belong to this user and be closed to others: chmod 600 it, or remove it`,
       )
     return await handle.readFile('utf8')
   } finally {

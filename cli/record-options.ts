@@ -11,9 +11,9 @@ const WRITE_OPTIONS = {
   'occurred-at': { type: 'string' },
   'idempotency-key': { type: 'string' },
 } as const
-export const WRITE_HELP = `  --on-behalf-of AGENT   for another agent (agt_…); needs the scope agents:act
+export const WRITE_HELP = `  --on-behalf-of AGENT   in the name of another agent (agt_…); needs the scope agents:act
   --occurred-at TIME     when it happened: RFC 3339, UTC
-  --idempotency-key KEY  the same key again never does it twice; one is made where none is given`
+  --idempotency-key KEY  repeating the command with the same key writes nothing twice. Default: a new key`
 
 /** Members without a column. Each is an option of the same name (src/proof/statement/record-members.ts). */
 const OTHER_OPTIONS = mapOthers(() => TEXT)
@@ -29,20 +29,21 @@ export const RECORD_OPTIONS = {
   ...OTHER_OPTIONS,
   ...WRITE_OPTIONS,
 } as const
-export const RECORD_HELP = `  --parent RECORD        a record that this one follows from
-  --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
-  --metadata JSON        free, not signed
-  --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
+export const RECORD_HELP = `  --parent RECORD        the record that led to this one
+  --reference TEXT       what the record is about in other systems, a URI or system:id. Repeatable
+  --metadata JSON        an object of any members; not signed
+  --subject LABEL        the person that the record is about. Stored as a keyed hash, by which all documents of the
+                         person can be found and erased
 ${OTHER_MEMBERS.map(([name, { description }]) => `${`  --${name} TEXT`.padEnd(24)} ${description}\n`).join('')}${WRITE_HELP}`
 
 /** Option of commands about a record that a peer may have sent. */
 export const PEER_OPTIONS = { peer: { type: 'string' } } as const
-export const PEER_HELP = `  --peer PEER            as this peer has sent it: two may each have sent a record of one id. Without it your own, or
-                         the one that was sent first`
+export const PEER_HELP = `  --peer PEER            the record that this peer sent, because two peers can send records with the same id. Default:
+                         your own record, or else the one that was sent first`
 
 /** Options of every step of a gated record. */
 export const STEP_OPTIONS = { 'if-version': { type: 'string' }, ...WRITE_OPTIONS } as const
-export const STEP_HELP = `  --if-version N         only if the record still has this version
+export const STEP_HELP = `  --if-version N         refuse unless the record still has this version
 ${WRITE_HELP}`
 
 type WriteValues = {

@@ -7,7 +7,7 @@ export function parseShare(texts: readonly string[], option: string): SharedPeer
   const share = texts.map((text) => {
     const [, peer, documents = 'whole'] = /^(peer_[0-9a-z]{26})(?::(whole|digests))?$/.exec(text) ?? []
     if (peer === undefined)
-      throw new UsageError(`${option} takes PEER or PEER:digests, of \`tallystick peers list\``)
+      throw new UsageError(`${option} takes PEER or PEER:digests; \`tallystick peers list\` shows peers`)
     return { peer, documents: documents as SharedPeer['documents'] }
   })
   return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))

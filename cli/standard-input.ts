@@ -6,7 +6,7 @@ import type { Io } from './io.ts'
 
 /** Options of commands that store a stream while they verify it. */
 export const SPOOL_OPTIONS = { 'spool-mib': { type: 'string' } } as const
-export const SPOOL_HELP = `  --spool-mib N      how long an export may be that comes from a server or standard input; default ${EXPORT_SPOOL_MIB_DEFAULT} (64 GiB)`
+export const SPOOL_HELP = `  --spool-mib N      maximum size of an export from a server or standard input; default ${EXPORT_SPOOL_MIB_DEFAULT} (64 GiB)`
 
 export type SpoolValues = { readonly 'spool-mib'?: string | undefined }
 

@@ -17,7 +17,7 @@ export function deliveryArguments(
   usage: string,
 ): [webhook: string, event: string] {
   if (webhook === undefined || event === undefined || more.length > 0)
-    throw new UsageError(`say: tallystick ${usage}`)
+    throw new UsageError(`usage: tallystick ${usage}`)
   return [webhook, event]
 }
 

@@ -29,7 +29,7 @@ export async function makeCaseFile(
   signal: AbortSignal,
 ): Promise<CaseFile> {
   const [newest] = await client.checkpoints.list({ limit: 1 }, { signal }).toArray(1)
-  if (!newest) throw new TallystickError('the ledger has no checkpoint yet: try again in some seconds')
+  if (!newest) throw new TallystickError('the ledger has no checkpoint yet: try again in a few seconds')
   const { size } = newest
   const first = await client.entries.firstSince(Date.parse(from), size, { signal })
   const last = (await client.entries.firstSince(Date.parse(to) + DAY_MS, size, { signal })) - 1

@@ -4,7 +4,7 @@ import type { GetLedgerAnswer, Scope } from '../sdk/generated/api.ts'
 /* The reader's API key, typed in or from the fragment of a link, which no server sees. It lasts as long as the tab. */
 
 const STORED = 'tallystick.apiKey'
-const OTHER_KEY = 'This link brings another API key than the one that this tab has. Use the key of the link?'
+const OTHER_KEY = 'This link contains another API key than this tab uses. Use the key of the link?'
 const FRAGMENT = /^#key=(tly_[\x21-\x7e]{1,256})$/
 
 export type Session = {

@@ -52,10 +52,10 @@ export async function verifyRecord(
       title: 'Verified in this browser',
       reason: null,
       basis: [
-        `${numbered(report.entries, 'entry', 'entries')} of this record, each with its signature, its documents and its place in the ledger's tree.`,
+        `${numbered(report.entries, 'entry', 'entries')} of this record, each with its signature, its documents and its position in the ledger's tree.`,
         ...(record.erasure === null
           ? ['The record as shown here is the signed one.']
-          : ['The payload was erased: a signed entry says so, and its digest is left.']),
+          : ['The payload was erased: a signed entry says so, and its digest is still there.']),
         keyBasis(key),
         ...(key.since === null ? ['This browser stores the key now, and refuses another one later.'] : []),
         checkpointBasis(report, stored),
@@ -161,11 +161,11 @@ async function verifyExport(
     title: 'This export verifies',
     reason: null,
     basis: [
-      `The whole ledger ${report.ledger ?? '(empty)'}: ${numbered(report.entries, 'entry', 'entries')} in their order, ${numbered(report.records, 'record')}; nothing was changed, left out or moved.`,
+      `The whole ledger ${report.ledger ?? '(empty)'}: ${numbered(report.entries, 'entry', 'entries')} in order, ${numbered(report.records, 'record')}; nothing was changed, left out or moved.`,
       basis ?? selfAsserted(`its first key is ${report.firstKid}`),
       report.checkpoint === 'none'
         ? 'It has no checkpoint.'
-        : `Its checkpoint covers ${numbered(report.covered, 'entry', 'entries')}. It came with the file: one that you kept from before would say more.`,
+        : `Its checkpoint covers ${numbered(report.covered, 'entry', 'entries')}. It came with the file. A checkpoint that you stored earlier would prove more.`,
       signersBasis(report),
       ...(report.erasures.length > 0
         ? [`${numbered(report.erasures.length, 'document')} erased, each by a signed entry.`]
@@ -194,7 +194,7 @@ async function verifyBundle(file: Blob, { noteKey, kids, basis }: Trusted): Prom
     basis: [
       `${sentence(nameOf(of)).slice(0, -1)} of ledger ${report.ledger}: ${numbered(report.entries, 'entry', 'entries')}.`,
       ...(report.completeness === 'complete'
-        ? ['It is complete: no entry of the range was left out or added.']
+        ? ['It is complete: no entry of the range is missing or added.']
         : []),
       basis ?? selfAsserted(`its first key is ${report.firstKid}`),
       `Its checkpoint covers ${numbered(report.treeSize, 'entry', 'entries')}.`,
@@ -222,10 +222,7 @@ async function verifyProof(file: Blob, { noteKey, kids, basis }: Trusted): Promi
 }
 
 async function verifyReceipt(file: Blob, { noteKey, basis }: Trusted): Promise<Verdict> {
-  if (noteKey === undefined)
-    throw new UsageError(
-      'a receipt names no ledger that could vouch for it: give the note key of the ledger that you trust',
-    )
+  if (noteKey === undefined) throw new UsageError('a receipt needs the note key of a ledger that you trust')
   const report = await verify.receipt(new Uint8Array(await file.arrayBuffer()), { noteKey })
   return {
     ok: true,
@@ -251,7 +248,7 @@ function refused(error: unknown): Verdict {
 }
 
 const selfAsserted = (key: string) =>
-  `You gave no key, so only the file vouches for its signer (${key}). Compare it with a key that you have from elsewhere.`
+  `You gave no key, so only the file itself names its signer (${key}). Compare that with a key from elsewhere.`
 
 /** Returns the sentence about the origin of the key. */
 function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): string {
@@ -261,19 +258,19 @@ function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): str
       ? 'It is signed by the key that you gave.'
       : `It is signed by the key that you gave at ${at} (Checkpoints).`
   return since === null
-    ? 'The key came from this server just now, so only the server vouches for it. Compare it with a key that you have from elsewhere (Checkpoints).'
+    ? 'The key came from this server just now, so you trust the server for it. Compare it with a key from elsewhere (Checkpoints).'
     : `This browser has stored the key since ${at}, when it came from the server.`
 }
 
 function checkpointBasis({ treeSize }: { treeSize: number }, stored: StoredTrust['checkpoint']): string {
   const now = `The checkpoint covers ${numbered(treeSize, 'entry', 'entries')}`
   return stored === null
-    ? `${now}. It is the first that this browser has seen.`
-    : `${now}, and goes on from the one of ${numbered(sizeOf(stored), 'entry', 'entries')} that this browser verified before.`
+    ? `${now}. It is the first one that this browser has seen.`
+    : `${now}, and continues the one of ${numbered(sizeOf(stored), 'entry', 'entries')} that this browser verified before.`
 }
 
 function signersBasis({ agentSigned, entries }: { agentSigned: number; entries: number }): string {
-  if (agentSigned === 0) return 'The server signed all of it: that an agent did it is the word of the server.'
+  if (agentSigned === 0) return 'The server signed all of it: only the server says that an agent did it.'
   return `Agents signed ${agentSigned} of ${numbered(entries, 'entry', 'entries')} with keys of their own.`
 }
 

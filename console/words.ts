@@ -2,12 +2,12 @@
 
 const WORDS: Readonly<Record<string, string>> = {
   // Steps that may come next
-  'record-activated': 'Take it on',
+  'record-activated': 'Accept the work',
   'completion-submitted': 'Deliver',
   'completion-verified': 'Compare with the rules',
   'verdict-rendered': 'Give a verdict',
   'verdict-overturned': 'Overturn the rejection',
-  'revision-requested': 'Ask for a revision',
+  'revision-requested': 'Request a revision',
   'record-cancelled': 'Cancel',
   'record-expired': 'End at the deadline',
   // Why two ledgers do not agree
@@ -20,7 +20,7 @@ const WORDS: Readonly<Record<string, string>> = {
   theirs_behind: 'the peer has fewer entries so far',
   ours_behind: 'we have fewer entries so far',
   whole: 'with documents',
-  digests: 'digests alone',
+  digests: 'only digests',
   // Audits
   queued: 'waiting',
   running: 'running',

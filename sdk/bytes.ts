@@ -22,7 +22,7 @@ export function asBytes(value: unknown): Uint8Array<ArrayBuffer> | null {
 /** Returns the bytes as a Uint8Array. Throws UsageError if the value is not bytes. */
 export function requireBytes(value: unknown, what: string): Uint8Array<ArrayBuffer> {
   const bytes = asBytes(value)
-  if (bytes === null) throw new UsageError(`${what} is bytes`)
+  if (bytes === null) throw new UsageError(`${what} must be bytes`)
   return bytes
 }
 

@@ -36,7 +36,7 @@ export class SecretLostError extends TallystickError {
   readonly id: string
 
   constructor(id: string) {
-    super(`the secret of ${id} was lost with the first answer. What to do: rotate ${id}, which makes another`)
+    super(`the secret of ${id} was lost with the first answer. What to do: rotate ${id}, to get a new secret`)
     this.id = id
   }
 }
@@ -47,7 +47,7 @@ export class SecretLostError extends TallystickError {
  */
 export class BufferFullError extends TallystickError {
   constructor(what: string) {
-    super(`${what}: nothing was taken. What to do: await \`ready\` before the next record`, {
+    super(`${what}: the record was not accepted. What to do: await \`ready\` before the next record`, {
       retryable: true,
     })
   }
@@ -151,7 +151,7 @@ export class UnknownOutcomeError extends TallystickError {
     const repeat =
       idempotencyKey === null || nothingDone
         ? ''
-        : `; whether it was written is not known: repeat it with the idempotency key ${JSON.stringify(idempotencyKey)}`
+        : `; it is unknown whether it was written: repeat it with the idempotency key ${JSON.stringify(idempotencyKey)}`
     super(message + repeat, options)
     this.idempotencyKey = idempotencyKey
     this.nothingDone = nothingDone
@@ -167,9 +167,9 @@ export class OutcomeUnknownError extends UnknownOutcomeError {
 
   constructor(problem: Problem, { idempotencyKey, retryAfterMs, repeatable }: Circumstances) {
     const { requestId } = problem
-    const look = repeatable ? '' : '; whether it was done is not known: look before you repeat it'
+    const look = repeatable ? '' : '; it is unknown whether it was done: check before you repeat it'
     super(
-      `503 outcome_unknown: the server lost its database before that answered [request ${requestId}]${look}`,
+      `503 outcome_unknown: the server lost its database connection before the answer [request ${requestId}]${look}`,
       { retryable: problem.retryable && repeatable, retryAfterMs, idempotencyKey },
     )
     this.requestId = requestId

@@ -43,11 +43,11 @@ function check(value: unknown, depth: number): void {
     case 'boolean':
       return
     case 'number':
-      if (!Number.isFinite(value)) throw new Lossy(`is ${value}, which is no JSON number`)
+      if (!Number.isFinite(value)) throw new Lossy(`is ${value}, which JSON cannot represent`)
       return
     case 'object':
       if (value === null) return
-      if (depth === 0) throw new Lossy('lies too deep, or within itself')
+      if (depth === 0) throw new Lossy('is nested too deep, or contains itself')
       if (typeof (value as { toJSON?: unknown }).toJSON === 'function') check(toJsonValueOf(value), depth - 1)
       else if (Array.isArray(value)) checkArray(value, depth - 1)
       else checkObject(value, depth - 1)
@@ -96,7 +96,7 @@ function refuseOpaque(object: object): void {
   const prototype = Object.getPrototypeOf(object) as object | null
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return
   const kind = (object as { constructor?: { name?: string } }).constructor?.name
-  throw new Lossy(`is ${kind ? `of ${kind}, and` : 'an object that'} shows nothing of itself to JSON`)
+  throw new Lossy(`is ${kind ? `of class ${kind}` : 'an object'}, which has no content in JSON`)
 }
 
 /** Throws Lossy for lone surrogates and U+0000, in names and values. */
@@ -116,6 +116,6 @@ function checkStrings(value: unknown): void {
 }
 
 function checkString(text: string): void {
-  if (!text.isWellFormed()) throw new Lossy('holds half of a surrogate pair, which is no character')
-  if (text.includes('\0')) throw new Lossy('holds U+0000, which no record can hold')
+  if (!text.isWellFormed()) throw new Lossy('contains half of a surrogate pair, which is not a character')
+  if (text.includes('\0')) throw new Lossy('contains U+0000, which records do not allow')
 }

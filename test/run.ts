@@ -92,10 +92,10 @@ function changedOnly(files: string[]): string[] {
   const table = readTable()
   const cost = chosen.reduce((sum, file) => sum + (table[fromTest(file)] ?? 0), 0)
   console.error(
-    `${changed.length} files have changed, and concern ${chosen.length} of ${files.length} test files`,
+    `${changed.length} files have changed, which affect ${chosen.length} of ${files.length} test files`,
   )
   for (const file of chosen) console.error(`  ${file}`)
-  console.error(`(about ${Math.round(cost)} s of CPU, each in a process of its own)\n`)
+  console.error(`(about ${Math.round(cost)} s of CPU, each file in its own process)\n`)
   return chosen.map((file) => join(ROOT, file))
 }
 
@@ -179,7 +179,7 @@ function report(): number {
   if (!inCi) {
     const wallMs = performance.now() - startedAt
     console.error(
-      `\nCPU ${seconds(total)} s, and Postgres' ${seconds(postgresMs)} s, in ${seconds(wallMs)} s. The most by:`,
+      `\nCPU ${seconds(total)} s, and Postgres' ${seconds(postgresMs)} s, in ${seconds(wallMs)} s. The largest shares:`,
     )
     for (const { name, cpuMs, wallMs } of costs.slice(0, SHOWN_MAX))
       console.error(`${seconds(cpuMs).padStart(8)} s of CPU in ${seconds(wallMs).padStart(6)} s  ${name}`)

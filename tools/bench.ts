@@ -1,10 +1,10 @@
 /* npm run bench -- NAME [ARGUMENTS…]: benchmarks of speed and cost. Without a name it lists them. */
 import { type NamedScript, type NamedScripts, runNamed } from './named-scripts.ts'
 
-const EMBEDDED = ['--embedded', 'the embedded Postgres even if the system has one of its own'] as const
+const EMBEDDED = ['--embedded', 'use the embedded Postgres even if the system has one'] as const
 const DATABASE_URL = [
   'DATABASE_URL',
-  "an owner's URL: use this Postgres, in databases made for the run and dropped after it",
+  "an owner's URL: use this Postgres, with databases that are made for the run and dropped after it",
 ] as const
 
 /** A scenario of bench/bench.ts. All scenarios have the same options. */
@@ -12,34 +12,37 @@ const scenario = (name: string, summary: string): NamedScript => ({
   summary,
   scripts: [['bench/bench.ts', name]],
   words: [
-    ['--duration 10', 'seconds measured, each phase'],
-    ['--warm-up 2', 'seconds before that, not measured'],
-    ['--servers 1', 'API processes; several rounds: --servers 1,2'],
-    ['--connections 128,256', 'closed-loop phases of single (256 also for the arrival rate)'],
+    ['--duration 10', 'measured seconds of each phase'],
+    ['--warm-up 2', 'seconds before them, not measured'],
+    ['--servers 1', 'API processes; for several rounds: --servers 1,2'],
+    [
+      '--connections 128,256',
+      'for single: connections of the closed-loop phases (256 also for the arrival rate)',
+    ],
     [
       '--shares 0.1,0.5,0.95',
-      'of the ceiling, of latency; multiples of it, of overload: --shares 1.5,2,4,10',
+      'for latency: shares of the ceiling; for overload: multiples of it, --shares 1.5,2,4,10',
     ],
     [
       '--producers 2',
-      'connections of batch and of the bare load of notarizer; several phases: --producers 1,2,64',
+      'for batch and the bare load of notarizer: connections; for several phases: --producers 1,2,64',
     ],
-    ['--clients 64,128', 'clients of lifecycle, one phase each, each with a connection of its own'],
-    ['--gate principal', 'who judges: principal, or auto (the rules alone)'],
+    ['--clients 64,128', 'for lifecycle: clients, each with its own connection; one phase for each number'],
+    ['--gate principal', 'who judges: principal, or auto (only the rules)'],
     ['--batch-size 1000', 'records in a batch'],
     [
       '--rate N',
-      'requests/s of the arrival-rate phase; of latency and overload, the ceiling that shares are of',
+      'requests/s of the arrival-rate phase; for latency and overload, the ceiling to which shares refer',
     ],
     ['--no-arrival', 'without the arrival-rate phase'],
     ['--payload-bytes 400', 'JSON bytes of a payload'],
     ['--idempotency-keys', 'an Idempotency-Key on every request'],
     ['--seed 1', 'the same seed sends the same payloads'],
     ['--no-worker', 'without the worker process'],
-    ['--watched', 'a witness cosigns each checkpoint meanwhile, and a monitor reads each new tile'],
-    ['--no-reference', 'without the plain one-row inserts that the ratio is taken against'],
+    ['--watched', 'run a witness that cosigns each checkpoint, and a monitor that reads each new tile'],
+    ['--no-reference', 'without the plain one-row inserts with which results are compared'],
     EMBEDDED,
-    ['--profile', 'CPU profiles of the API processes, and where their time went'],
+    ['--profile', 'write CPU profiles of the API processes, and print where their time went'],
     ['--fsync-gate-ms 5', 'refuse to run on a slower disk'],
     ['--force', 'run all the same'],
     ['--out bench/results', 'where the JSON goes'],
@@ -50,38 +53,35 @@ const scenario = (name: string, summary: string): NamedScript => ({
 export const BENCHMARKS: NamedScripts = {
   single: scenario(
     'single',
-    'one record a request: closed loops, then a constant arrival rate at 80 % of what they reached',
+    'one record a request: closed loops, then a constant arrival rate of 80 % of their result',
   ),
   batch: scenario('batch', 'many records a request: closed loop'),
   latency: scenario(
     'latency',
-    'one record a request: the ceiling, then shares of it, with the time of a request by its steps',
+    'one record a request: the ceiling, then shares of it, with the time of each step of a request',
   ),
   overload: scenario(
     'overload',
-    'one record a request: the ceiling, multiples of it, and a half of it straight after each',
+    'one record a request: the ceiling, multiples of it, and half of it right after each',
   ),
   lifecycle: scenario(
     'lifecycle',
-    'gated records from creation to verdict: closed loop, one record under way a client',
+    'gated records from creation to verdict: closed loop, each client does one record at a time',
   ),
   notarizer: scenario(
     'notarizer',
-    "the SDK's notarizer, with and without a spool, beside the load of batch in the same session",
+    "the SDK's notarizer, with and without a spool, compared with the load of batch in the same session",
   ),
-  calibrate: scenario(
-    'calibrate',
-    'the load generator against a server that does nothing: what it costs itself',
-  ),
+  calibrate: scenario('calibrate', 'the load generator against a server that does nothing: its own cost'),
   preflight: scenario('preflight', 'the machine, its fsync and commit latency; no load'),
   archive: {
     summary:
-      'an archive from the first record to its restore: archived under load, content that leaves Postgres, reads, verification',
+      'an archive from the first record to its restore: archiving under load, release of content from Postgres, reads, verification',
     scripts: [['bench/archive.ts']],
     words: [
       ['--records 100000', 'records of the ledger'],
-      ['--batch 1000', 'records in a batch; 1: each by itself'],
-      ['--rate R', 'records a second; by default as fast as eight clients can'],
+      ['--batch 1000', 'records in a batch; 1: no batches'],
+      ['--rate R', 'records a second. Default: as fast as eight clients can write'],
       ['--no-restore', 'without the restore into another database'],
       EMBEDDED,
     ],
@@ -97,12 +97,12 @@ export const BENCHMARKS: NamedScripts = {
     ],
   },
   evidence: {
-    summary: 'records that agents sign; tiles, bundles of entries, receipts',
+    summary: 'records that agents sign; tiles, entry bundles, receipts',
     scripts: [['bench/micro/evidence.ts']],
     words: [['--rounds 3', 'of the records'], ['--requests 3000', 'of each kind'], EMBEDDED],
   },
   floods: {
-    summary: 'floods of requests without a key beside ledgers that write: how many of theirs are refused',
+    summary: 'floods of requests without a key, while ledgers write: how many of their requests are refused',
     scripts: [['bench/micro/floods.ts']],
     words: [
       ['--connections 800', 'of the flood'],
@@ -123,50 +123,57 @@ export const BENCHMARKS: NamedScripts = {
       ['', 'mixed-users, zipfian, overload, replicas, webhooks-drain, federation-drain'],
 
       ['--profile short', 'short: seconds, on any machine; full: as the figures are measured'],
-      ['--peak N', 'of notarize-ramp: up to N requests/s; max: finds the ceiling, and goes to twice it'],
-      ['--servers N', 'API processes, instead of as many as the script is about'],
-      ['--seconds N', "seconds of load, where the script's own are too long for this disk"],
+      [
+        '--peak N',
+        'for notarize-ramp: up to N requests/s; max: find the ceiling, and go to twice the ceiling',
+      ],
+      ['--servers N', 'API processes, instead of the number of the script'],
+      ['--seconds N', "seconds of load, if the script's own time is too long for this disk"],
       ['--seed 1', 'the same seed sends the same payloads'],
       ['--out bench/results', 'where the reports go'],
       EMBEDDED,
-      ['--fsync-gate-ms 5', 'of full: refuse to run on a slower disk'],
+      ['--fsync-gate-ms 5', 'for full: refuse to run on a slower disk'],
       ['--force', 'run all the same'],
-      ['--keep', 'keep what k6 wrote, beside the report'],
+      ['--keep', 'store the output of k6 beside the report'],
       DATABASE_URL,
-      ['K6', 'the path of a k6, instead of the one that is built and cached'],
+      ['K6', 'path of a k6, instead of the one that is built and cached'],
     ],
   },
   otlp: {
-    summary: 'spans by OTLP against the same records in batches; what a flood of spans costs other ledgers',
+    summary:
+      'spans by OTLP compared with the same records in batches; what a flood of spans costs other ledgers',
     scripts: [['bench/micro/otlp.ts']],
     words: [
       ['--windows 4', 'measured, in turns'],
       ['--seconds 5', 'of each window'],
-      ['--floods', 'instead: what many traces, or a large resource, of one ledger cost the others'],
-      ['--only NAMES', 'of --floods: only these'],
+      [
+        '--floods',
+        'instead: the cost of many traces, or of a large resource, of one ledger for other ledgers',
+      ],
+      ['--only NAMES', 'for --floods: only these'],
       EMBEDDED,
     ],
   },
   proofs: {
-    summary: 'what an inclusion path and a consistency proof cost, by the size of the ledger',
+    summary: 'the cost of an inclusion path and a consistency proof, by size of the ledger',
     scripts: [['bench/micro/proofs.ts']],
     words: [['SIZE…', 'entries of the ledgers, each at least 1000; by default 100000 10000000']],
   },
   replica: {
-    summary: 'what a replica brings, and whether anybody reads behind their own write',
+    summary: 'how many more reads a replica allows, and whether readers always see their own writes',
     scripts: [['bench/micro/replica.ts']],
     words: [
-      ['--checked N', 'reads that are compared with the write before them'],
+      ['--checked N', 'reads that are compared with the preceding write'],
       ['--seconds 10', 'of each phase'],
     ],
   },
   retention: {
-    summary: 'documents that rules erase, from the rule to the last one taken away',
+    summary: 'erasure of documents by rules, from the rule to the last document',
     scripts: [['bench/micro/retention.ts']],
     words: [
       ['--records 20000', 'in batches of 1,000'],
       ['--rows 1000', 'records of one request each'],
-      ['--share 1', "of the time that sweeps may take; by default the worker's"],
+      ['--share 1', 'share of the time for sweeps. Default: that of the worker'],
       EMBEDDED,
     ],
   },
@@ -177,11 +184,11 @@ export const BENCHMARKS: NamedScripts = {
       ['--records 10000000', 'of the large ledger'],
       ['--small 100000', 'of the small one'],
       ['--repeats 200', 'of each query'],
-      ['--lists', 'instead: what a page of ten costs, and pages a second'],
+      ['--lists', 'instead: the cost of a page of ten, and pages a second'],
       ['--connections 16', 'of --lists'],
-      ['--seconds 2', 'of --lists: each list'],
-      ['--only WORD', 'of --lists: only these'],
-      ['--profile', 'of --lists: CPU profile of the server'],
+      ['--seconds 2', 'for --lists: each list'],
+      ['--only WORD', 'for --lists: only these'],
+      ['--profile', 'for --lists: CPU profile of the server'],
       EMBEDDED,
     ],
   },

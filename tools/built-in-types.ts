@@ -23,7 +23,8 @@ export function builtInTypes(types: readonly BuiltInType[]): string {
 
 function typeOf(schema: Schema): string {
   const unknown = Object.keys(schema).find((keyword) => ![...SAID, ...UNSAID].includes(keyword))
-  if (unknown !== undefined) throw new Error(`a built-in type uses ${unknown}: teach tools/built-in-types.ts`)
+  if (unknown !== undefined)
+    throw new Error(`a built-in type uses ${unknown}: extend tools/built-in-types.ts`)
   const {
     const: value,
     enum: values,

@@ -101,7 +101,7 @@ function checkCommands({ language, text, where }: Block, root: string, scripts: 
   return [
     ...named
       .filter((name) => !scripts.includes(name) && !NPM_COMMANDS.has(name))
-      .map((name) => `${where}: \`npm run ${name}\` is no script of package.json`),
+      .map((name) => `${where}: \`npm run ${name}\` is not a script of package.json`),
     ...paths
       .filter((path) => !existsSync(join(root, path)) && !text.includes(`cat > ${path} `))
       .map((path) => `${where}: there is no ${path}`),
@@ -114,7 +114,7 @@ const NAMED: Readonly<Record<string, object>> = { op: COMMANDS, drill: DRILLS, b
 export function checkNames(text: string): string[] {
   return [...text.matchAll(/\bnpm run (?:-\S+ )*(op|drill|bench) -- ([a-z][\w-]*)/g)]
     .filter(([, script, name]) => !Object.hasOwn(NAMED[script!]!, name!))
-    .map(([command]) => `\`${command}\`: there is no such name`)
+    .map(([command]) => `\`${command}\`: this name does not exist`)
 }
 
 function checkLinks(text: string, file: string, root: string): string[] {
@@ -125,10 +125,10 @@ function checkLinks(text: string, file: string, root: string): string[] {
     .flatMap((link) => {
       const [path, heading] = link.split('#') as [string, string?]
       const page = path === '' ? file : join(dirname(file), path)
-      if (!existsSync(join(root, page))) return [`${file}: the link to ${path} leads nowhere`]
+      if (!existsSync(join(root, page))) return [`${file}: the link to ${path} is broken`]
       if (heading === undefined || !page.endsWith('.md')) return []
       const headings = headingsOf(readFileSync(join(root, page), 'utf8'))
-      return headings.has(heading) ? [] : [`${file}: no heading is #${heading} in ${page}`]
+      return headings.has(heading) ? [] : [`${file}: ${page} has no heading #${heading}`]
     })
 }
 
@@ -152,7 +152,7 @@ function checkNodes(files: string[], root: string): string[] {
       return [...named]
         .map(([, version]) => version!)
         .filter((version) => version !== LOWEST_NODE && !LATER_NODES.has(version))
-        .map((version) => `${file}: Node ${version} is not the lowest one, ${LOWEST_NODE} (package.json)`)
+        .map((version) => `${file}: Node ${version} is not the lowest version, ${LOWEST_NODE} (package.json)`)
     })
 }
 
@@ -189,20 +189,20 @@ function checkReachable(files: string[], root: string): string[] {
       const target = join(dirname(page), link!)
       if (pages.includes(target)) reached.add(target)
     }
-  return pages.filter((page) => !reached.has(page)).map((page) => `${page}: ${start} does not lead to it`)
+  return pages.filter((page) => !reached.has(page)).map((page) => `${page}: ${start} does not link to it`)
 }
 
 /** Checks that programs read each variable of a page, and that the reference explains each variable of the configuration. */
 function checkVariables(files: string[], root: string): string[] {
   const namesOf = (file: string) => new Set(readFileSync(join(root, file), 'utf8').match(VARIABLE))
   const unknown = files.flatMap((file) =>
-    [...namesOf(file)].filter((name) => !KNOWN.has(name)).map((name) => `${file}: no code knows ${name}`),
+    [...namesOf(file)].filter((name) => !KNOWN.has(name)).map((name) => `${file}: no code uses ${name}`),
   )
   const reference = join('docs', 'operate', 'settings.md')
   if (!files.includes(reference)) return unknown
   const documented = namesOf(reference)
   const missing = CONFIGURATION.filter((name) => !documented.has(name))
-  return [...unknown, ...missing.map((name) => `${reference}: does not say what ${name} is`)]
+  return [...unknown, ...missing.map((name) => `${reference}: does not explain ${name}`)]
 }
 
 /** Includes the variable for tests (CONTRIBUTING.md). */

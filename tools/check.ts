@@ -31,7 +31,7 @@ const steps: Step[] = [
     run: () => command(join(BIN, 'tsc'), ['-p', 'cli']),
   },
   {
-    name: 'the examples, as anybody who copies them has them (tsc)',
+    name: 'the examples, with the published types (tsc)',
     run: () => command(join(BIN, 'tsc'), ['-p', 'examples']),
   },
   {

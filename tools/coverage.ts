@@ -29,7 +29,7 @@ const { status, stdout } = spawnSync(
 if (status === 0) {
   console.log('ok   src/proof: every branch is tested')
 } else {
-  console.log('FAIL src/proof: a test fails, or a branch has none:')
+  console.log('FAIL src/proof: a test fails, or a branch has no test:')
   for (const line of stdout.split('\n')) if (isFault(line)) console.log(`     ${line}`)
 }
 process.exitCode = status ?? 1

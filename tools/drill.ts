@@ -7,22 +7,21 @@ import { type NamedScripts, runNamed } from './named-scripts.ts'
 export const DRILLS: NamedScripts = {
   adapters: {
     summary:
-      'installs the frameworks that the adapters are for, and tries the adapters and docs/start/guide.md with them',
+      'installs the frameworks of the adapters, and tests the adapters and docs/start/guide.md with them',
     scripts: [['test/system/adapters/run.ts']],
   },
   alerts: {
-    summary: 'tries every alert, and each expression of the dashboard, in promtool',
+    summary: 'tests every alert, and each expression of the dashboard, with promtool',
     scripts: [['test/system/operations/alerts.ts']],
     needs: 'Go',
   },
   archive: {
-    summary: 'an archive in a bucket with Object Lock, whose server loses, changes, refuses',
+    summary: 'an archive in a bucket with Object Lock, whose server loses, changes and refuses objects',
     scripts: [['test/system/archive/run.ts']],
     needs: 'Go',
   },
   browser: {
-    summary:
-      'has Chromium verify a real ledger with the verifier as applications bundle it, and go through the console',
+    summary: 'verifies a real ledger in Chromium, with the bundled verifier, and tests the console',
     scripts: [['test/system/browser/run.ts'], ['test/system/browser/console/run.ts']],
     needs: 'Chromium',
   },
@@ -30,7 +29,7 @@ export const DRILLS: NamedScripts = {
     summary: 'renders, validates and tests the Helm chart',
     scripts: [['test/system/helm/run.ts']],
     needs: 'Go, python3',
-    words: [['--write', "keeps what an upgrade from this version can't change"]],
+    words: [['--write', 'stores what an upgrade from this version cannot change']],
   },
   faults: {
     summary:
@@ -39,21 +38,21 @@ export const DRILLS: NamedScripts = {
   },
   fuzz: {
     summary:
-      'changed bytes for every decoder, as in npm test, but as many as you like; or hostile inputs for both verifiers',
+      'changed bytes for every decoder, as in npm test, but any number; or hostile inputs for both verifiers',
     scripts: [['test/system/fuzz/run.ts']],
     needs: 'python3 for --differential',
     words: [
-      ['RUNS [SEED]', 'changed inputs for each decoder, by default 50000, and the seed that makes them'],
+      ['RUNS [SEED]', 'number of changed inputs for each decoder (default 50000), and their seed'],
       [
         '--differential',
         'hostile inputs of every format for both verifiers: verdict, code, report and CPU time must not differ',
       ],
-      ['--cases N', 'of --differential: that many cases'],
-      ['--minutes M', 'of --differential: for that long at most'],
-      ['--seed S', 'of --differential: makes the same cases again'],
-      ['--case N', 'of --differential: only this case of the seed'],
-      ['--kind KIND', 'of --differential: only this format. Repeatable'],
-      ['--processes N', 'of --differential: by default one for each CPU core'],
+      ['--cases N', 'for --differential: number of cases'],
+      ['--minutes M', 'for --differential: maximum minutes'],
+      ['--seed S', 'for --differential: repeat the cases of this seed'],
+      ['--case N', 'for --differential: only this case of the seed'],
+      ['--kind KIND', 'for --differential: only this format. Repeatable'],
+      ['--processes N', 'for --differential: default: one for each CPU core'],
     ],
   },
   image: {
@@ -62,16 +61,16 @@ export const DRILLS: NamedScripts = {
     needs: 'python3; Helm, as the drill chart builds it, for docs/operate/eks.md',
   },
   mutations: {
-    summary: 'breaks fifty lines that matter, each alone, and prints the test that notices',
+    summary: 'breaks fifty important lines, one at a time, and prints the test that fails',
     scripts: [['test/system/mutations/run.ts']],
     words: [
-      ['--only TEXT', 'those whose file or promise has the text'],
+      ['--only TEXT', 'only lines whose file or promise has this text'],
       ['--whole', 'all of npm test at once, instead of the nearest tests first'],
     ],
   },
   oracles: {
     summary:
-      'programs that know nothing of us read tiles, checkpoints, receipts and DSSE, send OTLP, and speak MCP through the proxy',
+      'independent programs read tiles, checkpoints, receipts and DSSE, send OTLP, and use MCP through the proxy',
     scripts: [['test/system/oracles/run.ts']],
     needs: 'Go, python3',
   },
@@ -85,9 +84,7 @@ export const DRILLS: NamedScripts = {
       'the package for Python: lint, types, the client against servers, wheels, vectors, and both verifiers over the same files',
     scripts: [['test/system/python/run.ts']],
     needs: 'python3',
-    words: [
-      ['generate', 'only makes the files that are made of others, after a change of _async or of the API'],
-    ],
+    words: [['generate', 'only make the generated files, after a change of _async or of the API']],
     passesTo: 'pytest',
   },
   restore: {
@@ -96,14 +93,14 @@ export const DRILLS: NamedScripts = {
     scripts: [['test/system/restore/drill.ts']],
   },
   schemathesis: {
-    summary: 'sends a server what /openapi.json says, and what it does not',
+    summary: 'sends a server requests that /openapi.json allows, and others',
     scripts: [['test/system/schemathesis/run.ts']],
     needs: 'python3',
     passesTo: 'schemathesis run',
   },
   settings: {
     summary:
-      'seventy settings of role, database, file and environment, on Postgres 15 to 18: refused by name, or every 201 is in an export',
+      'seventy settings of role, database, file and environment, on Postgres 15 to 18: each is refused by name, or every 201 is in an export',
     scripts: [['test/system/settings/run.ts']],
     words: [
       ['--quick', 'only the quick ones, on Postgres 18'],
@@ -114,10 +111,11 @@ export const DRILLS: NamedScripts = {
   site: {
     summary: 'builds the documentation as a site in site/dist, and checks its links',
     scripts: [['tools/site/build.ts']],
-    words: [['--base PATH', 'path that the site is served at, by default /']],
+    words: [['--base PATH', 'path at which the site is served. Default: /']],
   },
   soak: {
-    summary: 'the long forms of faults, and what takes too long, or too quiet a machine, for npm test',
+    summary:
+      'long forms of the fault tests, and tests that take too long for npm test or need a quiet machine',
     scripts: [['test/system/soak/soak.ts']],
     needs: "for failover: Debian's postgresql-15, etcd-server and haproxy; Go, python3",
     words: [
@@ -134,15 +132,15 @@ export const DRILLS: NamedScripts = {
         'twenty-ledgers, rotation, isolation, isolation-large, slow-disk, many-ledgers, webhook-isolation,',
       ],
       ['', 'webhook-endpoints, webhook-backlog, chaos, failover'],
-      ['--duration SECONDS', 'of chaos: by default 3600'],
-      ['--seed N', 'of chaos and failover: the same faults in the same order'],
-      ['--mode sync|async', 'of failover: whether a commit waits for a standby; by default sync'],
-      ['--kills N', 'of failover: by default 50'],
+      ['--duration SECONDS', 'for chaos. Default: 3600'],
+      ['--seed N', 'for chaos and failover: the same faults in the same order'],
+      ['--mode sync|async', 'for failover: whether a commit waits for a standby. Default: sync'],
+      ['--kills N', 'for failover. Default: 50'],
     ],
   },
   upgrade: {
     summary:
-      'the version before this one is migrated under load, joined, and gone back to (docs/operate/operations.md#upgrading)',
+      'migrates the previous version under load, runs both versions, and goes back (docs/operate/operations.md#upgrading)',
     scripts: [['test/system/upgrade/drill.ts']],
   },
 }

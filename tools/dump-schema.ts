@@ -23,7 +23,7 @@ if (import.meta.main) {
   if (!process.argv.includes('--check')) {
     writeFileSync(FILE, dump)
   } else if (readFileSync(FILE, 'utf8') !== dump) {
-    console.error(`migrations/schema.sql is not what the migrations make: ${firstDifference(readFileSync(FILE, 'utf8'), dump)}
+    console.error(`migrations/schema.sql differs from the result of the migrations: ${firstDifference(readFileSync(FILE, 'utf8'), dump)}
 Run \`node tools/run.mjs tools/dump-schema.ts\`, and review the change.`)
     process.exitCode = 1
   }

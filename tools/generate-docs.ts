@@ -60,7 +60,7 @@ if (import.meta.main) {
   for (const [file, text] of Object.entries(files)) {
     if (!isCheck) writeFileSync(join(ROOT, file), text)
     else if (readFileSync(join(ROOT, file), 'utf8') !== text) {
-      console.error(`${file} is not what the application says: run \`npm run docs\`, and review the change`)
+      console.error(`${file} is out of date: run \`npm run docs\`, and review the change`)
       process.exitCode = 1
     }
   }

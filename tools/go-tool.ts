@@ -66,8 +66,8 @@ export function findGo(env: NodeJS.ProcessEnv): string {
   const found = folders.map((folder) => join(folder, 'go')).find((path) => existsSync(path))
   if (found !== undefined) return found
   throw new Error(
-    'k6, Helm and promtool are built from source, and there is no Go: install Go 1.26 or newer (https://go.dev/dl), ' +
-      'or name one that is built already (K6=/path/to/k6; likewise HELM3, HELM4, HELM_UNITTEST, PROMTOOL)',
+    'k6, Helm and promtool are built from source, but there is no Go: install Go 1.26 or newer (https://go.dev/dl), ' +
+      'or give the path of a built one (K6=/path/to/k6; likewise HELM3, HELM4, HELM_UNITTEST, PROMTOOL)',
   )
 }
 
@@ -75,7 +75,7 @@ export function findGo(env: NodeJS.ProcessEnv): string {
 async function build(tool: GoTool, go: string, path: string, log: (line: string) => void): Promise<void> {
   const beganAt = Date.now()
   const { module, version, command } = GO_TOOLS[tool]
-  log(`… building ${tool} ${version} with ${go}: some minutes, once`)
+  log(`… building ${tool} ${version} with ${go}: takes some minutes, only once`)
   // `go install` would also ask the proxy for the newest version, and the proxy has no list of every module.
   const dir = mkdtempSync(join(tmpdir(), `tallystick-${tool}-`))
   writeFileSync(
@@ -99,7 +99,7 @@ async function build(tool: GoTool, go: string, path: string, log: (line: string)
   } finally {
     rmSync(dir, { recursive: true })
   }
-  log(`  ${tool} ${version}, ${Math.round((Date.now() - beganAt) / 1000)} s, kept as ${path}`)
+  log(`  ${tool} ${version}, ${Math.round((Date.now() - beganAt) / 1000)} s, stored as ${path}`)
 }
 
 /**

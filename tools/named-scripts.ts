@@ -33,7 +33,7 @@ export async function runNamed(
   // hasOwn, because `constructor` and other inherited names are no scripts.
   const script = name !== undefined && Object.hasOwn(table, name) ? table[name]! : null
   if (script === null) {
-    const fault = name === undefined ? 'which one?' : `there is no ${name}`
+    const fault = name === undefined ? 'name a script' : `there is no ${name}`
     return refuse(`${npmScript}: ${fault}\n\n${listOf(table, npmScript)}`)
   }
   const help = helpOf(script, `${npmScript} -- ${name}`)
@@ -65,7 +65,7 @@ function refuse(text: string): void {
 
 function listOf(table: NamedScripts, npmScript: string): string {
   const lines = Object.entries(table).map(([name, { summary }]): [string, string] => [name, summary])
-  return `usage: ${npmScript} -- NAME [ARGUMENTS…]\n\n${columns(lines)}\n\n  NAME --help tells what it takes, and what it needs`
+  return `usage: ${npmScript} -- NAME [ARGUMENTS…]\n\n${columns(lines)}\n\n  NAME --help shows its arguments, and what it needs`
 }
 
 function helpOf({ summary, needs, words = [], passesTo }: NamedScript, usage: string): string {

@@ -61,9 +61,8 @@ if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version) || flags.some((flag) => flag 
 
 async function release(root = ROOT): Promise<void> {
   if (git(root, 'status', '--porcelain', '--untracked-files=no') !== '')
-    throw new Error('there are changes that are not committed')
-  if (git(root, 'tag', '--list', `v${version}`) !== '')
-    throw new Error(`the tag v${version} is there already`)
+    throw new Error('there are uncommitted changes')
+  if (git(root, 'tag', '--list', `v${version}`) !== '') throw new Error(`the tag v${version} exists already`)
   writeVersions(root)
   writeChangelog(root)
   git(root, 'commit', '-q', '-am', `release: ${version}`)
@@ -104,7 +103,7 @@ function writeVersions(root: string): void {
 function writeChangelog(root: string): void {
   const text = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const [, said = ''] = text.split(UNRELEASED)
-  if (!/^- /m.test(said.split(/^## /m)[0]!)) throw new Error('CHANGELOG.md says nothing under [Unreleased]')
+  if (!/^- /m.test(said.split(/^## /m)[0]!)) throw new Error('CHANGELOG.md has nothing under [Unreleased]')
   const today = new Date().toISOString().slice(0, 10)
   writeFileSync(
     join(root, 'CHANGELOG.md'),
@@ -130,7 +129,7 @@ function makeImage(root: string): void {
     }
   })
   if (engine === undefined) {
-    console.log('no image: no engine runs here (docker, podman, buildah)')
+    console.log('no image: there is no container engine (docker, podman, buildah)')
     return
   }
   const revision = git(root, 'rev-parse', 'HEAD').trim()
@@ -152,7 +151,7 @@ function writeChecksums(dir: string): void {
 
 function replaceIn(root: string, file: string, pattern: RegExp, by: string): void {
   const text = readFileSync(join(root, file), 'utf8')
-  if (!pattern.test(text)) throw new Error(`${file} does not name a version where it should`)
+  if (!pattern.test(text)) throw new Error(`${file} has no version in the expected place`)
   writeFileSync(join(root, file), text.replace(pattern, by))
 }
 

@@ -66,7 +66,7 @@ async function main([script, ...args]) {
 function isInstalled(withDev) {
   const wanted = readPackages(join(ROOT, 'package-lock.json'))
   const found = readPackages(join(ROOT, 'node_modules', '.package-lock.json'))
-  if (!wanted) fail(`${join(ROOT, 'package-lock.json')} is missing: get the whole project again`)
+  if (!wanted) fail(`${join(ROOT, 'package-lock.json')} is missing: download the whole project again`)
   if (!found || Object.keys(found).some((path) => !(path in wanted))) return false
   return Object.entries(wanted).every(
     ([path, { version, integrity, link, optional, devOptional, dev, peer }]) => {
@@ -107,7 +107,9 @@ async function install(withDev) {
     const { code, output } = await npm(['ci', ...flags])
     if (code !== 0) fail(`\`npm ci\` failed: ${explain(output)}\n\n${output.trim()}`)
     if (!isInstalled(withDev))
-      fail(`\`npm ci\` did not install what package-lock.json says: run it in ${ROOT} and look`)
+      fail(
+        `\`npm ci\` did not install what package-lock.json lists: run \`npm ci\` in ${ROOT}, and read its output`,
+      )
   })
 }
 
@@ -136,7 +138,7 @@ function requireNode() {
     ? `run \`npm ci --include=optional\` in ${ROOT}, or start`
     : `there is none for ${process.platform} ${process.arch}: start`
   fail(
-    `the Node that this project pins is not there: ${remedy} ` +
+    `the Node that this project pins is missing: ${remedy} ` +
       `with Node ${pinnedVersion()} or a later ${pinnedVersion().split('.')[0]} (this is ${process.version})`,
   )
 }
@@ -183,7 +185,7 @@ function npm(args) {
 
 function explain(output) {
   if (/npm cannot be started/.test(output))
-    return 'there is no npm on the PATH; install Node together with its npm'
+    return 'there is no npm on the PATH: install Node together with its npm'
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|network/.test(output)) {
     return (
       'the package registry cannot be reached. Connect this machine (or set `registry` or a proxy in .npmrc) and ' +

@@ -21,7 +21,7 @@ export type Carried = {
 export function agentExtension(): AgentExtension {
   return {
     uri: EXTENSION,
-    description: 'Messages say under which record id their sender has written them down',
+    description: 'Messages name the record under which their sender has notarized them',
     required: false,
     params: undefined,
   }

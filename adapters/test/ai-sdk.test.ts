@@ -189,7 +189,7 @@ for (const [name, { ai, mocks }] of Object.entries(LIBRARIES))
       const told = await run()
       ledger.proxy.accept()
       const why =
-        'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+        'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
       assert.deepEqual([(told!.error as Error).message, asked], [why, []])
       assert.deepEqual(await tree(away), held(`denied · NotRecordedError · ${why}`))
     })

@@ -152,7 +152,7 @@ export function testAgents(name: string, isOldest: boolean): void {
       const told = await run(away)
       ledger.proxy.accept()
       const why =
-        'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+        'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
       assert.deepEqual([told, asked], [why, []])
       assert.deepEqual(await tree(away), held(`denied · NotRecordedError · ${why}`))
     })
@@ -178,7 +178,7 @@ export function testAgents(name: string, isOldest: boolean): void {
       const away = ledger.actions({ failClosed: true, holdMsMax: 100, onError: () => {} })
       ledger.proxy.refuse()
       const callbacks = [new TallystickCallbackHandler(away)]
-      await assert.rejects(lookUp.invoke(ask('tin').args, { callbacks }), /the ledger has no record of it/)
+      await assert.rejects(lookUp.invoke(ask('tin').args, { callbacks }), /it is not in the ledger/)
       ledger.proxy.accept()
       assert.deepEqual(asked, [])
       assert.equal((await tree(away)).length, 1)

@@ -183,7 +183,7 @@ test('agents of the OpenAI Agents SDK', async (t) => {
     ledger.proxy.refuse()
     const { asked, told } = await run(away)
     const why =
-      'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+      'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
     assert.deepEqual([asked, told.includes(why)], [[], true])
     ledger.proxy.accept()
     assert.deepEqual(await tree(away), held(`denied · NotRecordedError · ${why}`))

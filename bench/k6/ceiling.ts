@@ -42,7 +42,7 @@ async function driveToCeiling(running: Running): Promise<K6Run[]> {
   const warmUp = await offer(running, FIRST_RATE[running.options.profile], 'warm-up')
   const steps = await findCeiling(running)
   const ceiling = highestSustained(steps)
-  if (ceiling === null) throw new Error(`not even ${rateOf(steps[0]!)} requests/s were held`)
+  if (ceiling === null) throw new Error(`not even ${rateOf(steps[0]!)} requests/s were reached`)
   const above = await offer(running, ceiling * 2, `twice the ceiling: ${ceiling * 2}/s`)
   return [warmUp, ...steps, above]
 }
@@ -113,7 +113,7 @@ function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Find
       },
     },
     ...(last.metrics['failed']?.['rate'] !== 0 && {
-      faults: ['at twice the ceiling not every request was accepted or refused within 20 ms'],
+      faults: ['at twice the ceiling some requests were not accepted or refused within 20 ms'],
     }),
   }
 }

@@ -51,7 +51,7 @@ export async function compareChains(
   const atHome = await listReceived(other, home)
   const faults: string[] = []
   const expect = (what: string, found: number, wanted: number) => {
-    if (found !== wanted) faults.push(`${what}: ${found}, and not ${wanted}`)
+    if (found !== wanted) faults.push(`${what}: ${found}, expected ${wanted}`)
   }
   expect('entries of the home that the guest has received', atGuest.length, shared)
   // One of them is the guest's half of the handshake.

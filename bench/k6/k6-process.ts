@@ -38,7 +38,7 @@ export async function runK6(plan: K6Plan): Promise<K6Result> {
     })
     const warnings = stderr.trim().split('\n').filter(Boolean).slice(-ERROR_LINES_MAX)
     if (code !== 0 && code !== THRESHOLDS_CROSSED)
-      throw new Error(`k6 ended ${plan.script} with ${code}:\n${warnings.join('\n')}`)
+      throw new Error(`k6 ended with ${code} in ${plan.script}:\n${warnings.join('\n')}`)
     return {
       summary: JSON.parse(readFileSync(summaryPath, 'utf8')),
       points: readRecording(readFileSync(recordingPath, 'utf8')),

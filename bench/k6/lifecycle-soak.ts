@@ -44,9 +44,9 @@ export function compareLifecycles(
   const unfinished = Object.values(others).reduce((sum, count) => sum + count, 0)
   const faults: string[] = []
   if (accepted + rejected < complete)
-    faults.push(`${complete - accepted - rejected} records that were seen judged are not`)
+    faults.push(`${complete - accepted - rejected} records were seen as judged, but are not`)
   if (accepted + rejected + unfinished > complete + abandoned)
-    faults.push(`${accepted + rejected + unfinished - complete - abandoned} records are nobody's`)
-  if (notOnce > 0) faults.push(`${notOnce} records were not delivered, verified and judged just once`)
+    faults.push(`${accepted + rejected + unfinished - complete - abandoned} records belong to no client`)
+  if (notOnce > 0) faults.push(`${notOnce} records were not delivered, verified and judged exactly once`)
   return faults
 }

@@ -35,11 +35,11 @@ export function parseOptions(args: readonly string[]): K6Options {
 }
 
 function parseScripts(names: readonly string[]): readonly ScriptName[] {
-  if (names.length === 0) throw new Error(`which script, of ${SCRIPTS.join(', ')}?`)
+  if (names.length === 0) throw new Error(`name a script: ${SCRIPTS.join(', ')}`)
   if (names.length === 1 && names[0] === 'all') return SCRIPTS
   return names.map((name) => {
     if (isScript(name)) return name
-    throw new Error(`there is no script ${name}, but ${SCRIPTS.join(', ')}`)
+    throw new Error(`there is no script ${name}. Scripts: ${SCRIPTS.join(', ')}`)
   })
 }
 

@@ -19,7 +19,7 @@ export function printReport(report: K6Report): void {
         `${title ? `${title}: ` : ''}cores ${cores.join(', ')}; k6 ${formatValue(run.k6MicrosPerRequest)} µs a request`,
       )
       if ((run.cpu['others'] ?? 0) > OTHERS_CORES_MAX)
-        console.log('  BUSY MACHINE: something else used it meanwhile')
+        console.log('  BUSY MACHINE: other programs used it meanwhile')
       for (const warning of run.warnings) console.log(`  k6: ${warning}`)
     }
     console.log(describeAudit(audit))

@@ -23,7 +23,7 @@ async function driveLimited(running: Running): Promise<K6Run[]> {
   const { system, log } = running
   const quotas = system.servers.map(({ pid }) => limitToOneCpu(pid))
   const isLimited = quotas.every((quota) => quota !== null)
-  if (!isLimited) log('  no CPU quota here: the API processes take what they get')
+  if (!isLimited) log('  no CPU quota here: the CPU of API processes is not limited')
   try {
     const run = await running.runScript()
     const window = measureWindow(run)

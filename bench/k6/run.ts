@@ -106,7 +106,7 @@ function requireDisk({ walDirectory }: Database, bytes: number): void {
   if (bytes <= free) return
   const gib = (value: number) => `${(value / 2 ** 30).toFixed(1)} GiB`
   throw new Error(
-    `at the rate that is the goal this takes ${gib(bytes)}, and ${walDirectory} has ${gib(free)}: shorten it with --seconds N`,
+    `at the target rate this needs ${gib(bytes)}, but ${walDirectory} has ${gib(free)}: shorten the run with --seconds N`,
   )
 }
 

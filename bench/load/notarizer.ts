@@ -62,7 +62,7 @@ async function loadByNotarizer(plan: NotarizerPlan, onEdge: (edge: WindowEdge) =
       const taken = await producer.taken
       await notarizer.close({ timeoutMs: msMax })
       const recorded = tally.acknowledgedItems
-      if (recorded !== taken) throw new Error(`${taken} records were taken, and ${recorded} recorded`)
+      if (recorded !== taken) throw new Error(`${taken} records were accepted, but ${recorded} recorded`)
     },
   }
   await measure(tally, generator, plan, onEdge)

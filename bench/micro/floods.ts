@@ -100,7 +100,7 @@ async function main(): Promise<void> {
       }
     const heads = ['flood', 'answers/s', 'victim', 'another ledger', 'keys used for the first time']
     printTable([heads, ...rows])
-    console.log('of each: refused / sent (p50, p99 of the others in ms)')
+    console.log('for each: refused / sent (p50, p99 of the answered requests in ms)')
   } finally {
     await system.stop()
     deployment.close()

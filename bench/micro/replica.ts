@@ -49,7 +49,7 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
 async function main(checked: number, roundMs: number): Promise<void> {
   const binDir = findSystemBinaries()
   if (binDir === null)
-    throw new Error('this needs Postgres of the system: its pg_basebackup makes the standby')
+    throw new Error('this needs the Postgres of the system, because its pg_basebackup makes the standby')
   const primary = await startPostgres({ dataDir: makeDir(), binDir, temporary: true, log: () => {} })
   const ownerUrl = primary.ownerUrl
   await migrate({ ownerUrl, masterKey: makeMasterKey(MASTER_KEY), passwords: PASSWORDS })
@@ -165,7 +165,7 @@ async function countStale(
     ['reads of the newest record', 'reads', 'of the replica', 'of the primary instead', 'behind a write'],
     ...rows,
   ])
-  if (rows[0]!.at(-1) === '0') console.log('the control found nothing: it shows nothing')
+  if (rows[0]!.at(-1) === '0') console.log('the control found nothing, so this run proves nothing')
   if (rows[1]!.at(-1) !== '0') process.exitCode = 1
 }
 

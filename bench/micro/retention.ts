@@ -85,9 +85,7 @@ try {
     `update tallystick.entries set recorded_at = recorded_at + ${AGE} where ledger_id = '${ledgerId}' and version is not null`,
   )
   console.log(
-    (await digestOf(besideId)) === before
-      ? 'the ledger beside it is what it was'
-      : 'THE LEDGER BESIDE IT CHANGED',
+    (await digestOf(besideId)) === before ? 'the other ledger did not change' : 'ANOTHER LEDGER CHANGED',
   )
   // The worker publishes a checkpoint. Without one, a ledger that was idle for a minute does not verify.
   const worker = startMeasured('worker', system.env)

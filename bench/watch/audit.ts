@@ -76,20 +76,21 @@ type Facts = Omit<Audit, 'faults' | 'ok'>
 export function findFaults(facts: Facts): string[] {
   const { acknowledged, unanswered, found, deliveries } = facts
   const faults: string[] = []
-  if (found < acknowledged) faults.push(`${acknowledged - found} acknowledged records are in no ledger`)
+  if (found < acknowledged)
+    faults.push(`${acknowledged - found} acknowledged records are missing from all ledgers`)
   if (found > acknowledged + unanswered)
-    faults.push(`${found - acknowledged - unanswered} records more than were acknowledged or left unanswered`)
+    faults.push(`${found - acknowledged - unanswered} records are neither acknowledged nor left unanswered`)
   if (facts.ledgers === 0) faults.push('nothing was written')
   faults.push(...facts.badVerdicts.map((verdict) => `verify: ${verdict}`))
   if (facts.ended > 0) faults.push(`${facts.ended} processes have ended`)
   if (facts.deadLetters > 0) faults.push(`${facts.deadLetters} dead letters`)
   if (deliveries && deliveries.received !== deliveries.due)
-    faults.push(`${deliveries.received} of ${deliveries.due} deliveries came`)
+    faults.push(`${deliveries.received} of ${deliveries.due} deliveries arrived`)
   return faults
 }
 
 function findGaps({ ledger, entries, size }: Counted): string[] {
-  return entries === size ? [] : [`${ledger} says it has ${size} entries, and has ${entries}`]
+  return entries === size ? [] : [`${ledger} claims ${size} entries, but has ${entries}`]
 }
 
 const isGood = (verdict: string) => verdict.startsWith('INTEGRITY_OK')
@@ -181,7 +182,7 @@ export function describeAudit(audit: Audit): string {
   const { acknowledged, unanswered, found, entries, ledgers, verified, ended, deadLetters, deliveries } =
     audit
   const bytes = Math.round(audit.bytesPerRecord)
-  const unknown = unanswered === 0 ? '' : ` (${unanswered} more were never answered)`
+  const unknown = unanswered === 0 ? '' : ` (${unanswered} more got no answer)`
   const came = deliveries === null ? '' : `, ${deliveries.received} of ${deliveries.due} deliveries`
   return `${acknowledged} records acknowledged${unknown}, ${found} found in ${entries} entries of ${ledgers} ledgers, ${verified} verified; ${ended} processes ended, ${deadLetters} dead letters${came}; ${bytes} bytes a record.`
 }

@@ -26,8 +26,7 @@ export type Message = {
 /** Parses a JSON text, which may begin with a byte order mark. null: the text is not JSON. */
 export function readMessage(written: string): Message | null {
   const text = withoutBom(written)
-  if (text.length > MESSAGE_EXACT_CHARS_MAX)
-    return parseInexact(text, 'it is too long to be looked at closely')
+  if (text.length > MESSAGE_EXACT_CHARS_MAX) return parseInexact(text, 'it is too long to be parsed')
   try {
     return { text, value: parseJsonText(text, { depthMax: MESSAGE_DEPTH_MAX }), inexact: null }
   } catch (error) {

@@ -9,8 +9,9 @@ import { openSigner } from '../signing-key.ts'
 
 const HELP = `tallystick agents keygen FILE [--alg EdDSA|ES256]
 
-Makes a private key by which an agent signs for itself, in a new file that this user alone can read, and prints its public half. Nobody
-keeps a copy: an agent that loses its only key is disabled, and registered anew. \`agents register-key\` registers it.
+Makes a private key with which an agent signs for itself, and prints its public key. The key is in a new file that
+only you can read, and nowhere else: an agent that loses its only key must be disabled, and registered anew.
+\`agents register-key\` registers the key.
 
   --alg ALG        EdDSA (Ed25519, default) or ES256 (P-256)
 ${OUTPUT_HELP}

@@ -28,12 +28,12 @@ const REGISTER_USAGE = 'agents register-key AGENT FILE'
 export const agentsRegisterKey = defineCommand({
   help: `tallystick ${REGISTER_USAGE} [--endorsed-by FILE] [--required --yes]
 
-Registers a key of \`agents keygen\`, by which the agent signs for itself. The first key of an agent needs an API key with the scope
-agents:manage; each further one a current key of the agent, which endorses it.
+Registers a key of \`agents keygen\`, with which the agent signs for itself. The first key of an agent needs an API key
+with the scope agents:manage. Each further key must be endorsed by a current key of the agent.
 
   --endorsed-by FILE  a current key of the agent
-  --required          from now on nothing is taken in the agent's name but what it has signed, for good
-  --yes               needed with --required, because that can't be undone
+  --required          from now on accept only entries that the agent has signed. Can't be undone
+  --yes               needed with --required
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -69,8 +69,8 @@ const REVOKE_USAGE = 'agents revoke-key AGENT KID --yes'
 export const agentsRevokeKey = defineCommand({
   help: `tallystick ${REVOKE_USAGE}
 
-Revokes a signing key of an agent: it signs nothing from then on. What it signed before stays as good as it was. There is no way back.
-Needs an API key of the agent, or one with the scope agents:manage.
+Revokes a signing key of an agent: its signatures are refused from then on. Earlier signatures stay valid. Can't be
+undone. Needs an API key of the agent, or one with the scope agents:manage.
 
   --yes            needed, because it can't be undone
 ${OUTPUT_HELP}
@@ -94,6 +94,6 @@ Examples:
 function two(positionals: readonly string[], usage: string): readonly [string, string] {
   const [first, second, ...more] = positionals
   if (first === undefined || second === undefined || more.length > 0)
-    throw new UsageError(`say: tallystick ${usage}`)
+    throw new UsageError(`usage: tallystick ${usage}`)
   return [first, second]
 }

@@ -7,7 +7,7 @@ import { UsageError } from '../run.ts'
 export const agentsList = listItems({
   usage: 'agents list',
   flags: '[--limit N]',
-  about: `Lists the ledger's agents, in the order in which they were registered. Needs a key with one of the scopes agents:manage,
+  about: `Lists the ledger's agents, in the order of registration. Needs a key with one of the scopes agents:manage,
 keys:manage, audit:read, records:read.`,
   examples: ['agents list', `agents list | jq -r 'select(.disabledAt == null) | .name'`],
   columns: [
@@ -28,7 +28,7 @@ export const agentsGet = showItem({
 
 export const agentsDisable = showItem({
   usage: 'agents disable AGENT --yes',
-  about: `Disables an agent, by its id or its name, and with it all of its keys. There is no way back. Needs a key with the scope
+  about: `Disables an agent, by its id or its name, and all of its keys. Can't be undone. Needs a key with the scope
 agents:manage.`,
   options: { yes: { type: 'boolean' } },
   optionsHelp: "  --yes            needed, because it can't be undone",
@@ -42,8 +42,8 @@ agents:manage.`,
 
 export const agentsRegister = showItem({
   usage: 'agents register NAME',
-  about: `Registers an agent. A name is taken once in a ledger, for good. \`tallystick keys create\` registers the agent of its key's
-name by itself. Needs a key with the scope agents:manage.`,
+  about: `Registers an agent. Its name can never be used again in the ledger. \`tallystick keys create\` registers an agent with
+the name of the key by itself. Needs a key with the scope agents:manage.`,
   examples: ['agents register buyer', 'agents register buyer | jq -r .id'],
   request: (client, name) => client.agents.register({ name }),
 })

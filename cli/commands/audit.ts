@@ -11,11 +11,11 @@ import { openProgressBar } from '../progress.ts'
 
 const HELP = `tallystick audit [--no-wait]
 
-Has the server's worker verify the whole ledger, with every column of its database, and waits until it is done. An audit that
-is open already is waited for. It is the server's own word: \`tallystick verify\` checks without it. Needs a key with the
-scope audit:read. Ends with 1 when a fault was found, 69 when the ledger could not be read.
+Lets the server's worker verify the whole ledger, with every column of its database, and waits for the result. If an
+audit is open already, the command waits for that one. Here you trust the server: \`tallystick verify\` checks without
+it. Needs a key with the scope audit:read. Ends with 1 if a fault was found, 69 if the ledger could not be read.
 
-  --no-wait        ask for it, and end; \`tallystick audits get\` shows how far it is
+  --no-wait        only start it; \`tallystick audits get\` shows its progress
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -45,7 +45,7 @@ async function runAudit(client: Tallystick, io: Io): Promise<Audit> {
   const bar = openProgressBar(io.stderr)
   let isFirst = true
   const onProgress = ({ id, progress: { entriesDone, entriesTotal } }: Audit) => {
-    if (isFirst) io.stderr.write(`tallystick: ${plain(id)} goes on by itself where this is ended\n`)
+    if (isFirst) io.stderr.write(`tallystick: ${plain(id)} continues if you end this command\n`)
     isFirst = false
     bar.update({ entries: entriesDone, done: entriesDone, total: entriesTotal ?? Number.POSITIVE_INFINITY })
   }

@@ -5,8 +5,8 @@ import { listItems, showItem } from '../resource.ts'
 export const auditsList = listItems({
   usage: 'audits list',
   flags: '[--limit N]',
-  about: `Lists audits, newest first: those of the daily schedule, and those that were asked for (\`tallystick audit\`). The last
-hundred that ended are kept. Needs a key with the scope audit:read.`,
+  about: `Lists audits, newest first: those of the daily schedule, and requested ones (\`tallystick audit\`). The server stores
+the last hundred that ended. Needs a key with the scope audit:read.`,
   examples: ['audits list --limit 5', `audits list | jq 'select(.ok == false)'`],
   columns: [
     ['ID', ({ id }) => id],
@@ -21,7 +21,7 @@ hundred that ended are kept. Needs a key with the scope audit:read.`,
 
 export const auditsGet = showItem({
   usage: 'audits get AUDIT',
-  about: `Shows an audit: how far it is, what it found, and why it failed. Needs a key with the scope audit:read.`,
+  about: `Shows an audit: its progress, what it found, and why it failed. Needs a key with the scope audit:read.`,
   examples: ['audits get aud_01kd2m3n4p5q6r7s8t9v0w1x2y'],
   request: (client, id) => client.audits.get(id),
 })

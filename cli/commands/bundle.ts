@@ -18,19 +18,22 @@ const HELP = `tallystick bundle RECORD -o FILE
 tallystick bundle --run RECORD -o FILE
 tallystick bundle --from TIME|SEQ --to TIME|SEQ [--type TYPE] [--agent AGENT] [--trace TRACE] -o FILE
 
-One file for somebody who has nothing but a key of the ledger: entries with their documents, proofs, a checkpoint, and the entries that
-name the keys (docs/formats/bundles.md). Waits about half a minute for a checkpoint that covers them. Needs a key with the scopes
-audit:read and records:read; for a range without documents audit:read alone. An entry of the ledger (export-made) says who took it.
+Saves one file for somebody who only has a key of the ledger: entries with their documents, proofs, a checkpoint, and
+the entries that name the keys (docs/formats/bundles.md). Waits about half a minute for a checkpoint that covers them.
+Needs a key with the scopes audit:read and records:read; for a range without documents only audit:read. An entry of
+the ledger (export-made) names who made the bundle.
 
   RECORD           a record, with all of its entries so far: a selection
-  --run RECORD     a record and all that lie below it by parent, so far, 10,000 at most: a selection
-  --from, --to     the entries of a period, both ends inclusive: provably complete. A day (2027-03-31, in UTC), a time, or a seq
-  --type NAME/VERSION, --agent AGENT, --trace TRACE   of these entries the records that match all that is said, with their steps: a selection.
-                   AGENT made it, performs it, or it was made for it; TRACE has 32 hex digits
-  --size N         in the checkpoint of this size, such as one that somebody kept; otherwise in the newest
-  --no-documents   without payloads, evidence, values and reasons: what remains is ids, codes, times and digests
-  -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal. A FILE is verified before it gets its
-                   name, and readable by you alone; a pipe or a device is written as it comes
+  --run RECORD     a record and all records below it by parent, so far, at most 10,000: a selection
+  --from, --to     the entries of a period, both ends inclusive: provably complete. A day (2027-03-31, in UTC), a
+                   time, or a seq
+  --type NAME/VERSION, --agent AGENT, --trace TRACE
+                   only records of the period that match all given options, with their steps: a selection. AGENT made
+                   or performs the record, or it was made in AGENT's name; TRACE has 32 hex digits
+  --size N         prove the entries in the checkpoint of this size, such as a stored one. Default: the newest
+  --no-documents   without payloads, evidence, values and reasons: only ids, codes, times and digests
+  -o, --out FILE   where to write. Default, and for -: standard output, unless that is a terminal. FILE is verified
+                   before it gets its name, and only you can read it; a pipe or a device is written at once
 ${CONNECTION_HELP}
   -h, --help
 
@@ -97,7 +100,7 @@ async function sizeOf({ checkpoints }: Client, { from, to }: Period): Promise<nu
   if ('seq' in from && 'seq' in to) return 0
   const [newest] = await checkpoints.list({ limit: 1 }).toArray(1)
   if (newest) return newest.size
-  throw new RefusedError('the ledger has no checkpoint yet: try again in some seconds')
+  throw new RefusedError('the ledger has no checkpoint yet: try again in a few seconds')
 }
 
 type Filter = { readonly type?: string; readonly agent?: string; readonly trace?: string }
@@ -116,7 +119,7 @@ function parseSubject(
   }
   const isFiltered = Object.keys(filter).length > 0
   if (isFiltered && !isPeriod)
-    throw new UsageError('--type, --agent and --trace select from a period: say --from and --to')
+    throw new UsageError('--type, --agent and --trace select from a period: add --from and --to')
   if (isPeriod || run !== undefined) {
     if (positionals.length > 0 || (isPeriod && run !== undefined))
       throw new UsageError('bundle takes one of RECORD, --run RECORD, and --from with --to')
@@ -137,7 +140,7 @@ async function refuseFaulty(path: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error
     throw new RefusedError(
-      `what the server answered does not verify (${error.message}): if the records moved meanwhile, try again`,
+      `the server's answer does not verify (${error.message}): if the records changed meanwhile, try again`,
     )
   }
 }

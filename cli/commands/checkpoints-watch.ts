@@ -20,17 +20,19 @@ const EVERY_SECONDS_MAX = 86_400
 
 const HELP = `tallystick checkpoints watch FILE [--every SECONDS] [--once] [--witness VKEY…]
 
-Keeps a ledger's checkpoints outside of it: the ledger's operator cannot take them back, and
-\`tallystick verify --checkpoint FILE\` later finds every change to what they cover. Each new checkpoint is
-verified and appended to FILE (one line of JSON each), if the server proves that the ledger continues the one that was
-kept. Ends with exit code 1 at a checkpoint that contradicts one that was kept: another root at the same size, a smaller
-ledger, or a larger one that does not begin with it. Both notes are then kept beside FILE, as FILE.contradiction-…, and
-nothing is watched any more until you have moved them away. Needs a key with the scope audit:read.
+Stores a ledger's checkpoints outside of it, where the ledger's operator cannot change them.
+\`tallystick verify --checkpoint FILE\` later finds every change to what they cover. Each new checkpoint is verified and
+appended to FILE (one line of JSON each), if the server proves that the ledger continues the last stored one. Needs a
+key with the scope audit:read.
 
-  --every SECONDS  how often to ask (default ${EVERY_SECONDS_DEFAULT})
-  --once           ask once, and end
-  --witness VKEY   keep only checkpoints that this witness has cosigned. Repeatable
-  --witnesses-min K  how many of them (default all)
+Ends with 1 if a checkpoint contradicts a stored one: another root at the same size, a smaller ledger, or a larger one
+that does not begin with it. Both notes are then stored beside FILE, as FILE.contradiction-…, and every further watch
+is refused until you have moved them away.
+
+  --every SECONDS  time between two requests (default ${EVERY_SECONDS_DEFAULT})
+  --once           request one checkpoint, and end
+  --witness VKEY   only store checkpoints that this witness has cosigned. Repeatable
+  --witnesses-min K  how many of these witnesses must have (default all)
 ${CONNECTION_HELP}
   -h, --help
 
@@ -97,7 +99,7 @@ async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<vo
   if (cosigned >= policy.min) return
   throw new SourceError(
     'unavailable',
-    `the checkpoint is not kept: ${cosigned} of the ${policy.witnesses.length} witnesses cosigned it, and ${policy.min} are needed`,
+    `the checkpoint is not stored: ${cosigned} of the ${policy.witnesses.length} witnesses cosigned it, and ${policy.min} are needed`,
   )
 }
 
@@ -106,8 +108,8 @@ function makeProve(client: Tallystick, path: string): Prove {
   return (from, to) =>
     client.checkpoints.consistency(from, to).catch((error: Error) => {
       const message =
-        `the checkpoint of ${to} entries is not believed, and not kept: the server does not prove that it continues the one ` +
-        `of ${from} (${error.message}). Ask its operator; if it stays so, hold the ledger to what you have: ` +
+        `the checkpoint of ${to} entries is not stored: the server does not prove that it continues the stored one ` +
+        `of ${from} (${error.message}). Ask the server's operator; if it stays so, check the ledger by what you have: ` +
         `tallystick verify --checkpoint ${path}`
       throw isAway(error)
         ? new SourceError('unavailable', message, { cause: error })

@@ -13,18 +13,18 @@ const GATES = ['principal', 'auto'] as const
 
 const HELP = `tallystick create [FILE | -] [--payload JSON] [--type TYPE] [--performer AGENT]
 
-Commissions work: a record of a gated type. Its terms are signed, and never change. The payload is read from standard
-input where neither a file nor --payload is given.
+Commissions work: a record of a gated type. Its terms are signed, and never change. Without a file and --payload the
+payload is read from standard input.
 
   --payload JSON         what is to be done, instead of a file
-  --type TYPE            name/version of a gated type (default ${TYPE_DEFAULT}, which takes any objects)
-  --performer AGENT      who is to do it (agt_…, or led_…/agt_… of a peer's ledger that it is shared with); otherwise the agent
-                         that activates it
-  --share PEER           a peer that is sent the record, or PEER:digests: without its documents. Repeatable
-  --gate GATE            who judges: principal (default), or auto: the type's rules alone
+  --type TYPE            name/version of a gated type (default ${TYPE_DEFAULT}, which allows any objects)
+  --performer AGENT      who is to do it: agt_…, or led_…/agt_… of a peer's ledger that the record is shared with.
+                         Default: the agent that activates it
+  --share PEER           share the record with this peer; PEER:digests: without its documents. Repeatable
+  --gate GATE            who judges: principal (default), or auto: only the type's rules
   --deadline TIME        for the completion: RFC 3339, UTC
-  --max-revisions N      how often the work may be asked for again (default 3)
-  --tolerances JSON      by rule: another tolerance than the type's, as far as it allows
+  --max-revisions N      how many revisions can be requested (default 3)
+  --tolerances JSON      tolerances by rule, instead of the type's and within its limits
 ${RECORD_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

@@ -8,9 +8,10 @@ import { jsonLine, OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
 
 const HELP = `tallystick doctor
 
-Checks everything between this machine and the ledger, and says what to do: Node, credentials, address, readiness,
-version and clock of the server, the key with its scopes and its end, whether the ledger takes entries and its webhooks are
-delivered to, its newest checkpoint, its last audit, and its first key. Ends with 1 where something fails. Writes nothing to the ledger.
+Checks everything between this machine and the ledger, and says what to do: Node; credentials; the server's address,
+readiness, version and clock; the key with its scopes and its expiry; whether the ledger accepts entries and its
+webhooks are delivered; its newest checkpoint, its last audit and its first key. Ends with 1 if something fails. Writes
+nothing to the ledger.
 
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

@@ -7,10 +7,11 @@ import { jsonLine } from '../output.ts'
 
 const HELP = `tallystick entries [--after SEQ] [--limit N]
 
-Prints entries of the chain in order, up to its head, one line of JSON each, as an export has them (docs/formats/export.md): with the
-signed envelope and the documents. \`tallystick tail\` shows and follows them for people. Needs a key with the scope audit:read.
+Prints entries of the chain in order, up to its end, one line of JSON each, as in an export (docs/formats/export.md):
+with the signed envelope and the documents. \`tallystick tail --entries\` shows and follows them as a table. Needs a key
+with the scope audit:read.
 
-  --after SEQ      only those after this one; without it from the first entry on
+  --after SEQ      only entries after this one. Default: from the first entry on
   --limit N        at most N
 ${CONNECTION_HELP}
   -h, --help

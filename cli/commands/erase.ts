@@ -11,23 +11,24 @@ const USAGE = 'erase RECORD payload|evidence|values|reason --code CODE --yes'
 
 const HELP = `tallystick ${USAGE}
 
-Erases a document of a record, with its salt: nobody can bring it back. The chain keeps its digest, and says when it was
-erased, by whom and why, so that the ledger verifies as before (docs/guides/erasure-and-retention.md). The answer names what else of the
-record could hold the same data.
+Erases a document of a record, with its salt: nobody can restore it. The chain still has its digest, and states when,
+by whom and why it was erased, so that the ledger verifies as before (docs/guides/erasure-and-retention.md). The answer
+lists what else of the record could contain the same data.
 
-  --code CODE            why, as a word for programs (a-z, 0-9, _): signed, and there forever
-  --reason TEXT          why, for people
-  --completion ID        whose evidence or compared values (cmp_…)
-  --seq N                of the entry whose reason it is
-  --idempotency-key KEY  the same key again never does it twice; one is made where none is given
-  --yes                  do it
+  --code CODE            the reason, as a word for programs (a-z, 0-9, _): signed, and never erased
+  --reason TEXT          the reason, for people
+  --completion ID        the completion whose evidence or compared values are erased (cmp_…)
+  --seq N                the entry whose reason is erased
+  --idempotency-key KEY  repeating the command with the same key writes nothing twice. Default: a new key
+  --yes                  needed, because it can't be undone
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
 
 Examples:
   tallystick erase rec_01kd2m3n4p5q6r7s8t9v0w1x2y payload --code gdpr_17 --yes
-  tallystick erase rec_01kd2m3n4p5q6r7s8t9v0w1x2y evidence --completion cmp_01kd2m3n4p5q6r7s8t9v0w1x2y --code gdpr_17 --yes
+  tallystick erase rec_01kd2m3n4p5q6r7s8t9v0w1x2y evidence --completion cmp_01kd2m3n4p5q6r7s8t9v0w1x2y \\
+    --code gdpr_17 --yes
 `
 
 const OPTIONS = {
@@ -48,9 +49,9 @@ export const erase = defineCommand({
     if (id === undefined || document === undefined || more.length > 0) throw new UsageError(`say: ${USAGE}`)
     const target = parseTarget(parseChoice(document, DOCUMENTS, 'what is erased'), values)
     const { code, reason } = values
-    if (code === undefined) throw new UsageError('erase needs --code CODE: why, as a word for programs')
-    if (!values.yes)
-      throw new UsageError('what is erased is gone for good: say --yes, and nothing else stops it')
+    if (code === undefined)
+      throw new UsageError('erase needs --code CODE: the reason, as a word for programs')
+    if (!values.yes) throw new UsageError("erasing can't be undone: add --yes")
     const { records } = await connect(values)
     const request = { code, reason }
     const options = { idempotencyKey: values['idempotency-key'] }
@@ -76,7 +77,7 @@ function parseTarget(
   if (ofCompletion !== (completion !== undefined))
     throw new UsageError(
       ofCompletion
-        ? `erase ${document} needs --completion cmp_…, as the record shows it under gated.completion.id`
+        ? `erase ${document} needs --completion cmp_…: gated.completion.id of the record`
         : `--completion does not go with ${document}`,
     )
   if ((document === 'reason') !== (seq !== undefined))

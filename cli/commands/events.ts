@@ -11,11 +11,12 @@ import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.
 
 const HELP = `tallystick events [--events NAMES] [--types TYPES] [--after CURSOR] [--limit N]
 
-What happened in the ledger, oldest first, up to now, as webhooks and \`tallystick tail\` tell it (docs/reference/events.md). Says on standard error
-behind which cursor to go on. Needs the scope records:read or audit:read; with records:read:own it is of the agent's own records.
+Lists what happened in the ledger, oldest first, up to now, as webhooks and \`tallystick tail\` report it
+(docs/reference/events.md). Prints the cursor to continue with on standard error. Needs the scope records:read or
+audit:read; with records:read:own only events of the agent's own records are listed.
 
 ${EVENT_FILTER_HELP}
-  --after CURSOR   only what comes behind it; without it from the first event on
+  --after CURSOR   only events after this cursor. Default: from the first event on
 ${LIMIT_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -48,7 +49,7 @@ export const events = defineCommand({
     const client = await connect(values)
     const items = read(client, eventFilterOf(values), position, limit)
     await printItems(items, COLUMNS, values.json, io.stdout)
-    if (position.cursor !== undefined) io.stderr.write(`tallystick: go on with --after ${position.cursor}\n`)
+    if (position.cursor !== undefined) io.stderr.write(`tallystick: continue with --after ${position.cursor}\n`)
     return EXIT.ok
   },
 })

@@ -9,15 +9,15 @@ import { refuseTerminal, withOutput } from '../output-file.ts'
 
 const HELP = `tallystick export [-o FILE]
 
-Saves the whole ledger of an API key as NDJSON (docs/formats/export.md): every entry with its documents, the
-public keys, and the newest checkpoint. Verify it with \`tallystick verify FILE\`. Needs a key with the scope audit:read;
-without records:read it has no documents. An entry of the ledger (export-made) says who took it.
+Saves the whole ledger of an API key as NDJSON (docs/formats/export.md): every entry with its documents, the public
+keys, and the newest checkpoint. Verify the file with \`tallystick verify FILE\`. Needs a key with the scope audit:read;
+without records:read the export has no documents. An entry of the ledger (export-made) names who made the export.
 
-  -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal
+  -o, --out FILE   where to write. Default, and for -: standard output, unless that is a terminal
 ${CONNECTION_HELP}
   -h, --help
 
-An export holds documents and their salts: keep it like the data itself. FILE is readable by you alone.
+An export contains documents and their salts: protect it like the data itself. Only you can read FILE.
 
 Examples:
   tallystick export -o ledger.ndjson

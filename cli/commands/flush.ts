@@ -25,12 +25,13 @@ import {
 
 const HELP = `tallystick flush
 
-Sends the records that hooks and proxies have put into the outbox of this user, and says what is left. They send it themselves within seconds;
-this is for a server that was away, and to see what keeps records from being sent. Ends with 69 if something is left.
+Sends the records that hooks and proxies have put into the outbox of this user, and shows what is left. They send
+records themselves within seconds: use this after an outage of the server, and to see why records are not sent. Ends
+with 69 if something is left.
 
-  --spool DIR      the outbox; otherwise TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
+  --spool DIR      the outbox. Default: TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
   --timeout S      how long to try; default ${FLUSH_SECONDS_DEFAULT}
-  --background     as a hook runs it: waits ${OUTBOX_IDLE_MS / 1000} s for more, gives up ${OUTBOX_BACKGROUND_MS_MAX / 1000} s after the last success, and leaves the rest to the next one
+  --background     as a hook runs it: waits ${OUTBOX_IDLE_MS / 1000} s for more records, and gives up ${OUTBOX_BACKGROUND_MS_MAX / 1000} s after the last success
 ${CONNECTION_HELP}
   -h, --help
 
@@ -66,7 +67,7 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
   io.stdout.write(`${recorded} records sent${refused > 0 ? `, ${refused} refused` : ''}\n`)
   if (left === null && !hasWork(directory)) return EXIT.ok
   io.stderr.write(
-    `tallystick: records are left in ${directory}: ${plain(left ?? 'they came meanwhile')}. What to do: run it again, when that is mended\n`,
+    `tallystick: records are left in ${directory}: ${plain(left ?? 'they arrived meanwhile')}. What to do: solve that, and run the command again\n`,
   )
   return EXIT.unavailable
 }

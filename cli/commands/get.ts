@@ -11,8 +11,8 @@ const TIMEOUT_SECONDS_MAX = 86_400
 
 const HELP = `tallystick get RECORD [--peer PEER] [--wait STATE[,STATE…]]
 
-Shows a record as it stands, or as soon as it is in one of the states. Ends with 1 where it can't come into any of
-them, because it has ended, and with 69 where it takes too long.
+Shows a record, or waits until it is in one of the states. Ends with 1 if the record has ended and can't reach any of
+them, and with 69 after the timeout.
 
 ${PEER_HELP}
   --wait STATES    ${RECORD_STATES.slice(1, 5).join(', ')},

@@ -8,11 +8,12 @@ import { NARROW_HELP, NARROW_OPTIONS, narrowOf } from './retention.ts'
 export const holdsSet = showItem({
   usage: 'holds set CASE',
   flags: '[--type TYPE] [--agent AGENT] [--record RECORD]… | --all',
-  about: `Holds records: no document of theirs is erased, by a rule or by a request, until the hold is lifted (docs/guides/erasure-and-retention.md). Records must match all
-that is said; several holds on one add up. CASE is signed, so it must name no person. Needs a key with the scope retention:manage.`,
+  about: `Holds records: until the hold is lifted no document of theirs is erased, by a rule or by a request
+(docs/guides/erasure-and-retention.md). The hold is on records that match all given options. Holds on the same record
+add up. CASE is signed, so it must not name a person. Needs a key with the scope retention:manage.`,
   options: { record: { type: 'string', multiple: true }, all: { type: 'boolean' }, ...NARROW_OPTIONS },
   optionsHelp: `${NARROW_HELP}
-  --record RECORD      only this one; may be said up to 500 times
+  --record RECORD      only this record. Up to 500 times
   --all                everything`,
   examples: [
     'holds set 2027/4711 --agent agt_01kd2m3n4p5q6r7s8t9v0w1x2y',
@@ -22,7 +23,7 @@ that is said; several holds on one add up. CASE is signed, so it must name no pe
     const { record: records } = values
     const selector = { ...narrowOf(values), ...(records && { records }) }
     if ((Object.keys(selector).length === 0) !== (values.all === true))
-      throw new UsageError('say what is held: --type, --agent, --record, or --all')
+      throw new UsageError('name what is held: --type, --agent, --record, or --all')
     return { case: of, ...selector }
   },
   request: (client, _, hold) => client.holds.set(hold),
@@ -30,7 +31,8 @@ that is said; several holds on one add up. CASE is signed, so it must name no pe
 
 export const holdsLift = showItem({
   usage: 'holds lift SEQ',
-  about: `Lifts the hold that the entry SEQ has set; others on the same records stay. Needs a key with the scope retention:manage.`,
+  about: `Lifts the hold that the entry SEQ has set. Other holds on the same records stay. Needs a key with the scope
+retention:manage.`,
   examples: ['holds lift 4711'],
   parse: (_, seq) => parseCount(seq, 'SEQ', { min: 0 })!,
   request: (client, _, seq) => client.holds.lift(seq),
@@ -39,9 +41,9 @@ export const holdsLift = showItem({
 export const holdsList = listItems({
   usage: 'holds list',
   flags: '[--standing] [--limit N]',
-  about: `Lists holds, the newest first. Needs a key with one of the scopes retention:manage, audit:read, payloads:erase.`,
+  about: `Lists holds, newest first. Needs a key with one of the scopes retention:manage, audit:read, payloads:erase.`,
   options: { standing: { type: 'boolean' } },
-  optionsHelp: `  --standing       only those that were not lifted`,
+  optionsHelp: `  --standing       only holds that are not lifted`,
   examples: ['holds list --standing', 'holds list | jq .case'],
   columns: [
     ['SEQ', ({ seq }) => seq],

@@ -23,18 +23,21 @@ import { shellQuote } from '../shell-quote.ts'
 
 const HELP = `tallystick hook
 
-Records what a coding agent tells its hooks: reads one event from standard input, puts its record into the outbox of this user, begins a process
-that sends it, and ends with 0, unless --fail-closed denies a call. So it delays the agent by no more than its own start, and stops nothing.
-Every tool call becomes an action before it and an outcome after it, below the session; permissions that are asked for or denied become approvals.
+Records the hook events of a coding agent. Reads one event from standard input, puts its record into the outbox of this
+user, and starts a process that sends it. Ends with 0, unless --fail-closed denies a call: so it stops nothing, and
+delays the agent only by its own start. Every tool call becomes an action before it and an outcome after it, below the
+session. Requested and denied permissions become approvals.
 
   --settings           print the hooks for the settings of Claude Code (~/.claude/settings.json), and end
-  --content            keep arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each
-  --fail-closed        a tool call waits until the server has recorded it, ${FAIL_CLOSED_SECONDS_DEFAULT} s at most; otherwise it is denied (exit code 2)
-  --timeout S          how long it waits for that. --settings gives the agent ${HOOK_HOST_EXTRA_SECONDS} s more: a hook that the agent ends denies nothing
-  --framework NAME     stands in the records, such as claude-code
-  --spool DIR          the outbox; otherwise TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
-  --server URL         for the process that sends; otherwise as in every command: TALLYSTICK_URL and TALLYSTICK_API_KEY,
-                       or what \`tallystick init\` kept
+  --content            store arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each
+  --fail-closed        a tool call waits until the server has recorded it, at most ${FAIL_CLOSED_SECONDS_DEFAULT} s; otherwise it is denied
+                       (exit code 2)
+  --timeout S          how long --fail-closed waits. With --settings the agent's own limit is ${HOOK_HOST_EXTRA_SECONDS} s longer, because a
+                       hook that the agent ends does not deny the call
+  --framework NAME     name of the framework in the records, such as claude-code
+  --spool DIR          the outbox. Default: TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
+  --server URL         for the process that sends. Default: as for every command, TALLYSTICK_URL and TALLYSTICK_API_KEY,
+                       or what \`tallystick init\` stored
   -h, --help
 
 Examples:
@@ -99,9 +102,9 @@ function recordingOf(values: Values): RecordingOptions {
 async function readEvent(io: Io) {
   const bytes = await readAll(io)
   if (bytes.length > HOOK_INPUT_BYTES_MAX)
-    throw new Error(`it has more than the ${HOOK_INPUT_BYTES_MAX} bytes that are read`)
+    throw new Error(`it has more than ${HOOK_INPUT_BYTES_MAX} bytes, the maximum`)
   const message = readMessage(bytes.toString('utf8'))
-  if (message === null) throw new Error('standard input is no JSON')
+  if (message === null) throw new Error('standard input is not JSON')
   return message
 }
 
@@ -163,7 +166,7 @@ async function putRecord(
   const error = `the ledger did not record it within ${seconds} s: tallystick hook --fail-closed denied it`
   put('agent-outcome/1', { status: 'denied', error }, { parentHandle: handle })
   io.stderr.write(
-    `tallystick: denied, because ${error}. What to do: \`tallystick flush\` says what is wrong\n`,
+    `tallystick: denied, because ${error}. What to do: run \`tallystick flush\`, which says what is wrong\n`,
   )
   return EXIT.deny
 }

@@ -29,16 +29,16 @@ const AGENT_SCOPES: readonly Scope[] = ['records:write', 'records:read:own']
 
 const HELP = `tallystick init [--server URL] [--api-key KEY] [--agent NAME [--scopes SCOPES]]
 
-Keeps a server and an API key for this user, so that no other command needs them: in
-$XDG_CONFIG_HOME/tallystick/credentials.json, with mode 0600. Both are checked first. Without options, those that
-\`npm start\` wrote in this folder or one above are taken; a key that is nowhere is asked for, and read from standard
-input. Pins the ledger's first key, as \`verify --pin\` does, where the API key may read it (audit:read).
+Stores a server and an API key for this user, so that other commands need no options: in
+$XDG_CONFIG_HOME/tallystick/credentials.json, with mode 0600. Both are checked first. Without options it takes those
+that \`npm start\` wrote in this folder or one above. If there is no key, it asks for one, or reads it from standard
+input. Pins the ledger's first key, like \`verify --pin\`, if the API key may read it (audit:read).
 
-  --server URL     the server; otherwise TALLYSTICK_URL, or what \`npm start\` wrote, or ${URL_DEFAULT}
-  --api-key KEY    an API key; otherwise TALLYSTICK_API_KEY, which no process list shows, or what \`npm start\` wrote
-  --agent NAME     make a key for that agent with it, and keep that one instead; needs keys:manage
-  --scopes SCOPES  what the agent's key may do (default ${AGENT_SCOPES.join(',')})
-  --force          also write over what is kept of another ledger
+  --server URL     the server. Default: TALLYSTICK_URL, or what \`npm start\` wrote, or ${URL_DEFAULT}
+  --api-key KEY    an API key. Default: TALLYSTICK_API_KEY (not visible in process lists), or what \`npm start\` wrote
+  --agent NAME     use the key to make a key for this agent, and store that one; needs keys:manage
+  --scopes SCOPES  scopes of the agent's key (default ${AGENT_SCOPES.join(',')})
+  --force          overwrite stored credentials of another ledger
 ${OUTPUT_HELP}
   -h, --help
 
@@ -101,7 +101,7 @@ async function chooseServer(
   const asked = {
     what: 'API key',
     remedy:
-      'set TALLYSTICK_API_KEY, pipe the key to this command, or run it in the folder in which `npm start` has run',
+      'set TALLYSTICK_API_KEY, pipe the key to this command, or run it in the folder in which you ran `npm start`',
   }
   return { url, apiKey: givenKey ?? keptKey ?? (await askSecret(`API key for ${plain(url)}: `, io, asked)) }
 }
@@ -116,7 +116,7 @@ async function pinFirstKey(client: Tallystick, about: GetLedgerAnswer): Promise<
   const pinned = (await readKnownLedgers()).get(about.id)
   if (pinned !== undefined && pinned !== kid)
     throw new RefusedError(
-      `the first key of ${about.id} was ${pinned} when it was pinned, and is ${kid} now: this is not that ledger`,
+      `the pinned first key of ${about.id} is ${pinned}, and the server shows ${kid}: this is another ledger`,
     )
   await pinLedger(about.id, kid)
   return kid
@@ -139,8 +139,8 @@ function explain(
 ): string {
   const { url, ledger, name, agent, scopes, firstKey, file } = kept
   return `${plain(`${url} answers: the ledger ${JSON.stringify(name)} (${ledger}).`)}
-${plain(`Kept in ${file}, for this user alone: a key of ${agent} with ${scopes.join(', ')}.`)}
-${firstKey === null ? 'The first key of the ledger is not pinned: that needs audit:read.' : plain(`Pinned the first key of the ledger, ${firstKey}: \`verify\` compares it from now on.`)}
+${plain(`Stored in ${file}, which only this user can read: a key of ${agent} with ${scopes.join(', ')}.`)}
+${firstKey === null ? 'The first key of the ledger is not pinned: that needs audit:read.' : plain(`Pinned the first key of the ledger, ${firstKey}. From now on \`verify\` compares it.`)}
 
 In a program (npm install @tallystick/sdk):
 

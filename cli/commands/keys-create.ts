@@ -8,12 +8,13 @@ import { UsageError } from '../run.ts'
 
 const HELP = `tallystick keys create NAME --scopes SCOPE,… [--agent AGENT] [--expires-at TIME]
 
-Makes an API key. Without --agent it belongs to the agent of its name, which is registered if there is none. Its secret is
-printed once, and never again. A key can be given only scopes that your own has. Needs a key with the scope keys:manage.
+Makes an API key. Without --agent the key belongs to the agent with the key's name, which is registered if it is new.
+The secret is only printed once. The key can only have scopes that your own key has. Needs a key with the scope
+keys:manage.
 
-  --scopes S,…     what it may do, for example records:write,records:read:own (docs/reference/access.md has all)
-  --agent AGENT    whose it is (agt_…, or its name)
-  --expires-at T   refused from then on: RFC 3339, UTC
+  --scopes S,…     its scopes, for example records:write,records:read:own (all: docs/reference/access.md)
+  --agent AGENT    the agent that owns the key (agt_…, or its name)
+  --expires-at T   when the key expires: RFC 3339, UTC
 ${SECRET_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -36,7 +37,7 @@ export const keysCreate = defineCommand({
   },
   async run(values, [name, ...more], io) {
     if (name === undefined || more.length > 0 || values.scopes === undefined)
-      throw new UsageError('say: tallystick keys create NAME --scopes SCOPE,…')
+      throw new UsageError('usage: tallystick keys create NAME --scopes SCOPE,…')
     const client = await connect(values)
     const made = await client.keys.create({
       name,

@@ -7,10 +7,10 @@ import { UsageError } from '../run.ts'
 
 const HELP = `tallystick keys revoke KEY [--also-made] --yes
 
-Revokes an API key: every server refuses it within 5 s. There is no way back. Needs a key with the scope keys:manage.
+Revokes an API key: every server refuses it within 5 s. Can't be undone. Needs a key with the scope keys:manage.
 
-  --also-made      revoke also the keys that it has made, those that they have, and so on. The key may be revoked already: if it was
-                   stolen, run this once more after 5 s, because other servers may have taken it until then
+  --also-made      also revoke the keys that it made, those that they made, and so on. Works for a revoked key too:
+                   after a theft run this again 5 s later, because until then other servers may have accepted the key
   --yes            needed, because it can't be undone
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

@@ -6,10 +6,10 @@ import { printSecret, SECRET_HELP, SECRET_OPTIONS } from '../print-secret.ts'
 
 const HELP = `tallystick keys rotate KEY [--overlap SECONDS]
 
-Gives an API key a new secret, printed once, and never again. The key keeps its id, agent and scopes; its secrets before stay
-valid for an hour, or for so long. Needs a key with the scope keys:manage.
+Gives an API key a new secret, which is only printed once. The key's id, agent and scopes do not change. Older secrets
+stay valid for an hour, or for --overlap. Needs a key with the scope keys:manage.
 
-  --overlap SECONDS   how long the secrets before stay valid; 0: not at all
+  --overlap SECONDS   how long older secrets stay valid; 0: not at all
 ${SECRET_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

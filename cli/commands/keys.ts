@@ -8,10 +8,10 @@ import { UsageError } from '../run.ts'
 export const keysList = listItems({
   usage: 'keys list',
   flags: '[--agent AGENT] [--limit N]',
-  about: `Lists the ledger's API keys, in the order in which they were made, without their secrets. Needs a key with one of the scopes
-keys:manage, audit:read.`,
+  about: `Lists the ledger's API keys, oldest first, without their secrets. Needs a key with one of the scopes keys:manage,
+audit:read.`,
   options: { agent: { type: 'string' } },
-  optionsHelp: '  --agent AGENT    only those of this agent (agt_…, or its name)',
+  optionsHelp: '  --agent AGENT    only keys of this agent (agt_…, or its name)',
   examples: ['keys list --agent buyer', `keys list | jq -r 'select(.revokedAt == null) | .id'`],
   columns: [
     ['ID', ({ id }) => id],
@@ -42,12 +42,12 @@ export const keysLimit = showItem({
   usage: 'keys limit KEY',
   flags: `--per-second N --burst N
 tallystick keys limit KEY --none`,
-  about: `Limits the requests of an API key on each server. A request costs one, a batch one more for each 100 records. Needs a key with
-the scope keys:manage.`,
+  about: `Limits the rate of an API key's requests, on each server. A request counts as one, a batch as one more for each 100
+records. Needs a key with the scope keys:manage.`,
   options: LIMITS,
   optionsHelp: `  --per-second N   requests a second; may be a fraction
   --burst N        requests at once after a pause
-  --none           no limit any more`,
+  --none           remove the limit`,
   examples: [
     'keys limit key_01kd2m3n4p5q6r7s8t9v0w1x2y --per-second 100 --burst 200',
     'keys limit key_01kd2m3n4p5q6r7s8t9v0w1x2y --none',
@@ -67,13 +67,13 @@ export const keysOtlp = showItem({
   usage: 'keys otlp KEY',
   flags: `[--take agents|all] [--content digest|keep] [--rest reject|drop]
 tallystick keys otlp KEY --default`,
-  about: `Sets which spans and logs an API key takes by OTLP, and what of them is kept. An option that is not given is as by default: agents,
-digest, reject. Needs a key with the scope keys:manage.`,
+  about: `Sets which spans and logs the server accepts from an API key by OTLP, and what it stores of them. Options that are not
+given get their defaults: agents, digest, reject. Needs a key with the scope keys:manage.`,
   options: OTLP,
-  optionsHelp: `  --take WHICH     agents: what tells what an agent did; all: everything
-  --content HOW    digest: prompts, answers, arguments and results by their digests; keep: as they are
-  --rest HOW       reject: the exporter is told how many were not taken; drop: it is not
-  --default        all as by default`,
+  optionsHelp: `  --take WHICH     agents: only spans and logs of agents' actions; all: everything
+  --content HOW    of prompts, answers, arguments and results: digest: only their digests; keep: the content
+  --rest HOW       reject: the exporter is told how many were not accepted; drop: it is not told
+  --default        all defaults`,
   examples: [
     'keys otlp key_01kd2m3n4p5q6r7s8t9v0w1x2y --rest drop',
     'keys otlp key_01kd2m3n4p5q6r7s8t9v0w1x2y --take all --content keep',
@@ -94,7 +94,7 @@ function parseLimit({ 'per-second': perSecond, burst, none }: ValuesOf<typeof LI
 
 function parseNumber(text: string): number {
   if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Number(text)
-  throw new UsageError(`${JSON.stringify(text)} is no number of requests`)
+  throw new UsageError(`${JSON.stringify(text)} is not a number of requests`)
 }
 
 function parseOtlp({ take, content, rest, default: all }: ValuesOf<typeof OTLP>): OtlpSettings | null {

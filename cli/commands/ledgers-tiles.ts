@@ -10,12 +10,12 @@ import { UsageError } from '../run.ts'
 const HELP = `tallystick ledgers tiles LEDGER --public
 tallystick ledgers tiles LEDGER --by-key
 
-Says who may read a ledger as a tiled log (docs/formats/tiles.md): anybody, or its keys with the scope audit:read. What was public may be
-kept by caches for a year. Needs the operator's key, in TALLYSTICK_OPERATOR_KEY.
+Sets who may read a ledger as a tiled log (docs/formats/tiles.md): anybody, or only its keys with the scope audit:read.
+Caches may store for a year what was public. Needs the operator's key, in TALLYSTICK_OPERATOR_KEY.
 
-  --public         anybody may read all of its entries: ids, types, times and digests, and no document
-  --by-key         only its keys, as at first
-  --server URL     the server; otherwise TALLYSTICK_URL, or ${URL_DEFAULT}
+  --public         anybody may read all of its entries: ids, types, times and digests, but no documents
+  --by-key         only its keys, the default
+  --server URL     the server. Default: TALLYSTICK_URL, or ${URL_DEFAULT}
 ${OUTPUT_HELP}
   -h, --help
 

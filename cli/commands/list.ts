@@ -34,7 +34,8 @@ const FILTER_HELP = FILTER_ENTRIES.map(
 
 const HELP = `tallystick list [--type TYPE] [--state STATE] [--reference TEXT] … [--limit N]
 
-Records in the order of the chain, newest first, as they come. Filters are joined by "and" (docs/guides/search-and-reports.md).
+Lists records in the order of the chain, newest first. A record must match all filters
+(docs/guides/search-and-reports.md).
 
 ${FILTER_HELP}
   --order ORDER           asc, or desc (default)

@@ -24,22 +24,24 @@ import { UsageError } from '../run.ts'
 const HELP = `tallystick mcp-proxy [OPTIONS] -- COMMAND [ARGS…]
        tallystick mcp-proxy [OPTIONS] --upstream URL
 
-Stands between an MCP client and a server and records every tool call: an action before it is forwarded, an outcome after it. The client starts
-it instead of the server, over stdio. All messages pass byte for byte. Records wait in the outbox of this user until the server has them; a call whose proxy is
-killed gets the outcome "unknown" from whoever sends next.
+Runs between an MCP client and a server, and records every tool call: an action before the call is forwarded, an outcome
+after it. The client starts the proxy over stdio, instead of the server. All messages pass byte for byte. Records wait
+in the outbox of this user until the server has them. If the proxy is killed during a call, the next sender records the
+outcome "unknown".
 
-  --content        keep arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each
-  --fail-closed    a call is forwarded when the server has recorded it, and otherwise, after ${FAIL_CLOSED_SECONDS_DEFAULT} s, answered with an error; so are
-                   messages that cannot be read: no JSON, doubled names, more than ${PROXY_MESSAGE_BYTES_MAX / 1024 ** 2} MiB
-  --timeout S      how long a call waits for that
-  --upstream URL   an MCP server behind streamable HTTP, instead of a command
-  --header TEXT    a header for it, such as 'Authorization: Bearer …'. Repeatable; $NAME is a variable of the environment
-  --name NAME      name of the server in the records; otherwise as it calls itself
-  --spool DIR      the outbox; otherwise TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
+  --content        store arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each
+  --fail-closed    forward a call only when the server has recorded it; after ${FAIL_CLOSED_SECONDS_DEFAULT} s answer it with an error. Unreadable
+                   messages are answered with an error too: not JSON, duplicate names, more than ${PROXY_MESSAGE_BYTES_MAX / 1024 ** 2} MiB
+  --timeout S      how long --fail-closed waits
+  --upstream URL   an MCP server on streamable HTTP, instead of a command
+  --header TEXT    a header for that server, such as 'Authorization: Bearer …'. Repeatable; $NAME is an environment
+                   variable
+  --name NAME      name of the server in the records. Default: the name that the server gives itself
+  --spool DIR      the outbox. Default: TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
 ${CONNECTION_HELP}
   -h, --help
 
-The server is given no variable TALLYSTICK_…, and none in which the API key stands.
+The server gets no variable TALLYSTICK_…, and none that contains the API key.
 
 Examples:
   tallystick mcp-proxy -- npx -y @modelcontextprotocol/server-filesystem /srv/files
@@ -112,7 +114,7 @@ function openerOf(
 ): (downstream: Downstream, apiKey: string) => Upstream {
   if ((values.upstream === undefined) === (command.length === 0))
     throw new UsageError(
-      'say: tallystick mcp-proxy -- COMMAND [ARGS…], or tallystick mcp-proxy --upstream URL',
+      'usage: tallystick mcp-proxy -- COMMAND [ARGS…], or tallystick mcp-proxy --upstream URL',
     )
   const { upstream, header = [] } = values
   if (upstream === undefined) {

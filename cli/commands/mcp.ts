@@ -18,9 +18,9 @@ const KEY_READ_MS_MAX = 5_000
 
 const HELP = `tallystick mcp
 
-Serves the ledger to a client of the Model Context Protocol, on standard input and output: an assistant or agent writes records, finds them,
-verifies them on this machine, and does gated work, as far as the API key may. The client starts it; docs/integrations/mcp.md has its line of configuration
-for the common ones. It ends when its input does.
+Serves the ledger to a client of the Model Context Protocol, on standard input and output: an assistant or agent
+writes, finds and verifies records, and does gated work, as far as the API key allows. The client starts this command
+(configuration: docs/integrations/mcp.md). It ends with its standard input.
 
   --key KID        verify_record: one of these keys (64 hex digits) must have signed the entry. Repeatable
   --note-key VKEY  verify_record: the ledger's note verifier key, known from elsewhere
@@ -65,7 +65,7 @@ async function findOwnKey(client: Tallystick, warn: (message: string) => void): 
     return (await client.ledger.get({ retriesMax: 0, timeoutMs: KEY_READ_MS_MAX })).key
   } catch (error) {
     if (error instanceof AuthenticationError || !(error instanceof TallystickError)) throw error
-    warn(`every tool is listed, whether the key may use it or not: ${error.message}`)
+    warn(`all tools are listed, also those that the key may not use: ${error.message}`)
     return null
   }
 }

@@ -16,26 +16,27 @@ const TYPE_DEFAULT = 'generic/1'
 
 const HELP = `tallystick notarize [FILE… | -] [--payload JSON] [--type TYPE]
 
-Writes down what happened: a JSON object from each file, or from standard input. The text is checked before it is sent:
-doubled names and numbers that a double can't hold are refused, because something else would be signed.
+Notarizes what happened: a JSON object from each file, or from standard input. Duplicate names, and numbers that a
+double can't represent, are refused before anything is sent, because something else would be signed.
 
   --payload JSON         the object itself, instead of a file
   --type TYPE            name/version of a type that is not gated (default ${TYPE_DEFAULT})
 ${RECORD_HELP}
                          (with several files: KEY/1, KEY/2, …)
-Many at once:
-  --ndjson               an object a line, sent in batches as they come; files and pipes of any size
+Many records:
+  --ndjson               one object a line, sent in batches while they are read; files and pipes of any size
   --items                lines are whole items instead: {"type","payload","metadata"?,"occurredAt"?,"onBehalfOf"?,
-                         "parent"?,"references"?,"subject"?,"traceparent"?${OTHER_MEMBERS.map(([name]) => `,"${name}"?`).join('')}}. A parent is an id, or the place of an
-                         earlier line of the same batch, from 0 on
-  --batch N              how many lines make a batch (default ${BATCH_LINES_DEFAULT}, at most ${BATCH_LINES_MAX}; large ones end it earlier)
-                         With --idempotency-key KEY batch i has KEY/i: after a failure, run the same command with the
-                         same lines and the same --batch again, and nothing is written twice
-                         A batch that something before the server refuses (a firewall, a proxy with a limit for bodies) is sent in halves. A
-                         line that is refused alone is named and set aside, the others are written, and the command ends with 1: write
-                         it by a command of its own when that is mended. Items with the place of a parent are not halved
+                         "parent"?,"references"?,"subject"?,"traceparent"?${OTHER_MEMBERS.map(([name]) => `,"${name}"?`).join('')}}. A parent is an id, or the position
+                         (from 0) of an earlier line of the same batch
+  --batch N              lines in a batch (default ${BATCH_LINES_DEFAULT}, at most ${BATCH_LINES_MAX}; large lines end it earlier)
+                         With --idempotency-key KEY batch i has KEY/i: after a failure repeat the command with the
+                         same lines and the same --batch, and nothing is written twice
+                         If a firewall or a proxy in front of the server refuses a batch, it is sent in halves. A line
+                         that is refused alone is named and skipped, the others are written, and the command ends
+                         with 1: correct that line, and write it with a new command. A batch in which parents are
+                         positions is not halved
 
-  --ids                  print ids alone, one a line. Otherwise: records; with --ndjson, one line a batch
+  --ids                  print only ids, one a line. Default: records; with --ndjson one line a batch
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -83,11 +84,11 @@ function refuseMixture(values: Values, files: readonly string[]): void {
   if (misplaced !== undefined)
     throw new UsageError(`--${misplaced} ${values.ndjson ? 'does not go' : 'goes'} with --ndjson`)
   const twice = values.items && given(WITH_ITEMS_NOT)
-  if (twice) throw new UsageError(`--${twice} does not go with --items: each item says it itself`)
+  if (twice) throw new UsageError(`--${twice} does not go with --items: each item has its own`)
   if (values.payload !== undefined && files.length > 0)
     throw new UsageError('notarize takes files or --payload, not both')
   if (files.filter((file) => file === '-').length > 1)
-    throw new UsageError('standard input (-) can be read once')
+    throw new UsageError('standard input (-) can only be read once')
 }
 
 /**

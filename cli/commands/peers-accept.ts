@@ -9,11 +9,12 @@ import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 
 const HELP = `tallystick peers accept NAME [--invitation-file FILE]
 
-Accepts the invitation of a ledger of another server. NAME is what the other side is called here. The invitation is a secret, and
-therefore no argument: without --invitation-file it is asked for, or read from standard input. The worker carries it out:
-\`tallystick peers get\` says when it is active. Needs a key with the scope peers:manage.
+Accepts the invitation of a ledger of another server. NAME is your name for the other side. The invitation is a secret,
+so it is not an argument: without --invitation-file the command asks for it, or reads it from standard input. The
+worker connects the ledgers: \`tallystick peers get\` shows when the peering is active. Needs a key with the scope
+peers:manage.
 
-  --invitation-file FILE  the invitation alone, as one line; - is standard input
+  --invitation-file FILE  a file with the invitation in one line; - is standard input
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help

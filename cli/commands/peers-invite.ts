@@ -6,11 +6,11 @@ import { printInvitation } from '../print-secret.ts'
 
 const HELP = `tallystick peers invite NAME [--bare]
 
-Invites a ledger of another server to share records with this one. NAME is what the other side is called here. The invitation is
-printed once: it goes to the other side's administrator, by a way that both trust, and ends with its first use or after 24 hours.
-Anybody who has it can become the peer. Needs a key with the scope peers:manage.
+Invites a ledger of another server to share records with this one. NAME is your name for the other side. The invitation
+is only printed once. Send it to the other side's administrator in a way that you both trust: anybody who has it can
+become the peer. It ends with its first use, or after 24 hours. Needs a key with the scope peers:manage.
 
-  --bare           print the invitation alone, as \`tallystick peers accept\` reads it
+  --bare           print only the invitation, as \`tallystick peers accept\` reads it
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help

@@ -6,11 +6,12 @@ import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 
 const HELP = `tallystick peers reconciliation PEER [--ask]
 
-Shows whether a peer holds what this ledger does: what was sent and acknowledged, what was received, and where the two differ, by
-what the other side last said. Exits with 1 where they are not reconciled: \`reasons\` says why. What proves it to others, offline, is
-\`tallystick reconcile\`, with the exports of both. Needs a key with the scope peers:manage or audit:read.
+Compares what a peer has with what this ledger has: what was sent and acknowledged, what was received, and where the two
+differ, according to the peer's last answer. Ends with 1 if they are not reconciled: \`reasons\` says why. To prove it to
+others, offline, use \`tallystick reconcile\` with the exports of both. Needs a key with the scope peers:manage or
+audit:read.
 
-  --ask            ask the other side anew, and wait for what it says
+  --ask            ask the peer again, and wait for its answer
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -29,7 +30,7 @@ export const peersReconciliation = defineCommand({
     const found = await (values.ask ? peers.reconcile(id) : peers.reconciliation(id))
     printItem(found, values.json, io.stdout)
     if (found.reasons.includes('not_asked') && !values.ask)
-      io.stderr.write('tallystick: the other side was not asked yet: --ask does\n')
+      io.stderr.write('tallystick: the peer was not asked yet: add --ask\n')
     return found.reconciled ? EXIT.ok : EXIT.refused
   },
 })

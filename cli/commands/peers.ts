@@ -8,9 +8,9 @@ import { UsageError } from '../run.ts'
 export const peersList = listItems({
   usage: 'peers list',
   flags: '[--limit N]',
-  about: `Lists the ledgers of other servers that this one shares records with, in the order in which they were invited: the state of each,
-how many entries it has not come to, its failures in a row, what it refused for good, and entries of it that contradict earlier
-ones. Needs a key with the scope peers:manage, records:read or audit:read.`,
+  about: `Lists the ledgers of other servers that this one shares records with, in the order of invitation: the state of each, how
+many entries it is behind, its failures in a row, the entries that it refused for good, and its entries that contradict
+earlier ones. Needs a key with the scope peers:manage, records:read or audit:read.`,
   examples: ['peers list', `peers list | jq -r 'select(.drain.deadLetters > 0 or .drain.forks > 0) | .id'`],
   columns: [
     ['ID', ({ id }) => id],
@@ -27,8 +27,8 @@ ones. Needs a key with the scope peers:manage, records:read or audit:read.`,
 
 export const peersGet = showItem({
   usage: 'peers get PEER',
-  about: `Shows a peer: who it is, and in \`drain\` how far it has heard and how it answers. Needs a key with the scope peers:manage,
-records:read or audit:read.`,
+  about: `Shows a peer: who it is, and in \`drain\` how far entries were sent to it and how it answers. Needs a key with the scope
+peers:manage, records:read or audit:read.`,
   examples: [
     'peers get peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'peers get peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .state',
@@ -39,8 +39,8 @@ records:read or audit:read.`,
 export const peersRecords = listItems({
   usage: 'peers records PEER',
   flags: '[--limit N]',
-  about: `Lists the records that are shared with a peer: of this ledger (home), and of the other one (guest), as far as its entries came.
-Needs a key with the scope records:read.`,
+  about: `Lists the records that are shared with a peer: those of this ledger (home), and those of the peer (guest) as far as its
+entries have arrived. Needs a key with the scope records:read.`,
   examples: [
     'peers records peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     `peers records peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r 'select(.offer.state == "pending") | .id'`,
@@ -60,8 +60,9 @@ Needs a key with the scope records:read.`,
 export const peersDeadLetters = listItems({
   usage: 'peers dead-letters PEER',
   flags: '[--limit N]',
-  about: `Lists entries that a peer refused for good, oldest first, each with what it said and the entry itself. Later entries of those
-records wait. When it is mended: \`tallystick peers replay\`. Needs a key with the scope peers:manage.`,
+  about: `Lists entries that a peer refused for good, oldest first, each with the peer's reason and the entry itself. Later
+entries of those records wait. When the cause is solved: \`tallystick peers replay\`. Needs a key with the scope
+peers:manage.`,
   examples: [
     'peers dead-letters peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'peers dead-letters peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .code | sort | uniq -c',
@@ -79,8 +80,8 @@ records wait. When it is mended: \`tallystick peers replay\`. Needs a key with t
 export const peersForks = listItems({
   usage: 'peers forks PEER',
   flags: '[--limit N]',
-  about: `Lists entries of a peer, signed by it, that contradict what it sent before. They were refused, and are kept: an envelope proves
-what its ledger has said. Needs a key with the scope peers:manage or audit:read.`,
+  about: `Lists entries that a peer signed and that contradict what it sent before. They were refused, and are stored, because
+their envelopes prove that the peer signed both. Needs a key with the scope peers:manage or audit:read.`,
   examples: [
     'peers forks peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'peers forks peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .record',
@@ -98,22 +99,22 @@ what its ledger has said. Needs a key with the scope peers:manage or audit:read.
 export const peersSuspend = peerChange({
   name: 'suspend',
   does:
-    'Suspends a peering: nothing is sent to it, and nothing that it sends is taken, until it is\n' +
-    'resumed. What is to be sent waits.',
+    'Suspends a peering: until it is resumed nothing is sent to the peer, and what it sends is refused.\n' +
+    'Entries for the peer wait.',
   codeExample: 'maintenance',
 })
 
 export const peersResume = peerChange({
   name: 'resume',
-  does: 'Resumes a peering that was suspended.',
+  does: 'Resumes a suspended peering.',
   codeExample: 'maintenance_over',
 })
 
 export const peersRevoke = peerChange({
   name: 'revoke',
   does:
-    'Ends a peering for good: the other side is told, and what was to be sent is dropped. What was\n' +
-    'shared stays where it is.',
+    'Ends a peering for good: the peer is notified, and entries that wait for it are dropped. Both sides\n' +
+    'still have what was shared.',
   codeExample: 'contract_ended',
   isFinal: true,
 })
@@ -128,12 +129,12 @@ export const peersBudget = showItem({
   usage: 'peers budget PEER',
   flags: `--entries N --bytes N
 tallystick peers budget PEER --default`,
-  about: `Bounds what a peer may have this side store in 24 hours; beyond it the peer is told to come again later. Needs a key with the scope
-peers:manage. \`tallystick peers get\` shows how much of it is used.`,
+  about: `Limits how much a peer may store here in 24 hours. Beyond that the peer is asked to try again later. Needs a key with
+the scope peers:manage. \`tallystick peers get\` shows how much is used.`,
   options: BUDGET,
-  optionsHelp: `  --entries N      entries of the peer, each with the one that receives it
-  --bytes N        of them, and of documents, types and forks
-  --default        as every peer has it`,
+  optionsHelp: `  --entries N      entries of the peer, each with the entry that receives it
+  --bytes N        bytes of these entries, and of documents, types and forks
+  --default        the budget that every peer has by default`,
   examples: [
     'peers budget peer_01kd2m3n4p5q6r7s8t9v0w1x2y --entries 100000 --bytes 1000000000',
     'peers budget peer_01kd2m3n4p5q6r7s8t9v0w1x2y --default',
@@ -157,10 +158,10 @@ function parseBudget({ entries, bytes, default: isDefault }: ValuesOf<typeof BUD
 
 export const peersReplay = showItem({
   usage: 'peers replay PEER [--seq N]…',
-  about: `Sends once more what a peer refused for good, and what waits behind it, and says how many there were. For when the cause was
-mended: otherwise it is refused again. Needs a key with the scope peers:manage.`,
+  about: `Sends again the entries that a peer refused for good, and those that wait behind them, and prints how many. Solve the
+cause first: otherwise they are refused again. Needs a key with the scope peers:manage.`,
   options: { seq: { type: 'string', multiple: true } },
-  optionsHelp: `  --seq N          only this entry of \`tallystick peers dead-letters\`, by its seq. Repeatable`,
+  optionsHelp: `  --seq N          only the entry with this seq, of \`tallystick peers dead-letters\`. Repeatable`,
   examples: [
     'peers replay peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'peers replay peer_01kd2m3n4p5q6r7s8t9v0w1x2y --seq 41 --seq 57',
@@ -187,13 +188,13 @@ function peerChange({ name, does, codeExample, isFinal = false }: Change): Comma
       code: { type: 'string' }
       yes?: { type: 'boolean' }
     },
-    optionsHelp: `  --code CODE      why, as a word for programs: signed. Default: requested${
+    optionsHelp: `  --code CODE      the reason, as a word for programs: signed. Default: requested${
       isFinal ? "\n  --yes            needed, because it can't be undone" : ''
     }`,
     examples: [`peers ${name} peer_01kd2m3n4p5q6r7s8t9v0w1x2y --code ${codeExample}${yes}`],
     parse: (values, id) => {
       if (isFinal && !(values as { yes?: boolean }).yes)
-        throw new UsageError(`to ${name} ${id} can't be undone: add --yes`)
+        throw new UsageError(`${name} ${id} can't be undone: add --yes`)
       return { code: values.code }
     },
     request: (client, id, request) => client.peers[name](id, request),

@@ -16,18 +16,19 @@ import { asUsage, UsageError } from '../run.ts'
 
 const HELP = `tallystick preflight [--database URL]
 
-Measures what a deployment stands on, and says what is wrong with it: how long the database takes to answer, to commit and
-to flush a commit to its disk, its settings, its connections, and how far the clocks are apart. Takes about three seconds. Writes to no table.
+Measures the database of a deployment, and says what is wrong with it: how long it takes to answer, to commit and to
+flush a commit to its disk; its settings and connections; and the difference of the clocks. Takes about three seconds.
+Writes to no table.
 
-  --database URL        the database, by the login of the owner, a server or a worker; otherwise the variable DATABASE_URL,
-                        which no process list shows
-  --replica URL         the standby that servers are to read from, by their login; otherwise the variable TALLYSTICK_REPLICA_URL
-  --server URL          an API server as well: whether it is ready, its round trip, version and clock. Needs no key
-  --gate-ms MS          what a flush may take, in the median; ${PREFLIGHT_GATE_MS_DEFAULT} by default. Above it, it ends with 1
+  --database URL        the database, with the login of the owner, a server or a worker. Default: the variable
+                        DATABASE_URL (not visible in process lists)
+  --replica URL         the standby for reads, with the servers' login. Default: the variable TALLYSTICK_REPLICA_URL
+  --server URL          also check an API server: whether it is ready, its round trip, version and clock. Needs no key
+  --gate-ms MS          highest allowed median of a flush, ${PREFLIGHT_GATE_MS_DEFAULT} by default. Above it the command ends with 1
   --json                one JSON object: docs/operate/settings.md#for-scripts
   -h, --help
 
-Ends with 1 where something fails. A database that cannot be reached is 69, a login that is refused 77.
+Ends with 1 if something fails, with 69 if the database cannot be reached, with 77 if the login is refused.
 
 Examples:
   tallystick preflight --database postgres://tallystick_api@db.example/tallystick
@@ -90,7 +91,7 @@ function printTable(findings: readonly Finding[], out: Out): void {
 
 function parseDatabase(url: string | undefined): string {
   if (url === undefined || url === '')
-    throw new UsageError('which database? Say --database URL, or set DATABASE_URL')
+    throw new UsageError('no database: add --database URL, or set DATABASE_URL')
   return parsePostgresUrl(url, '--database and DATABASE_URL take')
 }
 

@@ -8,13 +8,14 @@ import { withOutput } from '../output-file.ts'
 const HELP = `tallystick proof RECORD [--seq SEQ] [--size N] [-o FILE]
 tallystick proof SEQ [--size N] [-o FILE]
 
-What proves an entry offline, to somebody who has nothing else: the first entry of a record, another one of it, or any by its place
-in the chain. Waits about half a minute for a checkpoint that covers it. Always one line of JSON (docs/formats/proofs.md).
+Saves the proof of an entry, with which anybody can verify the entry offline: the first entry of a record, another one
+of it, or any entry by its seq. Waits about half a minute for a checkpoint that covers it. The output is one line of
+JSON (docs/formats/proofs.md).
 
   --seq SEQ        another entry of the record than its first
-  --size N         prove it in the checkpoint of this size, such as one that somebody kept; otherwise in the newest
-  --cosignatures K the newest checkpoint that K witnesses have cosigned, instead of the newest
-  -o, --out FILE   where to write; by default, or with -, standard output
+  --size N         prove it in the checkpoint of this size, such as a stored one. Default: the newest
+  --cosignatures K use the newest checkpoint that K witnesses have cosigned
+  -o, --out FILE   where to write. Default, and for -: standard output
 ${CONNECTION_HELP}
   -h, --help
 

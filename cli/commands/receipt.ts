@@ -8,14 +8,14 @@ import { UsageError } from '../run.ts'
 const HELP = `tallystick receipt RECORD -o FILE [--seq SEQ] [--size N]
 tallystick receipt SEQ -o FILE [--size N]
 
-One small file (COSE, RFC 9942) that shows, with the ledger's note key alone, that an entry is in the ledger: the first entry of a
-record, another one of it, or any by its place in the chain. Waits about half a minute for a checkpoint that covers it
-(docs/formats/receipts.md).
+Saves one small file (COSE, RFC 9942) that shows, with only the ledger's note key, that an entry is in the ledger: the
+first entry of a record, another one of it, or any entry by its seq. Waits about half a minute for a checkpoint that
+covers it (docs/formats/receipts.md).
 
   --seq SEQ        another entry of the record than its first
-  --size N         in the checkpoint of this size; otherwise in the newest
-  --cosignatures K the newest checkpoint that K witnesses have cosigned, instead of the newest
-  -o, --out FILE   where to write; - is standard output, if that is no terminal
+  --size N         in the checkpoint of this size. Default: the newest
+  --cosignatures K use the newest checkpoint that K witnesses have cosigned
+  -o, --out FILE   where to write; - is standard output, unless that is a terminal
 ${CONNECTION_HELP}
   -h, --help
 
@@ -33,7 +33,7 @@ export const receipt = defineCommand({
   },
   async run(values, positionals, io) {
     const { record, seq, size, cosignatures } = parseEntryArgument('receipt', positionals, values)
-    if (values.out === undefined) throw new UsageError('a receipt is bytes: name a file with -o')
+    if (values.out === undefined) throw new UsageError('a receipt is binary: name a file with -o')
     return withOutput(values.out, { io, isPrivate: false }, async (output) => {
       refuseTerminal('a receipt', output)
       const client = await connect(values)

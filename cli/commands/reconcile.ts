@@ -15,18 +15,19 @@ import { SPOOL_HELP, SPOOL_OPTIONS, type SpoolValues, standardInput } from '../s
 
 const HELP = `tallystick reconcile A.export B.export [--key KID]…
 
-Checks two ledgers that share records: each by itself, as \`tallystick verify\` does, and then both against each other. Whatever
-one of them received is what the other one signed, and nothing was left out on the way. Offline, in either order.
+Checks two ledgers that share records: each by itself, like \`tallystick verify\`, and then both against each other.
+Everything that one of them received must be what the other one signed, and nothing may be missing. Offline, in either
+order.
 
   A.export, B.export  exports of the two (\`tallystick export\`); one of them may be -, standard input
 
 What to trust:
   --key KID          the kid (64 hex digits) of the first envelope key of one of them, known from elsewhere. Repeatable
-  --checkpoint FILE  a checkpoint of one of them kept outside: that ledger must extend it. Repeatable
-  --compromised KID[=TIME]  a key of one of them that is in wrong hands, as of \`tallystick verify\`. Repeatable
-  --strict           fail unless keys and checkpoints of both are given, and neither export ends before what the other one
-                     holds of it
-  Ledgers that \`verify --pin\` remembers are compared with what it saw.
+  --checkpoint FILE  a checkpoint of one of them that you stored: that ledger must extend it. Repeatable
+  --compromised KID[=TIME]  a stolen key of one of them, as for \`tallystick verify\`. Repeatable
+  --strict           fail unless keys and checkpoints of both are given, and each export includes everything that the
+                     other one has from it
+  Ledgers pinned by \`verify --pin\` are compared with their pins.
 
 ${SPOOL_HELP}
   --threads N        verification threads; 0: none. Default: one per core for large ledgers
@@ -36,8 +37,8 @@ ${SPOOL_HELP}
 The last line:
   RECONCILED records=… entries=… offers=… inFlight=… keys=given|pinned|self-asserted dropped=… beyond=…
     inFlight  sent, and not received by the end of the other export: no fault
-    dropped   the same, where the peering has ended (where it applies)
-    beyond    received from beyond the end of the other's export, which says nothing of them (where it applies)
+    dropped   in flight, but the peering has ended. Absent if there are none
+    beyond    received from after the end of the other's export, which says nothing of them. Absent if there are none
   NOT_RECONCILED ledger=… seq=<first difference> code=… reason="…"
 
 Examples:
@@ -60,7 +61,7 @@ export const reconcile = defineCommand({
   async run(values, positionals, io) {
     const [a, b] = positionals
     if (a === undefined || b === undefined || positionals.length > 2)
-      throw new UsageError('say: tallystick reconcile A.export B.export')
+      throw new UsageError('usage: tallystick reconcile A.export B.export')
     if (a === '-' && b === '-') throw new UsageError('reconcile reads one export from standard input')
     const threads = parseCount(values.threads, '--threads', { min: 0, max: THREADS_MAX })
     const kids = (values.key ?? []).map(parseKid)

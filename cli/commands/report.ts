@@ -19,16 +19,17 @@ const FORMATS = ['html', 'csv', 'json'] as const
 
 const HELP = `tallystick report FILE [--format html|csv|json] [--controls MAP] [--note-key VKEY | --key KID] [-o FILE]
 
-Verifies a bundle, offline, and writes a report of it: what happened, grouped by the controls of a map that you own (docs/guides/search-and-reports.md), with plots of
-volume, outcomes and denials, and the verifier's last line as its footer. A bundle that does not verify gets no report.
+Verifies a bundle, offline, and writes a report of it: what happened, grouped by the controls of your own map
+(docs/guides/search-and-reports.md), with charts of volume, outcomes and denials, and the verifier's last line as its
+footer. A bundle that does not verify gets no report.
 
-  --format html    one file to print, without scripts: by default
+  --format html    one file to print, without scripts (default)
   --format csv     a row for each entry and record (RFC 4180), safe to open in a spreadsheet
   --format json    the same as one JSON object
-  --controls MAP   YAML: which kinds, types and agents are evidence for which control; examples/controls has some
-  --note-key VKEY  the ledger's note verifier key, known from elsewhere: without it or --key the report rests on the bundle's own word
+  --controls MAP   YAML: which kinds, types and agents are evidence for which control; examples: examples/controls
+  --note-key VKEY  the ledger's note verifier key, known from elsewhere. Without it or --key the bundle is trusted
   --key KID        the kid of the ledger's first envelope key, known from elsewhere. Repeatable
-  -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal
+  -o, --out FILE   where to write. Default, and for -: standard output, unless that is a terminal
   -h, --help
 
 Examples:

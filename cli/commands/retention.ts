@@ -11,7 +11,7 @@ import { UsageError } from '../run.ts'
 /** Options that limit a rule or a hold to some records. */
 export const NARROW_OPTIONS = { type: { type: 'string' }, agent: { type: 'string' } } as const
 export const NARROW_HELP = `  --type NAME/VERSION  only records of this type
-  --agent AGENT        only records that this agent made, performs, or that were made for it`
+  --agent AGENT        only records that this agent made or performs, or that were made in its name`
 
 type Narrow = { readonly type?: string | undefined; readonly agent?: string | undefined }
 
@@ -21,15 +21,15 @@ export function narrowOf({ type, agent }: Narrow) {
 
 const SET_HELP = `tallystick retention set --days N|none --basis CODE [--type TYPE] [--agent AGENT] [--yes]
 
-Sets for how long the documents of records are kept after their end. The worker then erases them, by entries that name the rule; the
-entries stay, and everything still verifies (docs/guides/erasure-and-retention.md). Without --yes it shows what the rule would erase now, and sets nothing. Of all
-rules about a record the longest counts. A rule lengthens the time of all records, and shortens it for those to come alone. Needs a key
-with the scope retention:manage.
+Sets how long the documents of records are stored after the records' end. The worker then erases them, by entries that
+name the rule. The entries stay, and everything still verifies (docs/guides/erasure-and-retention.md). Without --yes the
+command shows what the rule would erase now, and sets nothing. If several rules match a record, the longest counts. A
+longer rule applies to all records, a shorter one only to later records. Needs a key with the scope retention:manage.
 
-  --days N             days, from the floor of the deployment on; none: for ever
+  --days N             days, at least the deployment's minimum; none: for ever
   --basis CODE         the law, contract or policy, as a word for programs (a-z, 0-9, _): signed
 ${NARROW_HELP}
-  --yes                set it
+  --yes                set the rule
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -60,7 +60,7 @@ export const retentionSet = defineCommand({
     if (!values.yes) {
       const found = days === null ? { records: 0 } : await retention.preview({ ...narrow, days })
       printItem(found, values.json, io.stdout)
-      io.stderr.write('tallystick: that is what the rule would erase now; say --yes to set it\n')
+      io.stderr.write('tallystick: this is what the rule would erase now; add --yes to set it\n')
       return EXIT.ok
     }
     printItem(await retention.setRule({ ...narrow, days, basis }), values.json, io.stdout)
@@ -70,7 +70,8 @@ export const retentionSet = defineCommand({
 
 export const retentionList = listItems({
   usage: 'retention list',
-  about: `Lists rules of retention, the newest first. Needs a key with one of the scopes retention:manage, audit:read, payloads:erase.`,
+  about: `Lists retention rules, newest first. Needs a key with one of the scopes retention:manage, audit:read,
+payloads:erase.`,
   examples: ['retention list', "retention list | jq 'select(.replacedBy == null)'"],
   columns: [
     ['SEQ', ({ seq }) => seq],

@@ -19,19 +19,20 @@ const HELP = `tallystick statement RECORD [--seq SEQ] [--format json]
 tallystick statement RECORD --format dsse --dsse-key FILE [--key-id ID] [-o FILE]
 tallystick statement SEQ …
 
-The in-toto statement of an entry (docs/formats/statements.md), when its proof has been verified: the first entry of a record, another
-one of it, or any by its place in the chain. A statement of a batch names the batch, and no record.
+Verifies the proof of an entry, and shows its in-toto statement (docs/formats/statements.md): the first entry of a
+record, another one of it, or any entry by its seq. A statement of a batch names the batch, not its records.
 
   --format json    the statement as it was signed (default)
-  --format dsse    the same bytes in DSSE, for in-toto's tools. The ledger signs COSE, which those do not read, so the signature is by
-                   your own key: it says that you have verified the ledger's. Keep a receipt or a bundle with it
+  --format dsse    the same bytes in DSSE, for in-toto's tools. They do not read COSE, which the ledger signs, so the
+                   signature is by your own key: it says that you have verified the ledger's signature. Store a
+                   receipt or a bundle with it
   --dsse-key FILE  a private key of yours in PEM, Ed25519 or P-256; never one of the ledger's
-  --key-id ID      the signature's keyid; by default that of securesystemslib for the key
-  --note-key VKEY  the ledger's note verifier key, known from elsewhere: otherwise the server is believed
+  --key-id ID      the signature's keyid. Default: that of securesystemslib for the key
+  --note-key VKEY  the ledger's note verifier key, known from elsewhere. Without it the command trusts the server
   --seq SEQ        another entry of the record than its first
-  --size N         proved in the checkpoint of this size; otherwise in the newest
-  --cosignatures K the newest checkpoint that K witnesses have cosigned, instead of the newest
-  -o, --out FILE   where to write; by default, or with -, standard output
+  --size N         prove the entry in the checkpoint of this size. Default: the newest
+  --cosignatures K use the newest checkpoint that K witnesses have cosigned
+  -o, --out FILE   where to write. Default, and for -: standard output
 ${CONNECTION_HELP}
   -h, --help
 
@@ -56,7 +57,7 @@ export const statement = defineCommand({
     const format = parseChoice(values.format ?? 'json', ['json', 'dsse'], '--format')
     const { 'dsse-key': path, 'key-id': keyId } = values
     if ((format === 'dsse') !== (path !== undefined) || (keyId !== undefined && path === undefined))
-      throw new UsageError('--format dsse goes with --dsse-key, the private key of yours that signs it')
+      throw new UsageError('--format dsse needs --dsse-key, your private key that signs it')
     const noteKey = (await parseNoteKey(values['note-key'])) ?? undefined
     const signer = path === undefined ? null : await readDsseSigner(path, keyId)
     return withOutput(values.out, { io, isPrivate: false }, async (output) => {
@@ -70,7 +71,7 @@ export const statement = defineCommand({
       if (seq == null ? found.subject !== record : found.seq !== seq)
         throw new SourceError(
           'not_a_ledger',
-          `the server answered the entry ${found.seq} about ${found.subject}, which was not asked for`,
+          `the server answered with the entry ${found.seq} about ${found.subject}, which was not requested`,
         )
       const { keys, ledger, entry } = proof
       // Nothing is signed on the strength of a compromised key: only a verifier with an earlier checkpoint can judge

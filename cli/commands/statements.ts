@@ -16,11 +16,12 @@ import { listItems, showItem } from '../resource.ts'
 
 const REGISTER_HELP = `tallystick statements register FILE [-o FILE]
 
-Registers a Signed Statement (RFC 9943): COSE_Sign1 as its issuer signed it, if the ledger's registration policy takes it. The same again is
-answered as the first time. Needs a key with the scope statements:write (docs/formats/registered-statements.md).
+Registers a Signed Statement (RFC 9943): COSE_Sign1 as its issuer signed it, if the ledger's registration policy allows
+it. Registering it again gives the first answer. Needs a key with the scope statements:write
+(docs/formats/registered-statements.md).
 
-  -o, --out FILE   write the Transparent Statement: the statement with its receipt; waits about half a minute for a checkpoint, and
-                   needs the scope audit:read
+  -o, --out FILE   write the Transparent Statement: the statement with its receipt; waits about half a minute for a
+                   checkpoint, and needs the scope audit:read
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -91,7 +92,8 @@ async function showAndSave(
 export const statementsList = listItems({
   usage: 'statements list',
   flags: '[--issuer NAME] [--subject NAME] [--limit N]',
-  about: `Lists registered statements, the newest first. Needs a key with one of the scopes statements:write, audit:read, records:read.`,
+  about: `Lists registered statements, newest first. Needs a key with one of the scopes statements:write, audit:read,
+records:read.`,
   options: { issuer: { type: 'string' }, subject: { type: 'string' } },
   optionsHelp: `  --issuer NAME    only of this issuer (claim 1)
   --subject NAME   only about this subject (claim 2)`,
@@ -109,20 +111,20 @@ export const statementsList = listItems({
 
 export const statementsPolicy = showItem({
   usage: 'statements policy',
-  about: `Shows the ledger's registration policy: which issuers' statements it registers, by which of their keys.`,
+  about: `Shows the ledger's registration policy: which issuers' statements it registers, and under which keys.`,
   examples: ['statements policy', 'statements policy | jq .issuers'],
   request: (client) => client.statements.policy(),
 })
 
 export const statementsSetPolicy = showItem({
   usage: 'statements set-policy FILE',
-  about: `Replaces the ledger's registration policy, by an entry of the ledger, from the next statement on. FILE is JSON; - is standard input. Needs a
-key with the scope policies:write.
+  about: `Replaces the ledger's registration policy, by an entry of the ledger, from the next statement on. FILE is JSON; - is
+standard input. Needs a key with the scope policies:write.
 
   {"issuers":[{"issuer":"https://build.example","keys":[{"alg":"EdDSA","spki":"<DER SubjectPublicKeyInfo, base64>"}]}],
    "contentTypes":["application/spdx+json"]}
 
-A key may have a "kid", as the issuer's statements have it (hex); otherwise it is the thumbprint of RFC 9679.`,
+A key may have a "kid", as in the issuer's statements (hex). Default: the thumbprint of RFC 9679.`,
   examples: [
     'statements set-policy policy.json',
     `statements policy | jq '{issuers, contentTypes}' | tallystick statements set-policy -`,

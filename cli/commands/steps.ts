@@ -14,7 +14,8 @@ import { parseShare } from '../share-option.ts'
 export const activate = showItem({
   usage: 'activate RECORD',
   flags: '[--if-version N]',
-  about: `Takes the work on: the record becomes ACTIVE, and yours to deliver. Where it names a performer, only that agent can.`,
+  about: `Accepts the work: the record becomes ACTIVE, and you are its performer. If the record names a performer, only that
+agent can activate it.`,
   options: { ...PEER_OPTIONS, ...STEP_OPTIONS },
   optionsHelp: `${PEER_HELP}
 ${STEP_HELP}`,
@@ -29,11 +30,11 @@ ${STEP_HELP}`,
 export const complete = showItem({
   usage: 'complete RECORD [--evidence JSON|FILE|-]',
   flags: '[--if-version N]',
-  about: `Delivers the work, with evidence that the type's rules compare with what was agreed. Evidence is read from standard
-input where none is given. The performer's step.`,
+  about: `Delivers the work, with evidence that the type's rules compare with the payload. Without --evidence it is read from
+standard input. A step of the performer.`,
   options: { evidence: { type: 'string' }, salt: { type: 'string' }, ...PEER_OPTIONS, ...STEP_OPTIONS },
-  optionsHelp: `  --evidence JSON        the evidence itself, a file that holds it, or - for standard input
-  --salt SALT            16 bytes, base64url: for a digest that you know beforehand
+  optionsHelp: `  --evidence JSON        the evidence itself, a file with it, or - for standard input
+  --salt SALT            16 bytes, base64url: if you need the digest beforehand
 ${PEER_HELP}
 ${STEP_HELP}`,
   examples: [
@@ -52,10 +53,10 @@ ${STEP_HELP}`,
 export const overturn = showItem({
   usage: 'overturn RECORD --reason TEXT',
   flags: '[--if-version N]',
-  about: `Turns a rejection into an acceptance. Anybody's but the performer's; needs the scope verdicts:overturn.`,
+  about: `Turns a rejection into an acceptance. Any agent but the performer can do it, with the scope verdicts:overturn.`,
   options: { reason: { type: 'string' }, 'valid-until': { type: 'string' }, ...STEP_OPTIONS },
-  optionsHelp: `  --reason TEXT          why, for people; can be erased
-  --valid-until TIME     until when the settlement signal may be acted upon; otherwise without end
+  optionsHelp: `  --reason TEXT          the reason, for people; can be erased
+  --valid-until TIME     when the settlement signal expires. Default: never
 ${STEP_HELP}`,
   examples: [`overturn rec_01kd2m3n4p5q6r7s8t9v0w1x2y --reason 'the appeal was granted'`],
   parse: (values) => ({ ...values, reason: requireReason('overturn', values.reason) }),
@@ -69,14 +70,14 @@ ${STEP_HELP}`,
 
 export const revise = reasonedStep({
   name: 'revise',
-  does: "Asks for the work to be delivered again: the record becomes ACTIVE once more. The principal's step.",
+  does: 'Requests a revision of the work: the record becomes ACTIVE again. A step of the principal.',
   reasonExample: 'the labels are missing',
   method: 'requestRevision',
 })
 
 export const cancel = reasonedStep({
   name: 'cancel',
-  does: "Calls off work that is not delivered. The principal's step.",
+  does: 'Cancels work that is not delivered. A step of the principal.',
   reasonExample: 'the order was withdrawn',
   method: 'cancel',
 })
@@ -95,7 +96,7 @@ function reasonedStep({ name, does, reasonExample, method }: ReasonedStep) {
     flags: '[--if-version N]',
     about: does,
     options: { reason: { type: 'string' }, ...STEP_OPTIONS },
-    optionsHelp: `  --reason TEXT          why, for people; can be erased\n${STEP_HELP}`,
+    optionsHelp: `  --reason TEXT          the reason, for people; can be erased\n${STEP_HELP}`,
     examples: [`${name} rec_01kd2m3n4p5q6r7s8t9v0w1x2y --reason '${reasonExample}'`],
     parse: (values) => ({ ...values, reason: requireReason(name, values.reason) }),
     request: (client, id, { reason, ...values }) =>
@@ -111,16 +112,17 @@ function requireReason(step: string, reason: string | undefined): string {
 export const share = showItem({
   usage: 'share RECORD --with PEER',
   flags: '[--with PEER:digests]…',
-  about: `Shares a gated record with ledgers of other servers, from its first entry on. Nothing takes it back but the end of the peering.
-\`tallystick create --share PEER\` does so from the beginning.`,
+  about: `Shares a gated record with ledgers of other servers, from its first entry on. Only the end of the peering ends it.
+\`tallystick create --share PEER\` shares a record from the beginning.`,
   options: {
     with: { type: 'string', multiple: true },
     'on-behalf-of': { type: 'string' },
     'idempotency-key': { type: 'string' },
   },
-  optionsHelp: `  --with PEER            a peer (\`tallystick peers list\`), or PEER:digests: the entries without their documents. Repeatable
-  --on-behalf-of AGENT   for another agent (agt_…); needs the scope agents:act
-  --idempotency-key KEY  the same key again never does it twice; one is made where none is given`,
+  optionsHelp: `  --with PEER            a peer (\`tallystick peers list\`), or PEER:digests: the entries without their documents.
+                         Repeatable
+  --on-behalf-of AGENT   in the name of another agent (agt_…); needs the scope agents:act
+  --idempotency-key KEY  repeating the command with the same key writes nothing twice. Default: a new key`,
   examples: [
     'share rec_01kd2m3n4p5q6r7s8t9v0w1x2y --with peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'share rec_01kd2m3n4p5q6r7s8t9v0w1x2y --with peer_01kd2m3n4p5q6r7s8t9v0w1x2y:digests',

@@ -10,7 +10,7 @@ import { UsageError } from '../run.ts'
 export const subjectsFind = listItems({
   usage: 'subjects find LABEL',
   flags: '[--limit N]',
-  about: `Finds the documents of a person, by the label (\`subject\`) with which its records were made. Needs a key with one of the scopes
+  about: `Finds the documents of a person, by the label (\`subject\`) of the person's records. Needs a key with one of the scopes
 payloads:erase, records:read.`,
   examples: ['subjects find customer-4711', 'subjects find customer-4711 | jq -r .record'],
   columns: [
@@ -22,13 +22,13 @@ payloads:erase, records:read.`,
 
 const ERASE_HELP = `tallystick subjects erase LABEL --code CODE --yes
 
-Erases all documents of a person, by the label (\`subject\`) with which its records were made: nobody can bring them back. Prints a receipt for each
-thousand documents: the entry that says what was erased, and the documents that a hold has kept (docs/guides/erasure-and-retention.md). Needs a key with the
-scope payloads:erase.
+Erases all documents of a person, by the label (\`subject\`) of the person's records: nobody can restore them. Prints a
+receipt for each thousand documents: the entry that lists what was erased, and the documents that stay because of a hold
+(docs/guides/erasure-and-retention.md). Needs a key with the scope payloads:erase.
 
-  --code CODE      why, as a word for programs (a-z, 0-9, _): signed, and there forever
-  --reason TEXT    why, for people
-  --yes            do it
+  --code CODE      the reason, as a word for programs (a-z, 0-9, _): signed, and never erased
+  --reason TEXT    the reason, for people
+  --yes            needed, because it can't be undone
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -50,16 +50,15 @@ export const subjectsErase = defineCommand({
     const label = onlyArgument(positionals, 'subjects erase LABEL --code CODE --yes')
     const { code, reason } = values
     if (code === undefined)
-      throw new UsageError('subjects erase needs --code CODE: why, as a word for programs')
-    if (!values.yes)
-      throw new UsageError('what is erased is gone for good: say --yes, and nothing else stops it')
+      throw new UsageError('subjects erase needs --code CODE: the reason, as a word for programs')
+    if (!values.yes) throw new UsageError("erasing can't be undone: add --yes")
     const { subjects } = await connect(values)
     let held = 0
     for await (const receipt of subjects.erase(label, { code, ...(reason !== undefined && { reason }) })) {
       held += receipt.held.length
       printItem(receipt, values.json, io.stdout)
     }
-    if (held > 0) io.stderr.write(`tallystick: ${held} documents are held, and stay\n`)
+    if (held > 0) io.stderr.write(`tallystick: ${held} documents are under a hold, and were not erased\n`)
     return EXIT.ok
   },
 })

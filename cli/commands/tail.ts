@@ -15,15 +15,16 @@ import { tailEntries } from '../tail-entries.ts'
 
 const HELP = `tallystick tail [--events NAMES] [--types TYPES] [--from-beginning | --after CURSOR]
 
-Follows what happens in the ledger: a line for each event as it comes, from now on. As JSON each has a \`cursor\`: with the last one, the next
-run goes on where this one ended. Ctrl-C ends it; a server that is away for a while does not. Shows what the server says;
-\`tallystick verify\` checks it. Needs the scope records:read or audit:read; with records:read:own it is of the agent's own records.
+Follows what happens in the ledger: one line for each event, from now on. As JSON each has a \`cursor\`: with the last
+one you can continue later. Ctrl-C ends it; an outage of the server does not. It shows the server's answers:
+\`tallystick verify\` checks them. Needs the scope records:read or audit:read; with records:read:own only events of the
+agent's own records are shown.
 
 ${EVENT_FILTER_HELP}
-  --from-beginning begin with the ledger's first event
-  --after CURSOR   begin behind that event: nothing is missed between two runs
-  --entries        follow the entries of the chain instead, whatever they are about (scope audit:read)
-  -n, --lines N    of entries: begin with the last N (default 10; 0: only what is new); --after takes a SEQ
+  --from-beginning start with the ledger's first event
+  --after CURSOR   start after this event: nothing is missed between two runs
+  --entries        follow the entries of the chain instead, of all kinds (scope audit:read)
+  -n, --lines N    with --entries: start with the last N (default 10; 0: only new ones); --after takes a SEQ
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -65,8 +66,8 @@ function refuseContradictions(values: Values): void {
     throw new UsageError('tail takes -n, --after or --from-beginning, not several of them')
   if (values.entries) {
     if (values.events !== undefined || values.types !== undefined || values['from-beginning'])
-      throw new UsageError('--events, --types and --from-beginning are of events: leave out --entries')
-  } else if (values.lines !== undefined) throw new UsageError('-n is of entries: say --entries -n N')
+      throw new UsageError('--events, --types and --from-beginning do not go with --entries')
+  } else if (values.lines !== undefined) throw new UsageError('-n goes with --entries')
 }
 
 async function tailEvents(client: Tallystick, values: Values, io: Io): Promise<void> {

@@ -11,9 +11,9 @@ import { UsageError } from '../run.ts'
 const HELP = `tallystick types preview NAME/VERSION [--payload JSON|FILE] [--evidence JSON|FILE]
 tallystick types preview FILE [--payload JSON|FILE] [--evidence JSON|FILE]
 
-What a type says of documents, as it would say it of a record's: the first fault of each, and of a gated type, given both, what its
-rules say. FILE is a definition that need not be registered; a path, so that it is not taken for NAME/VERSION, may begin with ./.
-Writes nothing. Ends with 1 where a document is refused, or a rule fails.
+Validates documents by a type, as if they were a record's: prints the first fault of each, and for a gated type with
+both documents the results of its rules. FILE is a definition that need not be registered; start its path with ./ if it
+could be taken for NAME/VERSION. Writes nothing. Ends with 1 if a document is refused, or a rule fails.
 
   --payload DOC    the payload: JSON, a file, or - for standard input
   --evidence DOC   the evidence, likewise
@@ -42,7 +42,7 @@ export const typesPreview = defineCommand({
       'types preview NAME/VERSION or FILE, with --payload and --evidence',
     )
     if ([type, values.payload, values.evidence].filter((each) => each === '-').length > 1)
-      throw new UsageError('standard input can be one of them only')
+      throw new UsageError('only one of them can be read from standard input')
     const documents: PostTypesByNameByVersionPreviewBody = {
       payload: await readDocument(values.payload, '--payload', io),
       evidence: await readDocument(values.evidence, '--evidence', io),

@@ -8,8 +8,9 @@ import { UsageError } from '../run.ts'
 
 const HELP = `tallystick types register FILE…
 
-Registers types of records (docs/guides/types.md), one definition in each FILE; - is standard input. A type is there for good, and never
-changes: what is registered already is found to be the same, or refused. Needs a key with the scope types:write.
+Registers types of records (docs/guides/types.md), one definition in each FILE; - is standard input. A registered type
+never changes and cannot be removed: registering it again does nothing if the definition is the same, and is refused
+otherwise. Needs a key with the scope types:write.
 
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -24,7 +25,7 @@ export const typesRegister = defineCommand({
   help: HELP,
   options: { ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
   async run(values, files, io) {
-    if (files.length === 0) throw new UsageError('say: tallystick types register FILE')
+    if (files.length === 0) throw new UsageError('usage: tallystick types register FILE')
     const client = await connect(values)
     for (const file of files) {
       // The server checks the definition, and reports where it is wrong.

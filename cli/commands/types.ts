@@ -5,9 +5,9 @@ import { listItems, showItem } from '../resource.ts'
 export const typesList = listItems({
   usage: 'types list',
   flags: '[--name NAME] [--limit N]',
-  about: `Lists the types of records that the ledger has, in the order of their names; those of every ledger among them.`,
+  about: `Lists the ledger's types of records, by name, with the built-in types.`,
   options: { name: { type: 'string' } },
-  optionsHelp: '  --name NAME      only the versions of the type of this name',
+  optionsHelp: '  --name NAME      only versions of the type with this name',
   examples: ['types list', 'types list --name order | jq -r .type'],
   columns: [
     ['TYPE', ({ type }) => type],

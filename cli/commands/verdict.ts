@@ -7,10 +7,10 @@ import { UsageError } from '../run.ts'
 
 const HELP = `tallystick verdict RECORD accept|reject [--if-version N]
 
-Judges what was delivered: the principal's step, on a record that is VERIFIED or DISCREPANT.
+Judges what was delivered. A step of the principal, on a record that is VERIFIED or DISCREPANT.
 
-  --reason TEXT          why, for people; can be erased
-  --valid-until TIME     until when the settlement signal may be acted upon; otherwise without end
+  --reason TEXT          the reason, for people; can be erased
+  --valid-until TIME     when the settlement signal expires. Default: never
 ${STEP_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -32,7 +32,7 @@ export const verdict = defineCommand({
   },
   async run(values, [id, verdict, ...more], io) {
     if (id === undefined || (verdict !== 'accept' && verdict !== 'reject') || more.length > 0)
-      throw new UsageError('say: tallystick verdict RECORD accept|reject')
+      throw new UsageError('usage: tallystick verdict RECORD accept|reject')
     const client = await connect(values)
     const record = await client.records.verdict(
       id,

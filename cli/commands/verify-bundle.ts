@@ -17,32 +17,35 @@ import { parseNoteKey } from './verify-proof.ts'
 
 const HELP = `tallystick verify bundle FILE [--note-key VKEY | --key KID] [--checkpoint FILE]
 
-Checks a bundle, offline: every envelope and its signature, documents, items of batches, the place of each entry in the tree of the
-bundle's checkpoint, the keys from the ledger's first entry on, of a gated record its steps, of a run its parents, of a range that no
-entry was left out. FILE is what \`tallystick bundle\` wrote (docs/formats/bundles.md).
+Checks a bundle, offline: every envelope and its signature, documents, items of batches, the position of each entry in
+the tree of the bundle's checkpoint, the keys from the ledger's first entry on; the steps of a gated record, the parents
+of a run, and that no entry of a range is missing. FILE is what \`tallystick bundle\` wrote (docs/formats/bundles.md).
 
-What to trust (either key is enough: the ledger's first entry ties the two):
+What to trust (one of the two keys is enough, because the ledger's first entry names both):
   --note-key VKEY  the ledger's note verifier key, known from elsewhere (noteVerifierKey of GET /v1/ledger)
   --key KID        the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
-  --checkpoint FILE  a checkpoint kept outside: the bundle's must be that one, or be joined to it by
+  --checkpoint FILE  a checkpoint that you stored: the bundle must have the same one, or a proof that joins the two:
     --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
-  --witness VKEY   the verifier key of a witness: how many of these cosigned the bundle's checkpoint is said. Repeatable
-  --witnesses-min K  how many of them must have, with --strict (default all)
-  --agent-key AGENT=KID  a key of an agent that signs for itself, known from elsewhere: all that the agent did must be signed by it, or by a
-                   key that it endorsed. Repeatable
-  --compromised KID[=TIME]  a key that is in wrong hands, whatever the bundle says. Repeatable
-  --strict         fail unless one of the keys is given, and a checkpoint that covers the entries (with --witness unless the bundle's is
-                   cosigned), and documents are shown
+  --witness VKEY   the verifier key of a witness: the last line counts those that cosigned the bundle's checkpoint.
+                   Repeatable
+  --witnesses-min K  with --strict: how many of them must have cosigned (default all)
+  --agent-key AGENT=KID  a key of an agent that signs for itself, known from elsewhere: each entry of the agent must be
+                   signed by it, or by a key that it endorsed. Repeatable
+  --compromised KID[=TIME]  a stolen key, whatever the bundle says. Repeatable
+  --strict         fail unless one of the keys is given, and a checkpoint that covers the entries (or --witness, and the
+                   bundle's checkpoint is cosigned), and the bundle has documents
 
   --json           the report as one JSON object
   -h, --help
 
 The last line:
-  BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to>|selection:<from>-<to>,<filter> completeness=complete|selection entries=…
-    keys=given|self-asserted note-key=given|self-asserted checkpoint=given|own covered=<size> of <size of the bundle's>
-    selected="N of M" records=… agent-signed=… statements=… erased=… cosigned=… unknown-cosignatures=… documents=withheld (each where it applies; one line)
+  BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to>|selection:<from>-<to>,<filter>
+    completeness=complete|selection entries=… keys=given|self-asserted note-key=given|self-asserted
+    checkpoint=given|own covered=<size> of <size of the bundle's> selected="N of M" records=… agent-signed=…
+    statements=… erased=… cosigned=… unknown-cosignatures=… documents=withheld (one line; parts that do not apply
+    are absent)
   BUNDLE_FAILED seq=<bad entry> code=… reason="…"
-A range is complete. A record or a run is a selection: all of it is genuine, and the ledger may hold more.
+A range is complete. A record or a run is a selection: everything in it is genuine, and the ledger may have more.
 
 Examples:
   tallystick verify bundle record.bundle --note-key "$NOTE_KEY"
@@ -67,9 +70,7 @@ export const verifyBundle = defineCommand({
     const path = onlyArgument(positionals, 'verify bundle FILE')
     const { consistency, checkpoint = [], key = [] } = values
     if (consistency !== undefined && checkpoint.length === 0)
-      throw new UsageError(
-        '--consistency joins the bundle to a checkpoint that you kept: name it with --checkpoint',
-      )
+      throw new UsageError('--consistency joins the bundle to a checkpoint that you stored: add --checkpoint')
     const witnesses = await parseWitnessOptions(values)
     const found = await checkBundle(openPieces(path), {
       kids: key.map(parseKid),
@@ -108,7 +109,7 @@ function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefi
   const { keys, noteKey, checkpoint, documents, cosigned } = report
   const refusal = (code: string, reason: string) => ({ seq: null, code, reason })
   if (keys !== 'given' && noteKey !== 'given')
-    return refusal('keys_not_given', 'neither key is: name one with --note-key or --key')
+    return refusal('keys_not_given', 'no key is given: add --note-key or --key')
   if (policy && cosigned! < policy.min)
     return refusal(
       'witnesses_too_few',
@@ -117,7 +118,7 @@ function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefi
   if (!policy && checkpoint !== 'given')
     return refusal(
       'checkpoint_not_given',
-      'no checkpoint that covers the entries was given: keep one, and name it with --checkpoint',
+      'no checkpoint that covers the entries is given: store one, and add --checkpoint',
     )
   if (documents === 'withheld') return refusal('documents_withheld', 'the bundle was made without documents')
   return report

@@ -19,18 +19,20 @@ import { parseNoteKey } from './verify-proof.ts'
 
 const HELP = `tallystick verify receipt FILE --note-key VKEY [--keys FILE] [--record FILE]
 
-Checks one entry with its receipt, offline: the entry is in the ledger of the note key, at its place in a tree that the key signed, and of
-a record from a batch its place in the batch. FILE is what \`tallystick receipt\` wrote (docs/formats/receipts.md).
+Checks one entry with its receipt, offline: the entry is in the ledger of the note key, at its position in a tree that
+the key signed. For a record of a batch its position in the batch is checked too. FILE is what \`tallystick receipt\`
+wrote (docs/formats/receipts.md).
 
   --note-key VKEY  the ledger's note verifier key, known from elsewhere (noteVerifierKey of GET /v1/ledger). Needed
-  --keys FILE      signing keys, known from elsewhere (/.well-known/tallystick-keys.json): the entry's own signature is verified too
-  --record FILE    the record that it must be of: an answer of GET /v1/records/{id}
+  --keys FILE      signing keys, known from elsewhere (/.well-known/tallystick-keys.json): also verifies the signature
+                   of the entry
+  --record FILE    the record that the entry must be of: an answer of GET /v1/records/{id}
   --json           the report as one JSON object
   -h, --help
 
 The last line:
   RECEIPT_OK ledger=… entry=… kind=… subject=… recorded=… size=… root=… keys=given|not-given
-    record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
+    record=same signal=SETTLE|HOLD|RELEASE version=… (one line; parts that do not apply are absent)
   RECEIPT_FAILED code=… reason="…"
 
 Examples:

@@ -13,12 +13,13 @@ import { parseNoteKey } from './verify-proof.ts'
 
 const HELP = `tallystick verify statement FILE --note-key VKEY [--issuer-key FILE]
 
-Checks a Transparent Statement (RFC 9943), offline: somebody else's Signed Statement is in the ledger of the note key, at its place in a tree
-that the key signed. FILE is what \`tallystick statements register -o\` wrote (docs/formats/registered-statements.md).
+Checks a Transparent Statement (RFC 9943), offline: somebody else's Signed Statement is in the ledger of the note key,
+at its position in a tree that the key signed. FILE is what \`tallystick statements register -o\` wrote
+(docs/formats/registered-statements.md).
 
   --note-key VKEY    the ledger's note verifier key, known from elsewhere (noteVerifierKey of GET /v1/ledger). Needed
-  --issuer-key FILE  the issuer's public key (PEM, Ed25519 or P-256), known from elsewhere: without it nobody has checked here who
-                     signed the statement
+  --issuer-key FILE  the issuer's public key (PEM, Ed25519 or P-256), known from elsewhere: without it the issuer's
+                     signature is not checked
   --json             the report as one JSON object
   -h, --help
 

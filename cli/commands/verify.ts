@@ -35,65 +35,69 @@ import { verifyStatement } from './verify-statement.ts'
 const HELP = `tallystick verify [FILE | --server URL | --database URL | --archive PLACE]
 tallystick verify --proof FILE [--record FILE]
 
-Checks a whole ledger: every envelope and its signature, the chain, the Merkle root, document digests, batches,
-keys and their rotations, who acted, every record's life, erasures, and checkpoints. With --database, every
-column too. Needs nothing but what it reads; trusts nothing but what you give it.
+Checks a whole ledger: every envelope and its signature, the chain, the Merkle root, document digests, batches, keys and
+their rotations, actors, the lifecycle of every record, erasures, and checkpoints. With --database, every column too. It
+needs only what it reads, and trusts only what you give it.
 
-What to read (one of; without any, the server that the API key of this place is for):
-  FILE               an export (\`tallystick export\`); - is standard input. A bundle, a receipt or a proof is recognized by its first
-                     bytes, and verified with the options of \`verify bundle\`, \`verify receipt\` or --proof
+What to read (one of these; without any, the ledger of your API key on its server):
+  FILE               an export (\`tallystick export\`); - is standard input. A bundle, a receipt or a proof is recognized
+                     by its first bytes, and verified with the options of \`verify bundle\`, \`verify receipt\` or --proof
 ${CONNECTION_HELP}
                    (its key needs the scope audit:read; without records:read the server withholds documents)
   --database URL     a Postgres with Tallystick's schema
-    --ledger ID      which ledger of it (led_…); needed where there are several
-    --archive PLACE --archive-key FILE  where content lies that has left it: the archive of all its ledgers, and the keys of this one
-  --archive PLACE    an archive, without any server: a directory, s3://bucket/prefix, or an address of the web (http, https)
-    --ledger ID      which ledger of it (led_…); a directory with one needs none, nor does the place of a ledger itself
-    --archive-key FILE  keys of its documents (\`archive-keys\` prints them); without it they are counted as withheld
+    --ledger ID      which ledger (led_…); needed if there are several
+    --archive PLACE --archive-key FILE  for content that has left Postgres: the archive of all its ledgers, and the
+                     keys of this one
+  --archive PLACE    an archive, without any server: a directory, s3://bucket/prefix, or a web address (http, https)
+    --ledger ID      which ledger (led_…); needed if there are several and PLACE is not that of one ledger
+    --archive-key FILE  keys of its documents (\`archive-keys\` prints them); without them documents count as withheld
   --proof FILE       one entry: an answer of GET /v1/records/{id}/proof or /v1/entries/{seq}/proof, without the ledger
-    --record FILE    the record that it must be of: an answer of GET /v1/records/{id}
+    --record FILE    the record that the entry must be of: an answer of GET /v1/records/{id}
 
 What to trust:
-  --checkpoint FILE  a checkpoint kept outside: the ledger must extend it. Repeatable
-  --receipt FILE     a receipt kept outside (\`tallystick receipt\`): the ledger must have its entry, and extend its tree. It counts as a
-                     checkpoint of its size. Repeatable
+  --checkpoint FILE  a checkpoint that you stored: the ledger must extend it. Repeatable
+  --receipt FILE     a receipt that you stored (\`tallystick receipt\`): the ledger must have its entry, and extend its
+                     tree. Counts as a checkpoint of its size. Repeatable
   --key KID          the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
-  --compromised KID[=TIME]  a key that is in wrong hands, whatever the export says: what it signed counts as far as a
-                     checkpoint that you kept covers it, and what it signed from TIME on does not count. Repeatable
-  --agent-key AGENT=KID  a key of an agent that signs for itself, known from elsewhere: all that the agent did must be signed by it, or by a
-                     key that it endorsed. Repeatable
-  --witness VKEY     verifier key of a witness of the ledger, as its operator publishes it. Repeatable
-  --witnesses-min K  how many of them must have cosigned a checkpoint (default all): the ledger's own, or one of --checkpoint
-  --pin              remember this ledger's first key as soon as it verified; later runs compare
-  --strict           fail unless keys and checkpoint are given by you, and the ledger's own checkpoint reaches its end, but for
-                     the last minute. With --witness the checkpoint needs not be given, but cosigned
+  --compromised KID[=TIME]  a stolen key, whatever the export says: its signatures count only as far as a checkpoint
+                     that you stored covers them, and not from TIME on. Repeatable
+  --agent-key AGENT=KID  a key of an agent that signs for itself, known from elsewhere: each entry of the agent must be
+                     signed by it, or by a key that it endorsed. Repeatable
+  --witness VKEY     verifier key of a witness of the ledger, as the witness's operator publishes it. Repeatable
+  --witnesses-min K  how many of them must have cosigned a checkpoint (default all): the ledger's own, or one of
+                     --checkpoint
+  --pin              remember this ledger's first key once it has verified; later runs compare
+  --strict           fail unless keys and a checkpoint are given, and the ledger's own checkpoint reaches its end, up to
+                     the last minute. With --witness the checkpoint may be cosigned instead of given
 With --proof:
-  --key KID          the kid that signed the entry. Repeatable: one of them must have
+  --key KID          the kid of the entry's signer. Repeatable: one of them must have signed
   --compromised KID[=TIME]  as above
   --note-key VKEY    the ledger's note verifier key (noteVerifierKey of GET /v1/ledger)
-  --checkpoint FILE  a checkpoint kept outside: the proof's must be that one, or be joined to it by
+  --checkpoint FILE  a checkpoint that you stored: the proof must have the same one, or a proof that joins the two:
     --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
-  --witness VKEY     as above; the proof's own checkpoint must be cosigned (\`tallystick proof --help\` says how to get such a one)
+  --witness VKEY     as above: the proof's own checkpoint must be cosigned (\`tallystick proof --help\` says how to get one)
 
-  --erasures         list what was erased, one line each: when, why, by whom. --json always has it
+  --erasures         list what was erased, one line each: when, why, by whom. --json always has the list
 ${SPOOL_HELP}
   --threads N        verification threads; 0: none. Default: one per core for large ledgers
   --json             the report as one JSON object
   -h, --help
 
 The last line:
-  INTEGRITY_OK entries=… records=… keys=given|pinned|self-asserted checkpoint=given|own|none covered=<size> own=<size> of <entries>
-    witnessed=<size> of <entries> erased=… documents=withheld (each where it applies; one line)
+  INTEGRITY_OK entries=… records=… keys=given|pinned|self-asserted checkpoint=given|own|none covered=<size>
+    own=<size> of <entries> witnessed=<size> of <entries> erased=… documents=withheld (one line; parts that do not
+    apply are absent)
   INTEGRITY_FAILED seq=<first bad entry> code=… reason="…"
 With --proof:
   PROOF_OK ledger=… entry=… kind=… subject=… recorded=… keys=given|self-asserted note-key=given|self-asserted
-    checkpoint=given|own covered=<size> of <size of the proof's>
-    cosigned=<witnesses> unknown-cosignatures=<lines of others> record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
+    checkpoint=given|own covered=<size> of <size of the proof's> cosigned=<witnesses>
+    unknown-cosignatures=<lines of others> record=same signal=SETTLE|HOLD|RELEASE version=… (one line; parts that do
+    not apply are absent)
   PROOF_FAILED code=… reason="…"
 
 Examples:
   tallystick verify
-  tallystick verify ledger.ndjson --checkpoint kept.ndjson --strict --key 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+  tallystick verify ledger.ndjson --checkpoint kept.ndjson --strict --key "$FIRST_KID"
   tallystick verify --server https://ledger.example --pin
   tallystick verify --proof proof.json --record record.json
 
@@ -288,7 +292,7 @@ function exportOnly(path: string): LedgerSource {
     open: () =>
       source.open().catch((error: unknown) => {
         if (!(error instanceof SourceError) || error.kind !== 'not_a_ledger') throw error
-        const message = `${error.message}. It is not a bundle, a proof or a receipt either`
+        const message = `${error.message}. It is no bundle, proof or receipt either`
         throw new SourceError(error.kind, message, { cause: error })
       }),
   }
@@ -302,7 +306,7 @@ async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
   const { url, apiKey, origin } = await findConnection(values)
   const client = new Tallystick({ baseUrl: url, apiKey })
   if (values.server === undefined)
-    io.stderr.write(`tallystick: reads the ledger at ${displayUrl(url)} (API key: ${origin})\n`)
+    io.stderr.write(`tallystick: reading the ledger at ${displayUrl(url)} (API key: ${origin})\n`)
   return serverLedger(client, url, { mibMax: parseSpoolMib(values) })
 }
 

@@ -8,14 +8,14 @@ import { WEBHOOK_OPTIONS, webhookSettings } from '../webhook-options.ts'
 
 const HELP = `tallystick webhooks create --url URL --events EVENT,… [--types TYPE,…] [--include WHAT,…] [--description TEXT]
 
-Has what happens from now on delivered to a URL. What its deliveries are verified with is printed: the secret once, and never
-again. Needs a key with the scope webhooks:manage; to include documents, also records:read.
+Delivers later events to a URL. Prints what its receiver verifies deliveries with: the secret is only printed once.
+Needs a key with the scope webhooks:manage; to include documents, also records:read.
 
   --url URL        https:, without a user and without a fragment
-  --events E,…     names of events, for example signal.emitted,record.expired; or * alone: all
-  --types T,…      only about records of these types: order/1, or order for all its versions
-  --include W,…    what events hold beyond what was signed: documents, envelope
-  --description T  what it is for
+  --events E,…     names of events, for example signal.emitted,record.expired; or only *, for all
+  --types T,…      only events about records of these types: order/1, or order for all its versions
+  --include W,…    what to add to the signed content: documents, envelope
+  --description T  a description
 ${WEBHOOK_SECRET_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -33,7 +33,7 @@ export const webhooksCreate = defineCommand({
     noArguments(positionals, 'webhooks create --url URL --events EVENT,…')
     const { url, events, ...rest } = webhookSettings(values)
     if (url === undefined || events === undefined)
-      throw new UsageError('say: tallystick webhooks create --url URL --events EVENT,…')
+      throw new UsageError('usage: tallystick webhooks create --url URL --events EVENT,…')
     const client = await connect(values)
     return printWebhookSecret(await client.webhooks.create({ url, events, ...rest }), values, io)
   },

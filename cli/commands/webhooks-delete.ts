@@ -6,7 +6,7 @@ import { UsageError } from '../run.ts'
 
 const HELP = `tallystick webhooks delete WEBHOOK --yes
 
-Deletes a webhook, with its secrets and what is known of its deliveries. There is no way back: to stop it for a while, pause it.
+Deletes a webhook, with its secrets and the log of its deliveries. Can't be undone: to stop it for a while, pause it.
 Prints nothing. Needs a key with the scope webhooks:manage.
 
   --yes            needed, because it can't be undone

@@ -9,12 +9,12 @@ import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.
 
 const HELP = `tallystick webhooks deliveries WEBHOOK [--state STATE] [--event EVENT] [--record RECORD] [--limit N]
 
-Lists what was delivered to a webhook, or is to be, newest first. Needs a key with the scope webhooks:manage.
+Lists deliveries to a webhook, newest first. Needs a key with the scope webhooks:manage.
 
-  --state STATE    only those that are: pending (tried again), held (behind an earlier event of their record), delivered,
-                   dead (given up)
-  --event EVENT    only of this event, for example signal.emitted
-  --record RECORD  only about this record
+  --state STATE    only deliveries in this state: pending (will be tried again), held (waits for an earlier event of
+                   its record), delivered, dead (given up)
+  --event EVENT    only this event, for example signal.emitted
+  --record RECORD  only events about this record
 ${LIMIT_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

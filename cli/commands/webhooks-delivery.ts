@@ -6,8 +6,8 @@ import { deliveryArguments, printDelivery } from '../webhook-deliveries.ts'
 
 const HELP = `tallystick webhooks delivery WEBHOOK EVENT
 
-Shows what became of an event at a webhook, with the attempts to deliver it: when, how long it took, and what was answered. Needs
-a key with the scope webhooks:manage.
+Shows the delivery of an event to a webhook, with its attempts: when, how long each took, and the answer. Needs a key
+with the scope webhooks:manage.
 
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

@@ -6,8 +6,9 @@ import { deliveryArguments, printDelivery } from '../webhook-deliveries.ts'
 
 const HELP = `tallystick webhooks redeliver WEBHOOK EVENT
 
-Delivers an event now, under the same id, whatever became of it before; as often as it takes, from the beginning. It comes after
-earlier events of its record that are still to be delivered. Needs a key with the scope webhooks:manage.
+Delivers an event now, under the same id, also if it was delivered or given up before. Failed attempts are repeated as
+for a new event. Earlier events of its record that still wait are delivered first. Needs a key with the scope
+webhooks:manage.
 
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

@@ -6,10 +6,11 @@ import { printWebhookSecret, SECRET_OPTIONS, WEBHOOK_SECRET_HELP } from '../prin
 
 const HELP = `tallystick webhooks rotate-secret WEBHOOK [--overlap SECONDS]
 
-Gives a webhook a new secret and public key, printed now; the secret never again. Deliveries are signed with those before as
-well for a day, or for so long, so that its receiver can change over meanwhile. Needs a key with the scope webhooks:manage.
+Gives a webhook a new secret and public key, and prints them; the secret is only printed once. For a day, or for
+--overlap, deliveries are signed with the older ones too, so that the receiver can change over. Needs a key with the
+scope webhooks:manage.
 
-  --overlap SECONDS   how long those before are signed with as well; 0: not at all
+  --overlap SECONDS   how long deliveries are signed with the older ones too; 0: not at all
 ${WEBHOOK_SECRET_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

@@ -18,9 +18,9 @@ const POLL_MS_MAX = 1_000
 
 const HELP = `tallystick webhooks test WEBHOOK
 
-Sends a webhook an event that says nothing (webhook.test), waits up to ${WAIT_MS / 1000} s for what becomes of it, and shows that: how long it took
-and what was answered. Ends with 1 where it was not delivered, and says what to do; it is tried again all the same. Ends with 69
-where nothing was tried in that time. Needs a key with the scope webhooks:manage.
+Sends a webhook an empty event (webhook.test), waits up to ${WAIT_MS / 1000} s for the first attempt, and shows how long it took and
+the answer. Ends with 1 if the event was not delivered, and says what to do; the server tries it again all the same.
+Ends with 69 if there was no attempt in that time. Needs a key with the scope webhooks:manage.
 
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -74,8 +74,8 @@ export async function judgeTest(
     say('nothing was sent in time', 'ask the operator of the server whether a worker is running')
   else
     say(
-      `nothing is sent to it before ${resumeAt}, because it fails, or asks for that`,
-      `mend it, then tallystick webhooks resume ${id}`,
+      `nothing is sent before ${resumeAt}, because the receiver fails, or asked for a pause`,
+      `repair the receiver, then run tallystick webhooks resume ${id}`,
     )
   return EXIT.unavailable
 }

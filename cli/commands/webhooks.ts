@@ -8,8 +8,8 @@ import { WEBHOOK_OPTIONS, webhookSettings } from '../webhook-options.ts'
 export const webhooksList = listItems({
   usage: 'webhooks list',
   flags: '[--limit N]',
-  about: `Lists the ledger's webhooks, in the order in which they were made, without their secrets: the state of each, how many entries it
-has not come to, its failures in a row, and how many deliveries were given up. Needs a key with the scope webhooks:manage.`,
+  about: `Lists the ledger's webhooks, oldest first, without their secrets: the state of each, how many entries it is behind, its
+failures in a row, and how many deliveries were given up. Needs a key with the scope webhooks:manage.`,
   examples: [
     'webhooks list',
     `webhooks list | jq -r 'select(.state != "active" or .standing.failures > 0) | .id'`,
@@ -28,8 +28,8 @@ has not come to, its failures in a row, and how many deliveries were given up. N
 
 export const webhooksGet = showItem({
   usage: 'webhooks get WEBHOOK',
-  about: `Shows a webhook, without its secrets; \`standing\` says how far it has heard, and how it answers. Needs a key with the scope
-webhooks:manage.`,
+  about: `Shows a webhook, without its secrets; \`standing\` shows how far it is, and how its receiver answers. Needs a key with
+the scope webhooks:manage.`,
   examples: [
     'webhooks get whk_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'webhooks get whk_01kd2m3n4p5q6r7s8t9v0w1x2y | jq .standing',
@@ -39,8 +39,7 @@ webhooks:manage.`,
 
 export const webhooksPause = showItem({
   usage: 'webhooks pause WEBHOOK',
-  about: `Delivers nothing to a webhook until it is resumed; what happens meanwhile waits for it. Needs a key with the scope
-webhooks:manage.`,
+  about: `Delivers nothing to a webhook until it is resumed. Events wait meanwhile. Needs a key with the scope webhooks:manage.`,
   examples: ['webhooks pause whk_01kd2m3n4p5q6r7s8t9v0w1x2y'],
   request: (client, id) => client.webhooks.pause(id),
 })
@@ -48,12 +47,11 @@ webhooks:manage.`,
 export const webhooksResume = showItem({
   usage: 'webhooks resume WEBHOOK',
   flags: '[--from here|now]',
-  about: `Delivers to a webhook again that was paused, by somebody or because it failed for five days, or that was disabled, because it
-answered 410. All that it has missed is delivered first. What had been given up before is not: \`tallystick webhooks
-redeliver-dead\`. Needs a key with the scope webhooks:manage.`,
+  about: `Resumes a webhook that was paused (by a person, or because it failed for five days) or disabled (because it answered
+410). All missed events are delivered first. Deliveries that were given up before are not: \`tallystick webhooks
+redeliver-dead\` delivers those. Needs a key with the scope webhooks:manage.`,
   options: { from: { type: 'string' } },
-  optionsHelp:
-    '  --from WHERE     here, where it has stopped; now: what it has missed is left out. Otherwise here',
+  optionsHelp: '  --from WHERE     here: where it stopped (default); now: missed events are skipped',
   examples: [
     'webhooks resume whk_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'webhooks resume whk_01kd2m3n4p5q6r7s8t9v0w1x2y --from now',
@@ -64,15 +62,15 @@ redeliver-dead\`. Needs a key with the scope webhooks:manage.`,
 
 export const webhooksUpdate = showItem({
   usage: 'webhooks update WEBHOOK',
-  flags: '[--url URL] [--events EVENT,…] [--types TYPE,…] [--include WHAT,…] [--description TEXT]',
-  about: `Changes a webhook. What is not given stays as it is, and so do its secrets: where the URL is another receiver's now, rotate
-them. Needs a key with the scope webhooks:manage; where documents are included, also records:read.`,
+  flags: '[--url URL] [--events EVENT,…] [--types TYPE,…] [--include WHAT,…] [--description T]',
+  about: `Changes a webhook. Options that are not given, and its secrets, do not change: if the URL is now another receiver's,
+rotate the secret. Needs a key with the scope webhooks:manage; if documents are included, also records:read.`,
   options: WEBHOOK_OPTIONS,
   optionsHelp: `  --url URL        https:, without a user and without a fragment
-  --events E,…     names of events; or * alone: all
-  --types T,…      only about records of these types; '' for all
+  --events E,…     names of events; or only *, for all
+  --types T,…      only events about records of these types; '' for all
   --include W,…    documents, envelope; '' for neither
-  --description T  what it is for; '' for none`,
+  --description T  a description; '' for none`,
   examples: [
     'webhooks update whk_01kd2m3n4p5q6r7s8t9v0w1x2y --url https://payments.example/v2/hook',
     `webhooks update whk_01kd2m3n4p5q6r7s8t9v0w1x2y --types '' --include envelope`,
@@ -80,7 +78,7 @@ them. Needs a key with the scope webhooks:manage; where documents are included, 
   parse: (values) => {
     const changes = webhookSettings(values)
     if (Object.values(changes).every((change) => change === undefined))
-      throw new UsageError('webhooks update needs something to change: --url, --events, --types, …')
+      throw new UsageError('webhooks update needs an option: --url, --events, --types, …')
     return changes
   },
   request: (client, id, changes) => client.webhooks.update(id, changes),
@@ -89,9 +87,10 @@ them. Needs a key with the scope webhooks:manage; where documents are included, 
 export const webhooksRedeliverDead = showItem({
   usage: 'webhooks redeliver-dead WEBHOOK',
   flags: '[--since TIME]',
-  about: `Delivers all that was given up, oldest first, and says how much that is. Needs a key with the scope webhooks:manage.`,
+  about: `Delivers everything that was given up, oldest first, and prints how many deliveries that is. Needs a key with the scope
+webhooks:manage.`,
   options: { since: { type: 'string' } },
-  optionsHelp: `  --since TIME     only events of this time or later: RFC 3339, UTC`,
+  optionsHelp: `  --since TIME     only events from this time on: RFC 3339, UTC`,
   examples: [
     'webhooks redeliver-dead whk_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'webhooks redeliver-dead whk_01kd2m3n4p5q6r7s8t9v0w1x2y --since 2026-11-20T12:00:00Z',
@@ -104,20 +103,20 @@ export const webhooksRedeliverDead = showItem({
 export const webhooksRecover = showItem({
   usage: 'webhooks recover WEBHOOK --since TIME',
   flags: '[--until TIME] [--delivered]',
-  about: `Delivers what was recorded in a time, is for the webhook, and was never delivered to it: because it was given up or left out, or
-the webhook asked for less at that time. A receiver that has lost what it had gets all of it again with --delivered. It goes on
-by itself: \`recovery\` in the \`standing\` of \`tallystick webhooks get\` says how far it is. Needs a key with the scope
-webhooks:manage.`,
+  about: `Delivers events of a period that are for the webhook and were never delivered to it: because they were given up or
+skipped, or the webhook subscribed to fewer events then. With --delivered a receiver that has lost its data gets all
+events again. Runs on by itself: \`recovery\` in the \`standing\` of \`tallystick webhooks get\` shows its progress. Needs a
+key with the scope webhooks:manage.`,
   options: { since: { type: 'string' }, until: { type: 'string' }, delivered: { type: 'boolean' } },
-  optionsHelp: `  --since TIME     recorded then or later: RFC 3339, UTC
-  --until TIME     recorded before; otherwise as far as the webhook has come
-  --delivered      also what was delivered`,
+  optionsHelp: `  --since TIME     recorded from this time on: RFC 3339, UTC
+  --until TIME     recorded before this time. Default: as far as the webhook has come
+  --delivered      also events that were delivered`,
   examples: [
     'webhooks recover whk_01kd2m3n4p5q6r7s8t9v0w1x2y --since 2026-11-20T12:00:00Z',
-    'webhooks recover whk_01kd2m3n4p5q6r7s8t9v0w1x2y --since 2026-11-20T12:00:00Z --until 2026-11-20T14:00:00Z --delivered',
+    'webhooks recover whk_01kd2m3n4p5q6r7s8t9v0w1x2y --since 2026-11-20T12:00:00Z \\\n    --until 2026-11-20T14:00:00Z --delivered',
   ],
   parse: ({ since, until, delivered }) => {
-    if (since === undefined) throw new UsageError('say: tallystick webhooks recover WEBHOOK --since TIME')
+    if (since === undefined) throw new UsageError('usage: tallystick webhooks recover WEBHOOK --since TIME')
     return { since, until, delivered }
   },
   request: (client, id, request) => client.webhooks.recover(id, request),

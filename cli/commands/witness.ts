@@ -16,22 +16,23 @@ const LISTEN_DEFAULT = '127.0.0.1:3070'
 
 const HELP = `tallystick witness --state DIR --log VKEY… [--name NAME] [--listen HOST:PORT]
 
-Runs a witness (C2SP tlog-witness): logs send it their checkpoints, and it cosigns each that continues, by a proof, the largest one that it
-has cosigned. Who relies on a log then knows that nobody is shown another history of it. Any C2SP log can be witnessed: a ledger of
-Tallystick, a Tessera log. Run it elsewhere than the logs, by other people; put TLS in front of it.
+Runs a witness (C2SP tlog-witness): logs send it their checkpoints. It cosigns a checkpoint if a proof shows that the
+checkpoint continues the largest one that it has cosigned. People who rely on a log then know that everybody sees the
+same history. It works for any C2SP log: a ledger of Tallystick, a Tessera log. Let other people run it, on other
+machines than the logs; put TLS in front of it.
 
-DIR holds the key, and the newest cosigned checkpoint of each log. NEVER RESTORE IT FROM A BACKUP, and never copy it: a witness that
-forgot what it cosigned can cosign another history. If DIR is lost or old, begin with an empty one: a new key.
+DIR has the key, and the newest cosigned checkpoint of each log. NEVER RESTORE IT FROM A BACKUP, and never copy it: a
+witness with an old state can cosign a second history. If DIR is lost or old, start with an empty one: a new key.
 
-  --state DIR         its folder; made, with a new key, where it is not there or empty. One process a folder
-  --name NAME         name of a new witness, by habit a host and path without scheme: witness.example/w1
-  --log VKEY          verifier key of a log (type 01; of a ledger noteVerifierKey of GET /v1/ledger). Its name is the log's origin.
-                      Repeatable, up to ${WITNESS_LOGS_MAX}; several keys of one name may all sign for that log
+  --state DIR         its folder. If it is absent or empty, it is made, with a new key. One process for each folder
+  --name NAME         name of a new witness, usually a host and path without scheme: witness.example/w1
+  --log VKEY          verifier key of a log (type 01; for a ledger noteVerifierKey of GET /v1/ledger). Its name is the
+                      log's origin. Repeatable, up to ${WITNESS_LOGS_MAX}; several keys with one name may all sign for that log
   --listen HOST:PORT  default ${LISTEN_DEFAULT}
   -h, --help
 
-Prints one line when it listens, which begins with WITNESS_READY and holds its verifier key. Warnings go to stderr: a log that signed two
-histories is named there, and both notes are kept in DIR.
+When it listens, it prints one line that begins with WITNESS_READY and has its verifier key. Warnings go to stderr: if a
+log signed two histories, the warning names it, and both notes are stored in DIR.
 
 Examples:
   tallystick witness --state /var/lib/witness --name witness.example/w1 --log "$NOTE_VERIFIER_KEY"
@@ -47,10 +48,9 @@ export const witness = defineCommand({
   },
   async run(values, positionals, io) {
     noArguments(positionals, 'witness --state DIR --log VKEY')
-    if (values.state === undefined)
-      throw new UsageError('say with --state which folder the witness keeps its key in')
+    if (values.state === undefined) throw new UsageError('add --state DIR: the folder with its key')
     if (values.name !== undefined && !isKeyName(values.name))
-      throw new UsageError('--name has neither spaces nor plus signs: such as witness.example/w1')
+      throw new UsageError('--name takes a name without spaces and plus signs, such as witness.example/w1')
     const { notice: _, ...providers } = await loadProviders()
     const logs = parseLogs(values.log ?? [], (vkey) => parseNoteKey(vkey, 'signature', providers.sha256))
     const address = parseListen(values.listen ?? LISTEN_DEFAULT)
@@ -74,8 +74,7 @@ function parseLogs(
   vkeys: readonly string[],
   parse: (vkey: string) => KnownLog['keys'][number],
 ): Map<string, KnownLog> {
-  if (vkeys.length === 0)
-    throw new UsageError('name with --log the verifier key of each log that is witnessed')
+  if (vkeys.length === 0) throw new UsageError('add --log VKEY: the verifier key of each log to witness')
   if (vkeys.length > WITNESS_LOGS_MAX) throw new UsageError(`--log: at most ${WITNESS_LOGS_MAX}`)
   const logs = new Map<string, KnownLog>()
   for (const vkey of vkeys) {
@@ -98,7 +97,7 @@ function parseOrRefuse<T>(vkey: string, parse: (vkey: string) => T): T {
 function parseListen(text: string): { host: string; port: number } {
   const [, host, port] = /^\[?([^[\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []
   if (host === undefined || Number(port) > 65_535)
-    throw new UsageError(`--listen takes an address and a port, such as ${LISTEN_DEFAULT}`)
+    throw new UsageError(`--listen takes HOST:PORT, such as ${LISTEN_DEFAULT}`)
   return { host, port: Number(port) }
 }
 

@@ -12,20 +12,20 @@ export async function checkAudits(client: Tallystick): Promise<Finding> {
   const ended = data.find(({ state }) => state === 'done' || state === 'failed')
   if (ended !== undefined) return findingOf(ended)
   const [open] = data
-  if (open?.error) return warn(CHECK, `${open.id} has failed and is tried again: ${open.error.reason}`, LOG)
-  return ok(CHECK, open === undefined ? 'none was made yet' : `${open.id} is ${open.state}`)
+  if (open?.error) return warn(CHECK, `${open.id} failed, and will be tried again: ${open.error.reason}`, LOG)
+  return ok(CHECK, open === undefined ? 'there was none yet' : `${open.id} is ${open.state}`)
 }
 
 const LOG =
-  'ask the operator of the server: its worker’s log has the error (docs/runbooks/verification.md#no-audit-for-two-days)'
+  'ask the server’s operator: the worker’s log has the error (docs/runbooks/verification.md#no-audit-for-two-days)'
 
 function findingOf({ id, finishedAt, report, error }: Audit): Finding {
   if (error !== null) return warn(CHECK, `${id} failed at ${finishedAt}: ${error.reason}`, LOG)
   const { entries, failure } = report!
-  if (failure === null) return ok(CHECK, `${id} found no fault in ${entries} entries, at ${finishedAt}`)
+  if (failure === null) return ok(CHECK, `${id} found no fault in ${entries} entries at ${finishedAt}`)
   return fail(
     CHECK,
     `${id} found a fault${failure.seq === null ? '' : ` at entry ${failure.seq}`}: ${failure.code}`,
-    'ask the operator of the server: docs/runbooks/integrity.md#a-ledger-does-not-verify',
+    'ask the server’s operator: docs/runbooks/integrity.md#a-ledger-does-not-verify',
   )
 }

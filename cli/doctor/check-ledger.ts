@@ -25,8 +25,8 @@ export async function* checkLedger(
     if (error instanceof PermissionError)
       return yield warn(
         'key',
-        'it may not even read about its ledger',
-        'for more, use a key with records:write',
+        'the key may not read its ledger’s details',
+        'for more checks, use a key with records:write',
       )
     if (error instanceof AuthenticationError)
       return yield fail('key', error.message, 'run `tallystick init --force` with another key')
@@ -41,12 +41,12 @@ export async function* checkLedger(
     : fail(
         'ledger',
         `${id} (${name}) is closed: ${closed}`,
-        'ask the operator of the server: docs/runbooks/integrity.md#a-ledger-does-not-verify',
+        'ask the server’s operator: docs/runbooks/integrity.md#a-ledger-does-not-verify',
       )
   yield* checkWebhooks(client, key.scopes)
   if (!key.scopes.includes('audit:read')) {
     const advice = 'use a key with audit:read'
-    return yield { check: 'checkpoint', status: 'skip', detail: 'the key may not read the chain', advice }
+    return yield { check: 'checkpoint', status: 'skip', detail: 'the key lacks audit:read', advice }
   }
   yield await checkCheckpoint(client, about, checkpointWaitMs).catch((error) =>
     fail('checkpoint', messageOf(error), null),
@@ -82,15 +82,15 @@ async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitM
       return fail(
         'checkpoint',
         `it does not verify: ${error.message}`,
-        'do not trust this server: tell an auditor',
+        'do not trust this server, and tell an auditor',
       )
     }
     if (covered >= about.size) return ok('checkpoint', `it verifies, and covers ${covered} entries`)
     if (Date.now() > until)
       return fail(
         'checkpoint',
-        `${about.size - covered} of ${about.size} entries have none after ${waitMs / 1000} s`,
-        'is the worker running? A ledger with a fault gets none either: docs/runbooks/verification.md#a-ledger-gets-no-checkpoints',
+        `${about.size - covered} of ${about.size} entries are not covered after ${waitMs / 1000} s`,
+        'is the worker running? A ledger with a fault gets no checkpoints either: docs/runbooks/verification.md#a-ledger-gets-no-checkpoints',
       )
     await new Promise((resolve) => setTimeout(resolve, CHECKPOINT_POLL_MS))
   }
@@ -112,7 +112,7 @@ async function checkPin(client: Tallystick, { id }: GetLedgerAnswer): Promise<Fi
   const kid = await findFirstKid(client, id)
   if (pinned === undefined)
     return warn('first key', `${kid} is not pinned`, 'run `tallystick init` or `tallystick verify --pin`')
-  if (pinned === kid) return ok('first key', `${kid}, as it was pinned`)
-  const detail = `it is ${kid}, and was ${pinned} when it was pinned`
-  return fail('first key', detail, 'this is not that ledger: tell an auditor')
+  if (pinned === kid) return ok('first key', `${kid}, as pinned`)
+  const detail = `it is ${kid}, but the pinned one is ${pinned}`
+  return fail('first key', detail, 'this is another ledger: tell an auditor')
 }

@@ -12,7 +12,11 @@ const BODY_BYTES_MAX = 64 * 1024
 export function checkEncryption(url: URL): Finding {
   const { protocol, origin } = url
   if (protocol === 'https:' || isLoopback(url)) return ok('encryption', origin)
-  return warn('encryption', `${origin} is not encrypted: who listens reads the API key`, 'use https://')
+  return warn(
+    'encryption',
+    `${origin} is not encrypted: anybody on the way can read the API key`,
+    'use https://',
+  )
 }
 
 /**
@@ -28,15 +32,15 @@ export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; 
   } catch (error) {
     const cause = (error as { cause?: { code?: string; message?: string } }).cause
     const reason = cause?.code ?? cause?.message ?? (error as Error).message
-    const advice = 'is the server running, the address right, and is there no proxy or firewall in between?'
+    const advice = 'is the server running, is the address right, and does a proxy or firewall block the way?'
     return { findings: [fail('address', `${address} does not answer (${reason})`, advice)], isThere: false }
   }
   const { version } = live
   if (version === null) {
     const finding = fail(
       'address',
-      `${address} answers ${live.status}, not as a Tallystick server does`,
-      'give the server’s own address',
+      `${address} answers ${live.status}, but not like a Tallystick server`,
+      'use the server’s own address',
     )
     return { findings: [finding], isThere: false }
   }
@@ -47,14 +51,14 @@ export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; 
       : fail(
           'ready',
           `the server answers ${ready.status}`,
-          'look at its log: the database is away, or is not migrated',
+          'read its log: the database cannot be reached, or is not migrated',
         ),
     version === API_VERSION
       ? ok('version', version)
       : warn(
           'version',
           `the server has ${version}, this tool ${API_VERSION}`,
-          'bring both to the same version',
+          'use the same version of both',
         ),
     checkClock(live),
   ]
@@ -98,13 +102,13 @@ async function readBody(response: Response): Promise<Body> {
 }
 
 function checkClock({ aheadMs }: Answer): Finding {
-  if (aheadMs === null) return warn('clock', 'the server does not say what time it is', null)
+  if (aheadMs === null) return warn('clock', 'the server’s answer has no time', null)
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
-  if (Math.abs(aheadMs) <= CLOCK_MS_MAX) return ok('clock', `${seconds} s apart`)
+  if (Math.abs(aheadMs) <= CLOCK_MS_MAX) return ok('clock', `${seconds} s difference`)
   const which = aheadMs > 0 ? 'ahead of' : 'behind'
   return warn(
     'clock',
-    `the server's is ${seconds} s ${which} this one`,
-    'let both follow a time server (NTP)',
+    `the server's clock is ${seconds} s ${which} this one`,
+    'synchronize both with a time server (NTP)',
   )
 }

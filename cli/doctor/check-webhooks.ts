@@ -15,7 +15,7 @@ export async function* checkWebhooks(
 ): AsyncGenerator<Finding, void, undefined> {
   if (!scopes.includes('webhooks:manage')) {
     const advice = 'use a key with webhooks:manage'
-    return yield { check: CHECK, status: 'skip', detail: 'the key may not look at them', advice }
+    return yield { check: CHECK, status: 'skip', detail: 'the key lacks webhooks:manage', advice }
   }
   let count = 0
   let troubled = 0
@@ -29,17 +29,22 @@ export async function* checkWebhooks(
   } catch (error) {
     return yield fail(CHECK, messageOf(error), null)
   }
-  if (troubled === 0) yield ok(CHECK, count === 0 ? 'there are none' : `${count}, all delivered to`)
+  if (troubled === 0) yield ok(CHECK, count === 0 ? 'there are none' : `${count}, none has failures`)
 }
 
 function findingsOf({ id, url, state, reason, stateAt, standing }: Webhook): Finding[] {
   const { failures, failingSince, dead } = standing
-  const resume = `when its receiver is well: tallystick webhooks resume ${id}`
+  const resume = `when its receiver works again: tallystick webhooks resume ${id}`
   const say = (what: string, advice: string) => warn(CHECK, `${id} (${url}) ${what}`, advice)
   return [
-    ...(state === 'active' ? [] : [say(`is ${state} since ${stateAt}: ${reason}`, resume)]),
+    ...(state === 'active' ? [] : [say(`has been ${state} since ${stateAt}: ${reason}`, resume)]),
     ...(state === 'active' && failures > 0
-      ? [say(`fails since ${failingSince}; failures in a row: ${failures}`, `tallystick webhooks test ${id}`)]
+      ? [
+          say(
+            `has failed since ${failingSince}; failures in a row: ${failures}`,
+            `tallystick webhooks test ${id}`,
+          ),
+        ]
       : []),
     ...(dead > 0
       ? [say(`has deliveries that were given up: ${dead}`, `tallystick webhooks redeliver-dead ${id}`)]

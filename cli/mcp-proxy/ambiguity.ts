@@ -43,22 +43,22 @@ function ambiguityOfEnvelope(message: Members): string | null {
   const isAnswer = 'result' in message || 'error' in message
   if (isAnswer === 'method' in message) return 'it is neither a request nor an answer, or both'
   if (isAnswer) return null
-  if (typeof method !== 'string') return 'its method is not a text'
+  if (typeof method !== 'string') return 'its method is not a string'
   return method !== 'tools/call' && (isLikeCall(method) || !PLAIN_METHOD.test(method))
-    ? `its method ${shown(method)} is not tools/call, but some server could read it so`
+    ? `some servers could read its method ${shown(method)} as tools/call`
     : null
 }
 
 function ambiguityOfParams({ method, params }: Members): string | null {
   const meta = isObject(params) ? params['_meta'] : undefined
   const like = likeOneOf(PARAMS, params) ?? likeOneOf(META, meta)
-  if (like !== undefined) return `some server could read its member ${shown(like)} as a member of MCP`
+  if (like !== undefined) return `some servers could read its member ${shown(like)} as a member of MCP`
   if (method !== 'tools/call') return null
-  if (!isObject(params)) return 'params of its tool call is no object'
+  if (!isObject(params)) return 'params of its tool call is not an object'
   const { name } = params
   return short(name, TOOL_NAME_CHARS_MAX) === name && name !== undefined
     ? null
-    : `the name of its tool is not a text of 1 to ${TOOL_NAME_CHARS_MAX} characters`
+    : `the name of its tool is not a string of 1 to ${TOOL_NAME_CHARS_MAX} characters`
 }
 
 /**
@@ -67,7 +67,7 @@ function ambiguityOfParams({ method, params }: Members): string | null {
  */
 function ambiguityOfRest({ method: _, ...rest }: Members): string | null {
   const hides = hasText(rest, (name, text) => isLike('method', name) && isLikeCall(text))
-  return hides ? 'an object within it could be read as a tool call of its own' : null
+  return hides ? 'an object inside it could be read as another tool call' : null
 }
 
 /**

@@ -129,7 +129,7 @@ export class Calls {
       throw error
     }
     if (!isAnswered) {
-      if (request !== null) say('too many calls are under way: no outcome is recorded of this one')
+      if (request !== null) say('too many calls are open: the outcome of this one is not recorded')
       return { handle, request, call: undefined }
     }
     const call = {
@@ -238,7 +238,7 @@ export class Calls {
    */
   unread(why: string, sha256: string, length: number): BegunCall {
     const { directory, server, command, failClosed, say } = this.#options
-    say(`only the digest of a message of the client is recorded: ${why}`)
+    say(`only the digest of a client's message is recorded: ${why}`)
     const handle = `mcp:${randomUUID()}`
     const payload = {
       kind: 'other',
@@ -270,7 +270,7 @@ export class Calls {
     if (call === undefined || call.timer !== null) return
     call.attributes['cancelled'] = true
     call.timer = setTimeout(() => {
-      const error = 'the client cancelled it, and no answer came'
+      const error = 'the client cancelled the call, and no answer came'
       if (!this.#remove(request!, call)) return
       this.#noteRequestId(request)
       this.#settle(call, { status: 'unknown', errorType: 'cancelled', error })
@@ -307,7 +307,7 @@ export class Calls {
         outcomeOf(call.members, call.options, { ...end, ...shared, durationMs, ...attributes }),
       )
     } catch (error) {
-      this.#options.say(`an outcome could not be written: ${(error as Error).message}`)
+      this.#options.say(`the outcome of a call could not be recorded: ${(error as Error).message}`)
     }
   }
 }

@@ -62,7 +62,7 @@ class HttpUpstream implements Upstream {
     this.#session = new HttpSession({
       ...{ url, headers, signal: this.#stop.signal },
       onRenewed: () => {
-        downstream.say('the server had lost the session: a new one was begun')
+        downstream.say('the server had lost the session: a new one was started')
         this.#listen()
       },
     })
@@ -297,7 +297,7 @@ function unknown(why: string): NoAnswer {
 function reasonOf(error: unknown): NoAnswer {
   return error instanceof LostSessionError
     ? {
-        ...unknown(`the server has lost the session, and no new one could be begun: ${error.message}`),
+        ...unknown(`the server has lost the session, and a new one could not be started: ${error.message}`),
         isRefused: true,
       }
     : unknown(`the server cannot be reached: ${causeOf(error)}`)
@@ -315,7 +315,7 @@ function refusalOf({ status, ok, headers }: Response, text: string): NoAnswer {
   const why = `the server answered HTTP ${status}`
   if (location === null) return { why, sent: text === '' ? null : text, isRefused }
   const advice =
-    'a redirect to another address. The proxy does not follow it, because headers may have secrets: if you trust that address, pass it with --upstream'
+    'a redirect to another address. The proxy does not follow it, because headers may contain secrets: if you trust that address, use it with --upstream'
   return { why: `${why}, ${advice}`, sent: location, isRefused }
 }
 

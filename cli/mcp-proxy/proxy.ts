@@ -96,8 +96,8 @@ export class McpProxy {
     const messages = readClientLine(bytes)
     const { isRecorded } = this.#options
     if (messages === null) {
-      if (isRecorded !== null) return this.#refuse([null], [], 'it is no JSON')
-      this.#tryUnread('it is no JSON', sha256Of(bytes), bytes.length)
+      if (isRecorded !== null) return this.#refuse([null], [], 'it is not JSON')
+      this.#tryUnread('it is not JSON', sha256Of(bytes), bytes.length)
       return null
     }
     const inexact = messages.find((message) => message.inexact !== null)?.inexact
@@ -120,7 +120,7 @@ export class McpProxy {
       } catch (error) {
         const { message } = error as Error
         if (isRecorded !== null) return this.#refuse(messages.flatMap(requestIdsOf), begun, message)
-        say(`a message could not be recorded, and is forwarded: ${message}`)
+        say(`a message is forwarded, but could not be recorded: ${message}`)
       }
     }
     if (isRecorded === null) return null
@@ -133,7 +133,7 @@ export class McpProxy {
 
   /** Handles a part of a message that is too long. Returns the reason if it is not forwarded, otherwise null. */
   #passPart({ bytes, fragment }: CutLine): string | null {
-    const why = `it has more than the ${PROXY_MESSAGE_BYTES_MAX} bytes that are read`
+    const why = `it has more than ${PROXY_MESSAGE_BYTES_MAX} bytes, the maximum`
     const { isLast, isRequest, id } = fragment!
     if (this.#options.isRecorded !== null)
       return isLast ? this.#refuse([isRequest ? id : null], [], why) : why
@@ -151,18 +151,18 @@ export class McpProxy {
     try {
       this.#options.calls.unread(why, sha256, length)
     } catch (error) {
-      this.#options.say(`and that could not be recorded: ${(error as Error).message}`)
+      this.#options.say(`a message could not be recorded: ${(error as Error).message}`)
     }
   }
 
   /** Answers the client's requests with an error, instead of the server. */
   #refuse(ids: readonly unknown[], begun: readonly BegunCall[], why: string): string {
     const { calls, say } = this.#options
-    say(`a message of the client was not forwarded: ${why}`)
+    say(`a client's message was not forwarded: ${why}`)
     for (const one of begun) calls.refuse(one, why)
     const error = {
       code: JSON_RPC_CODES.notForwarded,
-      message: `tallystick: this is not done, because it cannot be recorded: ${why}`,
+      message: `tallystick: not forwarded, because it cannot be recorded: ${why}`,
     }
     for (const id of new Set(ids)) this.#answers.push(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`)
     this.#answer()
@@ -240,7 +240,7 @@ function requestIdsOf({ value, inexact }: Message): unknown[] {
 /** Returns the reason if the recorded calls of a line do not cover everything that a server will do. null: they do. */
 function whyUnread(messages: readonly Message[]): string | null {
   return messages.some(({ value }) => usesTools(value))
-    ? 'it contains a model’s uses of tools, which the server runs itself'
+    ? 'it contains tool calls of a model, which the server runs itself'
     : null
 }
 
@@ -248,7 +248,7 @@ function sha256Of(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-const SPLIT = 'it has a carriage return inside, which a server may read as the end of a line'
+const SPLIT = 'it contains a carriage return, which a server may read as the end of a line'
 const [CARRIAGE_RETURN, SPACE] = [0x0d, 0x20]
 const END = Buffer.from([NEWLINE])
 

@@ -59,7 +59,7 @@ export async function sendOnce(
     },
     onRefused: ({ type }, error) =>
       report(
-        `a record of type ${type} was refused, and lies in ${directory}/refused.ndjson: ${error.message}`,
+        `a record of type ${type} was refused, and is in ${directory}/refused.ndjson: ${error.message}`,
       ),
   })
   try {
@@ -71,7 +71,7 @@ export async function sendOnce(
     await notarizer.close({ timeoutMs: 1 }).catch(() => {})
   }
   const { recorded, refused, buffered, lastError } = notarizer.stats
-  return { recorded, refused, left: buffered === 0 ? null : (lastError?.message ?? 'there was no time') }
+  return { recorded, refused, left: buffered === 0 ? null : (lastError?.message ?? 'the time was over') }
 }
 
 /**
@@ -155,7 +155,7 @@ export class Sender {
       return left === null ? 0 : OUTBOX_BLOCKED_MS
     } catch (error) {
       if (error instanceof SpoolInUseError) return OUTBOX_RETRY_MS
-      this.#options.report(`nothing is sent from ${this.#options.directory}: ${(error as Error).message}`)
+      this.#options.report(`no records are sent from ${this.#options.directory}: ${(error as Error).message}`)
       return OUTBOX_BLOCKED_MS
     }
   }

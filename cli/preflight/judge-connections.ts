@@ -49,8 +49,10 @@ export function judgeConnections(facts: ConnectionFacts, plan: ConnectionPlan): 
   const detail =
     `max_connections ${facts.max}, ${facts.reserved} of them reserved${limits.map((limit) => `, ${limit}`).join('')}; ` +
     `${facts.inUse} in use. An API process takes up to ${API_CONNECTIONS}, a worker ${WORKER_CONNECTIONS}: ` +
-    (plan.workerFits ? `beside a worker there is room for ${plan.apiProcesses}` : 'a worker does not fit')
-  const advice = `raise max_connections or the limits; ${API_CONNECTIONS} for each API process and ${WORKER_CONNECTIONS} for each worker`
+    (plan.workerFits
+      ? `with a worker there is room for ${plan.apiProcesses}`
+      : 'there is no room for a worker')
+  const advice = `raise max_connections or the limits: each API process needs ${API_CONNECTIONS}, each worker ${WORKER_CONNECTIONS}`
   if (!plan.workerFits || plan.apiProcesses === 0) return fail('connections', detail, advice)
   // During a rolling restart the old and the new process run at the same time.
   if (plan.apiProcesses === 1) return warn('connections', `${detail}: none for a rolling restart`, advice)

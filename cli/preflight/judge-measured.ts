@@ -19,7 +19,7 @@ export function judgeRoundTrip(roundTrip: LatencySummary): Finding {
   return warn(
     'round trip',
     detail,
-    'each append holds its ledger for one: run servers and workers in the region of the database',
+    'each append locks its ledger for one round trip: run servers and workers in the region of the database',
   )
 }
 
@@ -32,8 +32,8 @@ export function judgeCommits(commits: Commits | null, gateMs: number): Finding[]
     return [
       fail(
         'flush',
-        `nothing can be committed here within ${PREFLIGHT_ANSWER_TIMEOUT_MS / 1000} s, so nothing is known of the disk`,
-        'name the primary; are the standbys there that synchronous_standby_names lists, and may this login execute ' +
+        `no commit finished within ${PREFLIGHT_ANSWER_TIMEOUT_MS / 1000} s, so the disk could not be measured`,
+        'use the primary; are the standbys of synchronous_standby_names connected, and may this login execute ' +
           'pg_logical_emit_message, as every login may by default?',
       ),
     ]
@@ -41,12 +41,12 @@ export function judgeCommits(commits: Commits | null, gateMs: number): Finding[]
 }
 
 function judgeFlush({ unflushed, flush }: Commits, gateMs: number): Finding {
-  const detail = `${latencyText(flush)} (commits, less ${msOf(unflushed.p50)} that they take without); the gate is ${gateMs} ms`
+  const detail = `${latencyText(flush)} (commits, less the ${msOf(unflushed.p50)} of a commit without flush); the gate is ${gateMs} ms`
   if (flush.p50 / 1e6 > gateMs)
     return fail(
       'flush',
       detail,
-      'every append waits for it: use a faster disk, or a machine with less to do; or raise --gate-ms',
+      'every append waits for a flush: use a faster disk or a less busy machine, or raise --gate-ms',
     )
   if (flush.p99 / 1e6 > gateMs)
     return warn('flush', `${detail}, and the p99 is above it`, 'is the disk shared, or busy?')
@@ -67,23 +67,15 @@ export function judgeServer(
   const { version, readyStatus, roundTrip, clock } = answers
   if (version === null)
     return [
-      fail(
-        'server',
-        `${address} does not answer as a Tallystick server does`,
-        'give the server’s own address',
-      ),
+      fail('server', `${address} does not answer like a Tallystick server`, 'use the server’s own address'),
     ]
   const findings = [
     readyStatus === 200
       ? ok('server', `${address} is ready; ${latencyText(roundTrip)}`)
-      : fail('server', `${address} answers ${readyStatus} on /readyz`, 'look at its log'),
+      : fail('server', `${address} answers ${readyStatus} on /readyz`, 'read its log'),
     version === ourVersion
       ? ok('server version', version)
-      : warn(
-          'server version',
-          `it has ${version}, this tool ${ourVersion}`,
-          'bring both to the same version',
-        ),
+      : warn('server version', `it has ${version}, this tool ${ourVersion}`, 'use the same version of both'),
   ]
   if (clock === null) return findings
   // The server signs by its own clock, and the database compares that with its own.
@@ -101,7 +93,7 @@ function judgeOffset(
   const detail = `${theirs} is ${offsetText(aheadMs)} ${which} ${other} (± ${offsetText(errorMs)})`
   // Certain part of the offset: without the error of the measurement.
   const certainMs = Math.abs(aheadMs) - errorMs
-  const advice = `let both follow a time server (NTP): entries more than ${CLOCK_SKEW_MS_MAX / 1000} s off are refused`
+  const advice = `synchronize both with a time server (NTP): entries more than ${CLOCK_SKEW_MS_MAX / 1000} s off are refused`
   if (certainMs > PREFLIGHT_CLOCK_FAIL_MS) return fail(check, detail, advice)
   if (certainMs > PREFLIGHT_CLOCK_WARN_MS) return warn(check, detail, advice)
   return ok(check, detail)
@@ -118,16 +110,20 @@ export function judgePooler(pooler: Pooler | 'unknown'): Finding[] {
     return [
       fail(
         'pooler',
-        'something between here and Postgres pools connections, and gives no second one: its pool mode cannot be detected',
-        'let it open more connections (`default_pool_size`), and run this again: otherwise servers and workers do not start',
+        'there is a pooler in front of Postgres, and it gives no second connection: its mode cannot be detected',
+        'let it open more connections (`default_pool_size`), and run this again: servers and workers need several to start',
       ),
     ]
   const advice =
-    'name Postgres itself in the address: servers and workers have pools of their own, whose timeouts and planner settings are ' +
-    'given when they connect'
+    'use the address of Postgres itself: servers and workers have pools of their own, and set timeouts and planner settings ' +
+    'when they connect'
   return [
     pooler === 'transaction'
-      ? fail('pooler', 'a pooler hands connections on after each transaction or statement', advice)
-      : warn('pooler', 'something between here and Postgres pools connections', advice),
+      ? fail(
+          'pooler',
+          'a pooler gives connections to other clients after each transaction or statement',
+          advice,
+        )
+      : warn('pooler', 'there is a pooler in front of Postgres', advice),
   ]
 }

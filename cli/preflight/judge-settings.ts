@@ -76,14 +76,14 @@ function judgeVersion({ version, database, login }: ServerFacts, unmet: readonly
 
 function judgeWriter({ inRecovery, settings }: ServerFacts): Finding {
   if (inRecovery)
-    return fail('writer', 'this is a standby: it takes no writes', 'name the primary in the address')
+    return fail('writer', 'this is a standby: it accepts no writes', 'use the address of the primary')
   if (settings['default_transaction_read_only'] === 'on')
     return fail(
       'writer',
       'default_transaction_read_only = on: every write is refused',
-      'is the address a read replica’s? Otherwise turn it off for this database and login',
+      'is this the address of a read replica? If not, turn the setting off for this database and login',
     )
-  return ok('writer', 'it takes writes')
+  return ok('writer', 'it accepts writes')
 }
 
 /** Facts that corrupt rows rather than lose them. */
@@ -100,8 +100,8 @@ function judgeDurability({ settings }: ServerFacts, unmet: readonly Unmet[]): Fi
     findings.push(
       warn(
         'durability',
-        `synchronous_commit = ${commits}: servers and workers set it to on, for their sessions alone`,
-        'set it to on, if other programs that write to this Postgres need it',
+        `synchronous_commit = ${commits}: servers and workers set it to on, but only for their own sessions`,
+        'set it to on if other programs that write to this Postgres need it',
       ),
     )
   if (findings.length > 0) return findings
@@ -155,20 +155,20 @@ function judgeTuning(facts: ServerFacts, unmet: readonly Unmet[]): Finding[] {
     .map(({ detail, advice }) => fail('settings', detail, advice))
   const advise = (detail: string, advice: string) => findings.push(warn('settings', detail, advice))
   if (settings['autovacuum'] === 'off')
-    advise('autovacuum = off: tables bloat, and some day Postgres stops', 'turn it on')
+    advise('autovacuum = off: tables grow, and Postgres stops in the end', 'turn it on')
   if (settings['data_checksums'] === 'off')
     advise(
-      'data_checksums = off: what a disk garbles is found by the next audit only',
+      'data_checksums = off: errors of the disk are only found by the next audit',
       'pg_checksums --enable, while Postgres is stopped; a new cluster: initdb --data-checksums',
     )
   if (maxWalBytes < MAX_WAL_BYTES_MIN)
     advise(
-      `max_wal_size = ${settings['max_wal_size']}: checkpoints come often, and after each every page is written whole`,
+      `max_wal_size = ${settings['max_wal_size']}: checkpoints are frequent, and after each one every changed page is written whole`,
       'set it to 4GB or more, and checkpoint_timeout to 15min',
     )
   if (sharedBuffersBytes < SHARED_BUFFERS_BYTES_MIN)
     advise(
-      `shared_buffers = ${settings['shared_buffers']}: indexes are read from disk for each record`,
+      `shared_buffers = ${settings['shared_buffers']}: many records need reads of indexes from disk`,
       'set it to a quarter of the memory',
     )
   const sizes = [`shared_buffers ${bytesText(sharedBuffersBytes)}`, `max_wal_size ${bytesText(maxWalBytes)}`]

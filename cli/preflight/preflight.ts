@@ -137,7 +137,7 @@ function judgeReplicaAnswers(answers: ReplicaAnswers | Error | null): Finding[] 
     fail(
       'replica',
       answers.message,
-      'is it running, the address right, and does pg_hba.conf let servers in? Until then reads stay on the primary',
+      'is it running, is the address right, and does pg_hba.conf allow servers? Until then servers read from the primary',
     ),
   ]
 }
@@ -161,7 +161,7 @@ function judgeAnswers(
     fail(
       'server',
       `${address} does not answer (${code ?? message})`,
-      'is it running, the address right, and is there no firewall in between?',
+      'is it running, is the address right, and does a firewall block the way?',
     ),
   ]
 }

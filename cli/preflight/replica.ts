@@ -56,47 +56,51 @@ export function judgeReplica({ facts, primary, replayMs }: ReplicaAnswers): Find
   if (!facts.isStandby)
     return fail(
       'replica',
-      'it is no standby: it takes writes of its own, so reads stay on the primary',
-      'let TALLYSTICK_REPLICA_URL name a standby of this primary',
+      'it is not a standby: it accepts writes, so servers read from the primary',
+      'set TALLYSTICK_REPLICA_URL to a standby of this primary',
     )
   if (facts.system !== null && primary.system !== null && facts.system !== primary.system)
     return fail(
       'replica',
       `it is a standby of another system (${facts.system}, not ${primary.system})`,
-      'let TALLYSTICK_REPLICA_URL name a standby of this primary: a copy by pg_basebackup, not one by pg_dump',
+      'set TALLYSTICK_REPLICA_URL to a standby of this primary: a copy by pg_basebackup, not by pg_dump',
     )
   if (facts.ledgers === 'denied')
     return fail(
       'replica',
-      'this login may not read ledgers there',
-      'let TALLYSTICK_REPLICA_URL have the login of servers (tallystick_api)',
+      'this login may not read ledgers on the standby',
+      'use the servers’ login (tallystick_api) in TALLYSTICK_REPLICA_URL',
     )
   if (facts.ledgers === 'none' && primary.ledgers !== 'none')
     return fail(
       'replica',
-      'its database has no ledgers, and that of the primary has some',
-      'let TALLYSTICK_REPLICA_URL name the same database as the primary',
+      'its database has no ledgers, but the primary’s has',
+      'use the primary’s database name in TALLYSTICK_REPLICA_URL',
     )
   return judgeReplay(facts, replayMs)
 }
 
 function judgeReplay({ isPaused }: ReplicaFacts, replayMs: number | null): Finding {
   if (isPaused)
-    return fail('replica', 'its replay is paused, so it falls behind', 'there: select pg_wal_replay_resume()')
+    return fail(
+      'replica',
+      'its replay is paused, so it falls behind',
+      'run there: select pg_wal_replay_resume()',
+    )
   if (replayMs === null)
     return warn(
       'replica',
-      'it does not say how far it has replayed, so reads stay on the primary',
-      'use a standby by streaming replication',
+      'it does not report how far it has replayed, so servers read from the primary',
+      'use a standby with streaming replication',
     )
   if (replayMs === Infinity)
     return fail(
       'replica',
-      `after ${PREFLIGHT_REPLAY_MS_MAX / 1000} s it has not replayed what the primary had`,
-      'look there at pg_stat_wal_receiver, at the CPU, and at long reads (max_standby_streaming_delay)',
+      `after ${PREFLIGHT_REPLAY_MS_MAX / 1000} s it had not replayed what the primary had`,
+      'check pg_stat_wal_receiver, the CPU and long reads there (max_standby_streaming_delay)',
     )
   return ok(
     'replica',
-    `a standby of this system, readable; it has what the primary had after ${Math.round(replayMs)} ms`,
+    `a readable standby of this system; it had replayed what the primary had after ${Math.round(replayMs)} ms`,
   )
 }

@@ -26,7 +26,7 @@ const schema = z.strictObject({
     .max(CONTROLS_MAX)
     .refine(
       (controls) => new Set(controls.map(({ id }) => id)).size === controls.length,
-      'two controls of one id',
+      'two controls have the same id',
     ),
 })
 
@@ -50,7 +50,7 @@ export async function readControlMap(path: string): Promise<ControlMap> {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new UsageError(
-    `${path} is no control map: ${issue!.path.join('.') || 'the whole'}: ${issue!.message}`,
+    `${path} is not a control map: ${issue!.path.join('.') || 'the whole'}: ${issue!.message}`,
   )
 }
 

@@ -58,7 +58,7 @@ async function* section(
     if (isEvidence(control, row) && ++count <= REPORT_ROWS_PER_CONTROL_MAX) yield tableRow(row)
   yield '</tbody></table>\n'
   const rest = count - REPORT_ROWS_PER_CONTROL_MAX
-  yield `<p>${count} in all${rest > 0 ? `; ${rest} of these are in the CSV alone` : ''}.</p></section>\n`
+  yield `<p>${count} in all${rest > 0 ? `; ${rest} of these are only in the CSV` : ''}.</p></section>\n`
 }
 
 function tableRow(row: ReportRow): string {

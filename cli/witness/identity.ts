@@ -25,8 +25,9 @@ export function newIdentity(name: string): Identity {
 export function parseIdentity(text: string): Identity {
   const { name, seed, cosigned, rolledBack } = JSON.parse(text) as Partial<Identity>
   if (typeof name !== 'string' || typeof seed !== 'string' || fromBase64(seed).length !== SEED_BYTES)
-    throw new Error('no name and key of a witness')
-  if (!Array.isArray(cosigned) || !Array.isArray(rolledBack)) throw new Error('no list of logs')
+    throw new Error('it does not have the name and key of a witness')
+  if (!Array.isArray(cosigned) || !Array.isArray(rolledBack))
+    throw new Error('it does not have the list of logs')
   return { name, seed, cosigned, rolledBack }
 }
 

@@ -37,7 +37,7 @@ export async function serve(
       answer(deps, limits, request)
         .catch((error: Error) => {
           deps.warn(`a request failed: ${error.message}`)
-          return { status: 500, body: 'something is wrong here: nothing was cosigned\n' }
+          return { status: 500, body: 'internal error: nothing was cosigned\n' }
         })
         .then((answered) => send(response, answered))
     },
@@ -64,16 +64,17 @@ async function answer(
   if (!limits.charge([ALL]).allowed) return TOO_MANY
   const hash = /^\/([0-9a-f]{64})\/checkpoint$/.exec(url)?.[1]
   if (hash !== undefined) {
-    if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET\n' }
+    if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET is allowed\n' }
     const note = state.findNote(hash)
     return note === null
-      ? { status: 404, body: 'no checkpoint of this log was cosigned\n' }
+      ? { status: 404, body: 'this witness has cosigned no checkpoint of this log\n' }
       : { status: 200, body: note }
   }
-  if (url !== '/add-checkpoint') return { status: 404, body: 'there is /add-checkpoint\n' }
-  if (method !== 'POST') return { status: 405, body: 'only POST\n' }
+  if (url !== '/add-checkpoint') return { status: 404, body: 'not found; the path is /add-checkpoint\n' }
+  if (method !== 'POST') return { status: 405, body: 'only POST is allowed\n' }
   const body = await readBody(request)
-  if (body === null) return { status: 413, body: `more than ${ADD_CHECKPOINT_BYTES_MAX} bytes\n` }
+  if (body === null)
+    return { status: 413, body: `the body has more than ${ADD_CHECKPOINT_BYTES_MAX} bytes\n` }
   const text = decode(body)
   return text === null ? { status: 400, body: 'the body is not UTF-8\n' } : witness.addCheckpoint(text)
 }
@@ -110,7 +111,7 @@ function send(response: ServerResponse, { status, body, isSize = false }: Witnes
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(new SourceError('unavailable', `${host}:${port} cannot be listened at (${error.code})`)),
+      reject(new SourceError('unavailable', `${host}:${port} cannot be used to listen (${error.code})`)),
     )
     server.listen(port, host, resolve)
   })

@@ -53,7 +53,9 @@ export class WitnessState {
     const folder = await realpath(path)
     const lock = await SpoolLock.acquire(folder, WITNESS_LOCK_STALE_MS).catch((error: Error) => {
       if (!(error instanceof SpoolError)) throw error
-      throw new UsageError(`one witness a folder: ${error.message.replace('the spool', 'the folder')}`)
+      throw new UsageError(
+        `only one witness can use a folder: ${error.message.replace('the spool', 'the folder')}`,
+      )
     })
     try {
       const identity = await readIdentity(folder, name)
@@ -158,11 +160,10 @@ export class WitnessState {
     try {
       const note = parseNote(text)
       const tree = parseLogTree(note.text)
-      if (!this.#isOwn(note) || this.hashOf(tree.origin) !== hash)
-        throw lost(path, 'is not as it was written')
+      if (!this.#isOwn(note) || this.hashOf(tree.origin) !== hash) throw lost(path, 'was changed')
       return { tree, note: text }
     } catch (error) {
-      if (error instanceof ProofError) throw lost(path, `is not as it was written (${error.detail})`)
+      if (error instanceof ProofError) throw lost(path, `was changed (${error.detail})`)
       throw error
     }
   }
@@ -194,7 +195,7 @@ async function readIdentity(folder: string, name: string | undefined): Promise<I
   const identity = parseOrRefuse(path, text)
   if (name !== undefined && name !== identity.name)
     throw new UsageError(
-      `${folder} is of the witness ${identity.name}: leave out --name, or name another folder`,
+      `${folder} belongs to the witness ${identity.name}: leave out --name, or use another folder`,
     )
   return identity
 }
@@ -203,13 +204,13 @@ function parseOrRefuse(path: string, text: string): Identity {
   try {
     return parseIdentity(text)
   } catch (error) {
-    throw new SourceError('not_a_ledger', `${path} is not as it was written: ${(error as Error).message}`)
+    throw new SourceError('not_a_ledger', `${path} was changed: ${(error as Error).message}`)
   }
 }
 
 async function makeIdentity(folder: string, name: string | undefined): Promise<Identity> {
   const others = (await readdir(folder)).filter((file) => file !== 'lock' && !file.startsWith('lock.'))
-  if (others.length > 0) throw lost(join(folder, IDENTITY), 'is not there, but other files are')
+  if (others.length > 0) throw lost(join(folder, IDENTITY), 'is missing, but other files are there')
   if (name === undefined) throw new UsageError('a new folder needs --name, such as witness.example/w1')
   const identity = newIdentity(name)
   await replaceFile(join(folder, IDENTITY), formatIdentity(identity))
@@ -224,9 +225,9 @@ function formatIdentity(identity: Identity): string {
 function lost(path: string, what: string): SourceError {
   return new SourceError(
     'not_a_ledger',
-    `${path} ${what}. This witness can no longer tell what it has cosigned, so its key must sign nothing more. ${START_ANEW}`,
+    `${path} ${what}. This witness no longer knows what it has cosigned, so its key must sign nothing more. ${START_ANEW}`,
   )
 }
 
 export const START_ANEW =
-  'What to do: begin with an empty folder, which gets a new key, and give its verifier key to everybody who relies on the old one'
+  'What to do: start with an empty folder, which gets a new key, and give the new verifier key to everybody who relies on the old one'

@@ -20,7 +20,7 @@ import { START_ANEW, type WitnessState } from './state.ts'
 /** Answer of a witness. `isSize`: the body is a size (409), not a text. */
 export type WitnessAnswer = { readonly status: number; readonly body: string; readonly isSize?: boolean }
 
-export const TOO_MANY: WitnessAnswer = { status: 429, body: 'too many requests: come again in a second\n' }
+export const TOO_MANY: WitnessAnswer = { status: 429, body: 'too many requests: try again in a second\n' }
 
 /**
  * Limit of checkpoints that the log has signed and that grow its tree. Others cannot use up this limit by naming the
@@ -66,7 +66,7 @@ export class Witness {
     if (origin === null) return this.#decide(body)
     const queue = this.#queues.get(origin) ?? { last: Promise.resolve(), length: 0 }
     if (queue.length >= WITNESS_WAITING_PER_LOG_MAX)
-      return { status: 503, body: 'too many requests of this log wait: come again\n' }
+      return { status: 503, body: 'too many requests of this log are waiting: try again\n' }
     this.#queues.set(origin, queue)
     queue.length++
     const answer = queue.last.then(() => this.#decide(body))
@@ -88,7 +88,7 @@ export class Witness {
       providers,
     )
     if (await state.isRolledBack(judgement.signed)) {
-      const reason = `the state is older than what this key has cosigned of ${judgement.signed!.tree.origin}. ${START_ANEW}`
+      const reason = `the stored state is older than the last checkpoint that this key cosigned of ${judgement.signed!.tree.origin}. ${START_ANEW}`
       warn(reason)
       return { status: 500, body: `${reason}\n` }
     }
@@ -124,7 +124,7 @@ export class Witness {
     const { state, warn } = this.#deps
     if (signed !== null && isFork(state.findCosignedTree(signed.tree.origin), signed.tree)) {
       const { origin, size } = signed.tree
-      warn(`${origin} has signed two trees of ${size} entries: both notes are kept in the folder`)
+      warn(`${origin} has signed two trees of ${size} entries: both notes are stored in the folder`)
       const lines = signed.note.signatures.map((each) => signatureLine(each.name, each.keyId, each.signature))
       await state.storeFork(signed.tree, `${signed.note.text}\n${lines.join('')}`)
     }

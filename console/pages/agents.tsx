@@ -117,7 +117,7 @@ function Keys({ keys, names }: { keys: readonly ApiKey[]; names: ReadonlyMap<str
     { name: 'Agent', cell: ({ agent }) => <a href={linkTo('agents', agent)}>{names.get(agent) ?? agent}</a> },
     { name: 'Scopes', cell: ({ scopes }) => <code>{scopes.join(' ')}</code> },
     { name: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { name: 'Ends', cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />) },
+    { name: 'Expires', cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />) },
   ]
   return (
     <Table
@@ -127,7 +127,7 @@ function Keys({ keys, names }: { keys: readonly ApiKey[]; names: ReadonlyMap<str
       keyOf={({ id }) => id}
       empty={
         <>
-          None: nobody can write in its name.{' '}
+          None: nobody can write as this agent.{' '}
           <code>npx tallystick keys create NAME --agent AGENT --scopes records:write</code> makes one.
         </>
       }

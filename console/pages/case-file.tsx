@@ -58,14 +58,14 @@ export function CaseFilePage({ session }: { session: Session }) {
   return (
     <Page title="Case file">
       <p>
-        The entries of a period with their documents and proofs, as one file that anybody verifies who has a
-        key of the ledger. Without an agent, a type or a trace it is provably complete. An entry of the ledger
-        says who took it.
+        The entries of a period with their documents and proofs, as one file. Anybody with a key of the ledger
+        can verify it. Without an agent, a type or a trace it is provably complete. An entry of the ledger
+        names who made it.
       </p>
       <Section title="Period">
         <form onSubmit={make}>
           {day('from', 'From (UTC)')}
-          {day('to', 'To, with that day')}
+          {day('to', 'To (inclusive)')}
           <AgentSelect label="Only of this agent" session={session} value={given.agent} set={set('agent')} />
           {text('type', 'Only of this type', 'agent-action/1')}
           {text('trace', 'Only of this trace', '32 hex digits')}
@@ -94,7 +94,7 @@ export function CaseFilePage({ session }: { session: Session }) {
       </Section>
       {made !== null && (
         <VerdictSection verdict={made.verdict}>
-          {!made.isAnnounced && <p>The ledger takes no entries: it does not say that this was taken.</p>}
+          {!made.isAnnounced && <p>The ledger accepts no entries, so it has no entry about this file.</p>}
           {made.verdict.ok && <DownloadBundle name={made.name} lines={made.content} />}
         </VerdictSection>
       )}

@@ -129,8 +129,8 @@ function One({
             />
             <p class="quiet">
               {view.signatures.some(({ proof }) => proof !== null)
-                ? 'The note key was verified here, and each witness whose key you have typed in below.'
-                : 'No witness has cosigned it, so only the server claims that everybody gets the same history.'}
+                ? 'Verified here: the signature of the note key, and of each witness whose key you entered below.'
+                : 'No witness has cosigned it, so only the server says that everybody sees the same history.'}
             </p>
             <details>
               <summary>Note</summary>
@@ -163,10 +163,10 @@ function Witnesses({
     })
   }
   return (
-    <Section title="Witnesses that you know">
+    <Section title="Your witnesses">
       <p>
-        A witness cosigns only what goes on from all that it has seen of a ledger. By its key, which its
-        operator publishes, its cosignatures are verified in this browser.
+        A witness cosigns a checkpoint only if it continues the ledger that the witness has seen before. Enter
+        the key that its operator publishes, to verify its cosignatures in this browser.
       </p>
       <ul>
         {witnesses.map((key) => (
@@ -218,28 +218,28 @@ function StoredKey({ session: { ledger } }: { session: Session }) {
     setKept(null)
   }
   return (
-    <Section title="Kept in this browser">
+    <Section title="Stored in this browser">
       <p>
-        Records are verified against the key and the checkpoint that this browser has kept. If the server
-        showed another history, it would not verify.
+        Records are verified with the key and the checkpoint that this browser stored. A record from another
+        history does not verify.
       </p>
       <Facts
         facts={[
           [
             'Note key',
-            kept === null ? 'none yet: it is kept when you open a record' : <code>{kept.noteKey}</code>,
+            kept === null ? 'none yet: it is stored when you open a record' : <code>{kept.noteKey}</code>,
           ],
           ['Since', kept && <Time at={kept.since} />],
           [
             'Checkpoint',
             kept?.checkpoint ? `of ${sizeOf(kept.checkpoint).toLocaleString('en')} entries` : null,
           ],
-          ['The server says', <code key="said">{ledger.noteVerifierKey}</code>],
+          ["The server's key", <code key="said">{ledger.noteVerifierKey}</code>],
         ]}
       />
       <form onSubmit={pin}>
         <label class="wide">
-          Note key that you have from elsewhere
+          Note key from elsewhere (not from this server)
           <input
             class="mono"
             value={noteKey}

@@ -181,7 +181,7 @@ function ByAgent({
     number('Failed', 'error'),
     number('Denied', 'denied'),
     number('No outcome', 'open'),
-    number('Not known', 'unclear'),
+    number('Unknown', 'unclear'),
     number('Runs', 'runs'),
     number('Records', 'records'),
     number('Signed by the agent', 'agent'),

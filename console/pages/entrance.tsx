@@ -70,7 +70,7 @@ export function EntrancePage({
             </p>
           )}
           <p class="quiet">
-            The key stays in this tab, and goes to this server alone. A key that only reads is enough:
+            The key stays in this tab, and is only sent to this server. A key that can only read is enough:
           </p>
           <Json value={READ_ONLY} label="Command that makes a key" />
         </section>

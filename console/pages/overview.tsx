@@ -82,7 +82,7 @@ function Figures({ session: { client, ledger } }: { session: Session }) {
     <>
       {ledger.closed !== null && (
         <p class="note bad" role="alert">
-          The ledger takes no entries: {CLOSED_BECAUSE[ledger.closed]}.
+          The ledger accepts no entries: {CLOSED_BECAUSE[ledger.closed]}.
         </p>
       )}
       {audit?.report?.failure && <Fault audit={audit} />}
@@ -134,7 +134,7 @@ const CLOSED_BECAUSE = {
   frozen: 'its operator has frozen it',
   restored: 'it is an older backup of itself',
   moving: 'it is being moved to another deployment',
-  moved: 'it lives in another deployment',
+  moved: 'it is in another deployment',
 } as const
 
 const WEBHOOK_COLUMNS: Column<Webhook>[] = [

@@ -174,13 +174,10 @@ function Status({ peer: { id, state, remote, drain, witness } }: { peer: Peer })
           ) : null,
         ],
         [
-          'Witnesses us',
+          'Has cosigned ours',
           witness && (witness.key === null ? 'not yet' : `up to ${witness.cosignedSize} entries`),
         ],
-        [
-          'Witnessed by us',
-          witness && (witness.ownKey === null ? 'no' : `up to ${witness.seenSize} entries`),
-        ],
+        ['Cosigned by us', witness && (witness.ownKey === null ? 'no' : `up to ${witness.seenSize} entries`)],
         ['Fork', witness?.fork ? <State state="two checkpoints of one size" tone="bad" /> : null],
       ]}
     />

@@ -85,7 +85,8 @@ function VerdictOfRecord({ session, record }: { session: Session; record: Ledger
   if (record.ledger !== ledger.id) {
     return (
       <p class="note">
-        A record of the ledger <code>{record.ledger}</code>: its home makes a bundle of it that verifies.
+        A record of the ledger <code>{record.ledger}</code>: only its home can make a bundle of it that
+        verifies.
       </p>
     )
   }
@@ -109,7 +110,7 @@ function Status({ session, record }: { session: Session; record: LedgerRecord })
   const { gated, parent, batch, entry, erasure } = record
   const agent = (id: string | null | undefined) => (id == null ? null : <Agent id={id} names={names} />)
   return (
-    <Section title="Where it stands">
+    <Section title="State">
       <Facts
         facts={[
           ['State', <State key="state" state={record.state} />],
@@ -256,7 +257,7 @@ function Judged({ session: { names }, record: { gated } }: { session: Session; r
           [
             'Rules',
             verification === null ? (
-              'not looked at yet'
+              'not checked yet'
             ) : (
               <State state={verification.outcome} tone={toneOf(verification.outcome)} />
             ),
@@ -288,7 +289,7 @@ function Judged({ session: { names }, record: { gated } }: { session: Session; r
             ),
           ],
           ['Revisions', `${revisions} of ${maxRevisions}`],
-          ['Revision asked', revision?.reason],
+          ['Revision requested', revision?.reason],
           ['Cancelled', cancellation && (cancellation.reason ?? 'without a reason')],
           ['Tolerances', tolerances && <Json value={tolerances} label="Tolerances" />],
         ]}

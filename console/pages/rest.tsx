@@ -47,7 +47,7 @@ export function RestPage({ route, session }: { route: Route; session: Session })
       return <VerifyPage />
     default:
       return (
-        <Page title="There is no such page">
+        <Page title="This page does not exist">
           <p>
             <a href={linkTo('')}>Overview</a> or <a href={linkTo('search')}>Search</a>
           </p>

@@ -33,8 +33,8 @@ export function RetentionPage({ session }: { session: Session }) {
   return (
     <Page title="Retention">
       <p>
-        A rule sets how long documents are kept. Then they are erased, and the signed entries about them stay.
-        A hold keeps documents until it is lifted.
+        A rule sets how long documents are stored. Then they are erased, and the signed entries about them
+        stay. A hold prevents erasure until it is lifted.
       </p>
       {!mayChange && <Lacking scope="retention:manage" />}
       <Section title="Rules">
@@ -45,7 +45,7 @@ export function RetentionPage({ session }: { session: Session }) {
               columns={ruleColumns(session)}
               rows={found}
               keyOf={({ seq }) => seq}
-              empty="None: every document is kept until somebody erases it."
+              empty="None: every document is stored until somebody erases it."
             />
           )}
         </Shown>
@@ -59,7 +59,7 @@ export function RetentionPage({ session }: { session: Session }) {
               columns={holdColumns(session, mayChange, holds.reload)}
               rows={found}
               keyOf={({ seq }) => seq}
-              empty="None. A hold keeps documents for a lawsuit or an inquiry."
+              empty="None. A hold protects documents from erasure, for a lawsuit or an inquiry."
             />
           )}
         </Shown>
@@ -96,9 +96,9 @@ function Erasures({ session }: { session: Session }) {
       {error !== null && <Failure error={error} />}
       {more && (
         <div class="row">
-          <span>The rest of the ledger is not searched yet.</span>
+          <span>The rest of the ledger has not been searched yet.</span>
           <button type="button" class="do" disabled={isBusy} onClick={() => read(found)}>
-            Go on
+            Continue
           </button>
         </div>
       )}
@@ -217,7 +217,7 @@ function ruleColumns(session: Session): Column<RetentionRule>[] {
       name: 'Records',
       cell: ({ type, agent }) => <Selection session={session} type={type} agent={agent} records={null} />,
     },
-    { name: 'Kept', cell: ({ days }) => (days === null ? 'for ever' : count(days, 'day')) },
+    { name: 'Stored for', cell: ({ days }) => (days === null ? 'for ever' : count(days, 'day')) },
     { name: 'Set', cell: ({ setAt }) => <Time at={setAt} /> },
     { name: 'By', cell: ({ seq }) => entryLink(seq) },
     {
@@ -260,7 +260,7 @@ function Lift({ session, hold, done }: { session: Session; hold: Hold; done: () 
     <details>
       <summary>Lift {hold.case}</summary>
       <button type="button" class="do stop" disabled={isBusy} onClick={lift}>
-        Its documents may be erased again: lift it
+        Lift it: its documents can be erased then
       </button>
       {error !== null && <Failure error={error} />}
     </details>
@@ -359,7 +359,7 @@ function RuleForm({ session, done }: { session: Session; done: () => void }) {
           />
         </label>
         <button type="submit" class={preview === null ? 'do main' : 'do stop'} disabled={isBusy}>
-          {preview === null ? 'Look what it would erase' : 'Set it: it is signed, and may only be lengthened'}
+          {preview === null ? 'Show what it would erase' : 'Set it: it is signed, and can only be lengthened'}
         </button>
       </form>
       {preview !== null && (
@@ -374,7 +374,7 @@ function previewText({ records, held, oldest, byType }: RulePreview): string {
   if (records + held === 0) return 'It would erase nothing now.'
   const types = Object.entries(byType).map(([type, number]) => `${number.toLocaleString('en')} of ${type}`)
   const since = oldest === null ? '' : `, the oldest of ${oldest.slice(0, 10)}`
-  return `It would erase the documents of ${count(records, 'record')} now${since} (${types.join(', ')}). ${count(held, 'record')} more would be, but for holds.`
+  return `It would erase the documents of ${count(records, 'record')} now${since} (${types.join(', ')}). ${count(held, 'record')} more are under a hold.`
 }
 
 function HoldForm({ session, done }: { session: Session; done: () => void }) {
@@ -400,7 +400,7 @@ function HoldForm({ session, done }: { session: Session; done: () => void }) {
       <summary>Hold records</summary>
       <form onSubmit={submit}>
         <label>
-          Case: it is signed, and must name no person
+          Case: signed, so do not name a person
           <input required value={caseName} onInput={({ currentTarget }) => setCase(currentTarget.value)} />
         </label>
         <NarrowFields session={session} given={of} set={setOf} />

@@ -35,8 +35,7 @@ export function RunPage({ session, id, query }: { session: Session; id: string; 
       {drawn === null && error === null && <p class="quiet">Loading…</p>}
       {drawn !== null && drawn.records === 0 && (
         <p>
-          No record has this trace.{' '}
-          <a href={linkTo('search', '', { text: trace ?? id })}>Find it as a text</a>
+          No record has this trace. <a href={linkTo('search', '', { text: trace ?? id })}>Find it as text</a>
         </p>
       )}
       {drawn !== null && drawn.records > 0 && (

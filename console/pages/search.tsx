@@ -142,7 +142,7 @@ function Results({ session, query }: { session: Session; query: URLSearchParams 
         {text === '' ? (
           <>
             {count(found.length, 'record')}
-            {next === null ? '.' : ', and more may follow.'}
+            {next === null ? '.' : ', and there may be more.'}
           </>
         ) : (
           <Read findings={findings} isReading={isReading} isOldestFirst={filters['order'] === 'asc'} />
@@ -197,9 +197,9 @@ function Read({
           ({isOldestFirst ? 'up to' : 'back to'} <Time at={readTo} />)
         </>
       )}
-      , and by whole references and labels of persons of all. Erased texts
-      {withoutPayload > 0 && ` (here the payload of ${count(withoutPayload, 'record')})`} cannot be found, nor
-      texts of which only the digest is recorded.
+      , and by whole references and labels of persons of all records. Erased text
+      {withoutPayload > 0 && ` (here the payload of ${count(withoutPayload, 'record')})`} and text of which
+      only the digest is recorded cannot be found.
     </>
   )
 }
@@ -223,8 +223,8 @@ function NextToTry({
   if (name !== undefined && narrowed.length === 1 && text === '')
     ways.push(
       <>
-        These are by the agent {name}.{' '}
-        <a href={linkTo('search', '', { text: name })}>Find “{name}” as a text</a>
+        These are records of the agent {name}.{' '}
+        <a href={linkTo('search', '', { text: name })}>Find “{name}” as text</a>
       </>,
     )
   if (found.filter(({ where }) => where === 'references').length >= PAGE_ROWS)
@@ -243,14 +243,14 @@ function NextToTry({
       for (const [id, one] of agents)
         ways.push(<a href={linkTo('search', '', { actor: id })}>Records by the agent {one}</a>)
       ways.push(
-        'Try fewer words, or a part of a word: the whole text has to match.',
+        'Try fewer words, or part of a word: the whole text must match.',
         <>
-          Or go by time: <a href={linkTo('day')}>a day of all agents</a>
+          Or browse by time: <a href={linkTo('day')}>a day of all agents</a>
         </>,
       )
     }
     if (!ledger.key.scopes.includes('records:read'))
-      ways.push('This key reads only records of its own agent.')
+      ways.push('This key can only read records of its own agent.')
     if (text === '' && narrowed.length === 0) return <FirstRecord />
   }
   if (ways.length === 0) return null

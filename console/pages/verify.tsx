@@ -13,7 +13,7 @@ export function VerifyPage() {
   return (
     <Page title="Verify a file">
       <p>
-        The file stays in this browser: no server sees it. To check files on a machine without a network, keep{' '}
+        The file stays in this browser: no server sees it. To check files on a machine without a network, save{' '}
         <a href="verify.html" download>
           this page as one file
         </a>

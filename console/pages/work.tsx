@@ -13,20 +13,20 @@ import { has, type Session } from '../session.ts'
  */
 const WAITS = [
   {
-    title: 'For a verdict',
+    title: 'Needs a verdict',
     none: 'Nothing waits for a verdict.',
     states: ['VERIFIED', 'DISCREPANT'],
     mine: ['principal'],
   },
   {
-    title: 'Not taken on yet',
+    title: 'Not accepted yet',
     none: 'Nothing waits for a performer.',
     states: ['CREATED'],
     mine: ['performer', 'principal'],
   },
-  { title: 'Being done', none: 'Nothing is being done.', states: ['ACTIVE'], mine: ['performer'] },
+  { title: 'In progress', none: 'Nothing is in progress.', states: ['ACTIVE'], mine: ['performer'] },
   {
-    title: 'Being checked by the server',
+    title: 'The server is checking',
     none: null,
     states: ['SUBMITTED'],
     mine: ['principal', 'performer'],
@@ -156,7 +156,7 @@ function Work({ record, session, reload }: { record: LedgerRecord; session: Sess
             .join(', ')}
         </p>
       )}
-      {revision?.reason && <p>Revision asked for: {shorten(revision.reason)}</p>}
+      {revision?.reason && <p>Revision requested: {shorten(revision.reason)}</p>}
       <p class="quiet">
         {newest === record ? 'Made' : 'Since'} <Time at={newest.recordedAt} />, {type}, for {agent(principal)}
         , by {performer === null ? 'nobody yet' : agent(performer)}

@@ -261,7 +261,7 @@ export function Failure({ error }: { error: Error }) {
 export function Lacking({ scope }: { scope: string }) {
   return (
     <p class="quiet">
-      This key lacks the scope <code>{scope}</code>. Make one that has it:{' '}
+      This key lacks the scope <code>{scope}</code>. Make a key that has it:{' '}
       <code>npx tallystick keys create NAME --scopes {scope}</code>
     </p>
   )

@@ -6,10 +6,10 @@ const NOTARIZE = `npx tallystick notarize --payload '{"tool":"search","query":"p
 export function FirstRecord() {
   return (
     <>
-      <p>Nothing is recorded yet. Record something, in the folder in which the server was started:</p>
+      <p>There are no records yet. Make one, in the folder in which the server was started:</p>
       <Json value={NOTARIZE} label="Command that records something" />
       <p>
-        It is shown here within a second. Then connect an agent: <code>docs/start/guide.md</code> has a block
+        It appears here within a second. Then connect an agent: <code>docs/start/guide.md</code> has a block
         to paste for each framework, and <a href="../docs">this server's API</a> takes a record from any
         program.
       </p>

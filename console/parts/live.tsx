@@ -82,7 +82,7 @@ export function Live({ session }: { session: Session }) {
           columns={columns}
           rows={shown}
           keyOf={({ id }) => id}
-          empty="Nothing yet: events are shown as they come."
+          empty="None yet. New events appear here."
         />
       </div>
     </section>

@@ -32,7 +32,7 @@ const REJECT: Step = {
     client.records.verdict(record.id, { verdict: 'reject', ...reasonOf(reason) }, as(record)),
 }
 const REVISE: Step = {
-  name: 'Ask for a revision',
+  name: 'Request a revision',
   needsReason: true,
   stop: false,
   take: ({ client }, record, reason) => client.records.requestRevision(record.id, { reason }, as(record)),
@@ -50,7 +50,7 @@ const OVERTURN: Step = {
   take: ({ client }, record, reason) => client.records.overturn(record.id, { reason }, as(record)),
 }
 const ACTIVATE: Step = {
-  name: 'Take it on',
+  name: 'Accept the work',
   needsReason: false,
   stop: false,
   take: ({ client }, record) => client.records.activate(record.id, {}, as(record)),
@@ -88,7 +88,8 @@ export function Next({
   return (
     <Section title="Next">
       <p class="quiet">
-        Next can be: {record.nextEvents.map(wordsOf).join(', ')}.{!isForKey && ' This key can take none.'}
+        Possible next steps: {record.nextEvents.map(wordsOf).join(', ')}.
+        {!isForKey && ' This key can take none of them.'}
       </p>
       <Steps session={session} record={record} done={done} />
     </Section>
@@ -139,7 +140,7 @@ export function Steps({
         <form onSubmit={take}>
           {chosen !== ACTIVATE && (
             <label class="wide">
-              Reason{chosen.needsReason ? '' : ' (may be left out)'}: it is signed, and can be erased
+              Reason{chosen.needsReason ? '' : ' (optional)'}: it is signed, and can be erased
               <input
                 value={reason}
                 required={chosen.needsReason}
@@ -148,7 +149,7 @@ export function Steps({
             </label>
           )}
           <button type="submit" class={`do ${chosen.stop ? 'stop' : 'main'}`} disabled={isBusy}>
-            {chosen.name}: this is for good
+            {chosen.name}: this can’t be undone
           </button>
         </form>
       )}

@@ -74,8 +74,7 @@ export function Waterfall({ activities, session }: { activities: readonly Activi
     <section class="card">
       <h2>What was done</h2>
       <p class="quiet">
-        Arrow keys move and fold, Enter opens. Times are the writers' if they gave any, otherwise the
-        server's.
+        Arrow keys move and fold, Enter opens. Times are the writers', or else the server's.
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the pattern is a table whose rows fold */}
       <table class="waterfall" role="treegrid" ref={grid} onKeyDown={press}>

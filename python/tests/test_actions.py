@@ -118,7 +118,7 @@ def test_fail_closed_calls_only_what_the_ledger_has(ledger: Ledger, proxy: Proxy
     asyncio.run(pay_async(2))
     proxy.refuse()
     actions.hold_s_max = 0.1
-    why = 'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+    why = 'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
     with pytest.raises(NotRecordedError, match=why):
         pay(3)
     with pytest.raises(NotRecordedError, match=why):

@@ -196,7 +196,7 @@ def test_refuses_a_range_that_is_none_and_a_record_of_somebody_else(flavour: str
         for asked in (('range', (start_, to), {}), ('filter', (start_, to), {'type': 'generic/1'})):
             with pytest.raises(UsageError, match='a range is from one seq'):
                 make(flavour, URL, filled.key, asked)
-    with pytest.raises(UsageError, match='a filter names'):
+    with pytest.raises(UsageError, match='a filter needs'):
         make(flavour, URL, filled.key, ('filter', (0, 1), {}))
     for asked in (('range', (start + 1, size - 1), {}), ('filter', (0, start), {'type': 'generic/1'})):
         with pytest.raises(UsageError, match=r'begin with|end with'):
@@ -235,7 +235,7 @@ def test_refuses_a_run_that_is_too_large(flavour: str, filled: Filled, monkeypat
     monkeypatch.setattr('tallystick._core.bundles.RUN_RECORDS_MAX', records)
     make(flavour, URL, filled.key, ('run', (filled.run,), {}))
     monkeypatch.setattr('tallystick._core.bundles.RUN_RECORDS_MAX', records - 1)
-    with pytest.raises(TallystickError, match=f'more than {records - 1} records: take a range'):
+    with pytest.raises(TallystickError, match=f'more than {records - 1} records: use a range'):
         make(flavour, URL, filled.key, ('run', (filled.run,), {}))
 
 
@@ -303,12 +303,12 @@ def test_a_server_that_answers_nonsense_is_said_to_be_wrong(flavour: str, chain:
         return change
 
     cases: list[tuple[Any, str]] = [
-        (altered('keys', []), 'a proof has no key'),
+        (altered('keys', []), 'a proof without a key'),
         (altered('path', []), 'a path of another length'),
-        (lambda path, answer: [] if path == '/v1/entries' else answer, 'signed no entry'),
+        (lambda path, answer: [] if path == '/v1/entries' else answer, 'no entry is signed'),
         (lambda path, answer: answer[:-1] if path == '/v1/entries' and len(answer) == to else answer, 'ended before'),
-        (changed(to - 1, 'AAAA'), 'an envelope of another form'),
-        (changed(to - 1, '!'), 'an envelope of another form'),
+        (changed(to - 1, 'AAAA'), 'an envelope of unknown form'),
+        (changed(to - 1, '!'), 'an envelope of unknown form'),
     ]
     for alter, message in cases:
         with serving(ForgedServer(chain, alter)) as url, pytest.raises(UnexpectedAnswerError, match=message):
@@ -333,7 +333,7 @@ def test_keys_that_come_and_go_do_not_keep_it_for_ever(flavour: str, chain: Chai
             return [compact({**self.lines[4], 'seq': int(query.get('after', -1)) + 1}) + b'\n']
 
     server = Turning(chain)
-    with serving(server) as url, pytest.raises(UnexpectedAnswerError, match='keys come and go'):
+    with serving(server) as url, pytest.raises(UnexpectedAnswerError, match='keys in an impossible order'):
         make(flavour, url, KEY, ('record', (chain.notarized[0],), {}))
     assert server.asked < 1_000
 

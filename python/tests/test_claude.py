@@ -26,7 +26,7 @@ MCP = {
     'agent_id': 'a1',
     'agent_type': 'reader',
 }
-WHY = 'the action did not begin, because the ledger has no record of it: not in the ledger after 10 ms'
+WHY = 'the action was not started, because it is not in the ledger: no confirmation after 10 ms'
 ANSWERS: list[Any] = [
     {'stdout': '', 'interrupted': True},
     {'stdout': '', 'backgroundTaskId': 'b1'},
@@ -136,7 +136,7 @@ def test_with_fail_closed_a_tool_call_is_denied_that_the_ledger_does_not_have(le
     proxy.refuse()
     actions.hold_s_max = 0.1
     (answer,) = asyncio.run(_tell(actions, EVENTS[4:5]))
-    why = 'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+    why = 'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
     output = {'hookEventName': 'PreToolUse', 'permissionDecision': 'deny', 'permissionDecisionReason': why}
     assert answer == {'hookSpecificOutput': output}
     proxy.accept()

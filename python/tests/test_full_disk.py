@@ -19,7 +19,7 @@ from tallystick.notarizer.lines import format_item, format_key
 from tallystick.notarizer.reserve import Reserve
 
 __all__ = ['ledger']
-FULL = 'the disk is full: make room'
+FULL = 'the disk is full: free some space'
 
 
 @pytest.fixture

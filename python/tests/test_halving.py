@@ -276,8 +276,8 @@ def test_a_proxy_refuses_one_of_3000_records_and_the_others_are_recorded(
     [(record, error)] = refused
     assert record['payload']['i'] == 1_234
     assert isinstance(error, UnexpectedAnswerError)
-    advice = 'have the proxy take bodies of 1.1 MB' if is_size else 'have the firewall let bodies'
-    assert f'answers {status} to this record alone' in str(error)
+    advice = 'let the proxy accept bodies of 1.1 MB' if is_size else 'let the firewall pass bodies'
+    assert f'answers {status} to this record' in str(error)
     assert advice in str(error)
     assert len([error for error in errors if 'sent in halves' in str(error)]) == int(is_size)
     line = json.loads((tmp_path / 'spool' / 'refused.ndjson').read_text())
@@ -291,7 +291,7 @@ def test_a_firewall_that_blocks_all_lets_nothing_be_set_aside(ledger: Ledger, pi
     notarizer = ledger.connect(url).notarizer(on_error=lambda _: None, **QUICK)
     for i in range(50):
         notarizer.record({'i': i})
-    with pytest.raises(UnexpectedAnswerError, match=r'requests without any record are refused as well, so all wait: .* 403 '):
+    with pytest.raises(UnexpectedAnswerError, match=r'requests without records are refused too, so all records wait: .* 403 '):
         notarizer.flush()
     assert notarizer.stats.refused == 0
     mended.set()

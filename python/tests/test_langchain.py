@@ -158,9 +158,9 @@ def test_with_fail_closed_a_tool_is_called_only_when_the_ledger_has_the_record(l
     assert run() == 'zinc: 9,612'
     proxy.refuse()
     actions.hold_s_max = 0.1
-    why = 'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+    why = 'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
     assert (run(), asked) == (why, ['zinc'])
-    with pytest.raises(Exception, match='the ledger has no record of it'):
+    with pytest.raises(Exception, match='it is not in the ledger'):
         look_up.invoke({'metal': 'tin'}, {'callbacks': [TallystickCallbackHandler(actions)]})
     proxy.accept()
     actions.close()

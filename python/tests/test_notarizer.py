@@ -257,7 +257,7 @@ def test_a_spool_is_of_one_agent(ledger: Ledger, tmp_path: Path) -> None:
     other = ledger.post('/v1/keys', {'name': 'other', 'scopes': ['records:write']})
     stranger = ledger.connect(URL, api_key=other['key']).notarizer(spool=open_spool(tmp_path), on_error=lambda _: None)
     stranger.record({'i': 1})
-    with pytest.raises(SpoolError, match=f'holds records of the agent {ledger.agent}'):
+    with pytest.raises(SpoolError, match=f'has records of the agent {ledger.agent}'):
         stranger.close(5)
     with ledger.client.notarizer(spool=open_spool(tmp_path)):
         pass

@@ -161,7 +161,7 @@ def test_with_fail_closed_a_tool_is_called_only_when_the_ledger_has_the_record(l
     if not is_there:
         proxy.accept()
     processor.shutdown()
-    why = 'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+    why = 'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
     assert (asked, why in str(result.to_input_list())) == ((['zinc'], False) if is_there else ([], True))
     assert ledger.lines() == [
         'other held · before · ok',

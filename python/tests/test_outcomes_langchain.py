@@ -146,7 +146,7 @@ async def not_recorded(run: Run) -> list[str]:
     try:
         await away(fail)
     except Exception as error:
-        assert 'the ledger has no record of it' in str(error)
+        assert 'it is not in the ledger' in str(error)
     return away.of('deed')
 
 

@@ -95,7 +95,7 @@ def test_a_server_takes_what_agents_sign_and_nothing_else_in_their_names(ledger:
     undone = principal.records.create(payload={'call': 'off'})
     assert principal.records.cancel(undone.id, reason='not needed').state == 'CANCELLED'
     assert {record['entry']['signedBy'] for record in ledger.records()} == {'agent'}
-    with pytest.raises(UsageError, match='is gated, as the server says'):
+    with pytest.raises(UsageError, match='is gated on this server'):
         principal.records.notarize(type='task/1', payload={})
 
     async def twin() -> None:

@@ -335,7 +335,7 @@ export class Actions implements Writer {
     const holdMsMax = this.#holdMsMax
     const timer =
       holdMsMax <= TIMER_MS_MAX
-        ? setTimeout(() => reject(`not in the ledger after ${holdMsMax} ms`), holdMsMax)
+        ? setTimeout(() => reject(`no confirmation after ${holdMsMax} ms`), holdMsMax)
         : undefined
     this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
     try {
@@ -349,10 +349,10 @@ export class Actions implements Writer {
     return promise
       .catch((cause) => {
         const detail = cause instanceof Error ? cause.message : cause
-        throw new NotRecordedError(
-          `the action did not begin, because the ledger has no record of it: ${detail}`,
-          { retryable: true, cause },
-        )
+        throw new NotRecordedError(`the action was not started, because it is not in the ledger: ${detail}`, {
+          retryable: true,
+          cause,
+        })
       })
       .finally(() => {
         clearTimeout(timer)

@@ -13,7 +13,7 @@ export function addressOf(baseUrl: URL, path: string, params: PathParams, query:
     const value = params[name]
     // Dots are not escaped, and would change the path.
     if (value === undefined || ['', '.', '..'].includes(`${value}`))
-      throw new UsageError(`${JSON.stringify(value ?? '')} is no ${name}`)
+      throw new UsageError(`${JSON.stringify(value ?? '')} is not a valid ${name}`)
     return encodeURIComponent(value)
   })
   const url = new URL(baseUrl)
@@ -31,11 +31,13 @@ export function parseBaseUrl(text: string): URL {
     url = new URL(text)
   } catch {
     // The value is not shown: users who confuse options put an API key here.
-    throw new UsageError("the server's address is no URL: it begins with http:// or https://")
+    throw new UsageError("the server's address is not a URL: it must start with http:// or https://")
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new UsageError("the server's address begins with http:// or https://")
+    throw new UsageError("the server's address must start with http:// or https://")
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new UsageError("the server's address has no user name, password or query; the API key is `apiKey`")
+    throw new UsageError(
+      "the server's address must not have a user name, password or query; give the API key as `apiKey`",
+    )
   return url
 }

@@ -25,10 +25,10 @@ export async function readJson<T>(response: Response, asked: CallInfo): Promise<
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw unexpected(`${asked.name} answered something that begins as JSON and is none`, asked, cause)
+    throw unexpected(`${asked.name} answered with invalid JSON`, asked, cause)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as T
-  throw wrongServer(`${asked.name} answered JSON that is no object`, asked, response.status)
+  throw wrongServer(`${asked.name} answered with JSON that is not an object`, asked, response.status)
 }
 
 /** Throws UnexpectedAnswerError if the answer has another media type. Wrong servers and proxies answer HTML pages. */
@@ -52,7 +52,7 @@ export async function readRefusal(response: Response, asked: CallInfo): Promise<
   }
   const { name, idempotencyKey, repeatable } = asked
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
-    const redirects = `${name} redirects: give the server's own address, because an API key is sent nowhere else`
+    const redirects = `${name} redirects, but the API key is only sent to the named server: use the server's own address`
     return new UnexpectedAnswerError(`${redirects}${adviceToCheckFirst(asked)}`, {
       retryable: false,
       idempotencyKey,
@@ -61,8 +61,8 @@ export async function readRefusal(response: Response, asked: CallInfo): Promise<
   }
   const { passing, nothingDone, advice } = meaningOf(status)
   const what = passing
-    ? `something before the server answered ${name} with ${status}`
-    : `${name} answered ${status} without saying why`
+    ? `something in front of the server answered ${name} with ${status}`
+    : `${name} answered ${status} without a reason`
   const outcome = nothingDone ? '; nothing was done' : adviceToCheckFirst(asked)
   return new UnexpectedAnswerError(`${what}: ${advice}${outcome}`, {
     retryable: passing && (repeatable || nothingDone),
@@ -92,16 +92,19 @@ export function wrongServer(
   status: number | null = null,
 ): UnexpectedAnswerError {
   const look = asked ? adviceToCheckFirst(asked) : ''
-  return new UnexpectedAnswerError(`${message}: check that the address is a Tallystick server's${look}`, {
-    retryable: false,
-    idempotencyKey: asked?.idempotencyKey ?? null,
-    status,
-  })
+  return new UnexpectedAnswerError(
+    `${message}: check that the address is that of a Tallystick server${look}`,
+    {
+      retryable: false,
+      idempotencyKey: asked?.idempotencyKey ?? null,
+      status,
+    },
+  )
 }
 
 /** Returns advice about a write with an unknown outcome that cannot be repeated safely. Empty for repeatable calls. */
 export function adviceToCheckFirst({ repeatable }: CallInfo): string {
-  return repeatable ? '' : '; whether it was done is not known: look before you repeat it'
+  return repeatable ? '' : '; it is unknown whether it was done: check before you repeat it'
 }
 
 /** Returns null if the text is not a problem document of a server. */
@@ -149,7 +152,7 @@ async function* piecesOf(
   for await (const piece of bytesOf(response.body)) {
     bytes += piece.length
     if (bytes > bytesMax)
-      throw wrongServer(`${asked.name} answered more than ${bytesMax} bytes`, asked, response.status)
+      throw wrongServer(`${asked.name} answered with more than ${bytesMax} bytes`, asked, response.status)
     yield piece
   }
 }

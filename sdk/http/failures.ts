@@ -15,7 +15,7 @@ export function explain(error: unknown, asked: CallInfo, patience: Patience): un
 function timedOut(asked: CallInfo, timeoutMs: number): TimeoutError {
   const { name, repeatable, idempotencyKey } = asked
   return new TimeoutError(
-    `${name} did not answer within ${timeoutMs} ms: look at the server's load, or give it a longer timeoutMs${adviceToCheckFirst(asked)}`,
+    `${name} did not answer within ${timeoutMs} ms: check the server's load, or use a longer timeoutMs${adviceToCheckFirst(asked)}`,
     { retryable: repeatable, idempotencyKey },
   )
 }
@@ -34,7 +34,7 @@ function disconnected(asked: CallInfo, error: unknown): ConnectionError {
   const { code, reason } = reasonOf(error)
   if (code !== null && NEVER_CONNECTED.includes(code)) {
     return new ConnectionError(
-      `${name}: no connection (${code}); is the server running, and the address right?`,
+      `${name}: no connection (${code}); is the server running, and is the address right?`,
       { retryable: true, idempotencyKey: null, nothingDone: true, cause: error },
     )
   }
@@ -63,7 +63,7 @@ function reasonOf(error: unknown): { readonly code: string | null; readonly reas
   }
   const said = [code, message].filter((part) => part !== null && part !== '').join(': ')
   // fetch hides status 407 and gives no reason (Fetch §4.4).
-  return { code, reason: said || 'no reason given: a proxy that asks for authentication?' }
+  return { code, reason: said || 'no reason given; perhaps a proxy requires authentication' }
 }
 
 /**

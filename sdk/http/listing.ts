@@ -22,7 +22,7 @@ export class Listing<T> implements AsyncIterable<T> {
    */
   async page(cursor?: string): Promise<Page<T>> {
     const page = await this.#fetchPage(cursor)
-    if (!Array.isArray(page.data)) throw wrongServer('a list was answered that has no pages')
+    if (!Array.isArray(page.data)) throw wrongServer('the server answered with a list without pages')
     return page
   }
 
@@ -33,7 +33,7 @@ export class Listing<T> implements AsyncIterable<T> {
       yield page
       // Otherwise the loop would never end.
       if (cursor !== undefined && page.nextCursor === cursor)
-        throw wrongServer('a page names itself as the next one')
+        throw wrongServer('the server answered with a page that names itself as the next one')
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
   }

@@ -21,9 +21,9 @@ export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy
     delayMsMin = RETRIES_DEFAULT.delayMsMin,
     delayMsMax = RETRIES_DEFAULT.delayMsMax,
   } = policy
-  if (!(retriesMax >= 0)) throw new UsageError('retriesMax is a number from 0 on')
+  if (!(retriesMax >= 0)) throw new UsageError('retriesMax must be a number, 0 or more')
   if (!(delayMsMin >= 0 && delayMsMax >= delayMsMin && delayMsMax < 2 ** 31))
-    throw new UsageError('delayMsMin and delayMsMax are milliseconds, and delayMsMin is not the larger one')
+    throw new UsageError('delayMsMin and delayMsMax must be milliseconds, and delayMsMin at most delayMsMax')
   return { retriesMax, delayMsMin, delayMsMax }
 }
 

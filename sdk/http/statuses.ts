@@ -20,18 +20,18 @@ const PASSING_4XX: ReadonlySet<number> = new Set([408, 425, 429, 499])
 /** The same request would get these statuses again. */
 const LASTING_5XX: ReadonlySet<number> = new Set([501, 505, 510, 511])
 
-const CHECK_ADDRESS = "check that the address is a Tallystick server's"
-const LIMIT_OF_HEADERS = 'raise the limit for addresses and headers of the proxy'
-const FIREWALL = `a firewall or a login before the server may have refused it; otherwise ${CHECK_ADDRESS}`
+const CHECK_ADDRESS = 'check that the address is that of a Tallystick server'
+const LIMIT_OF_HEADERS = 'raise the limit of the proxy for addresses and headers'
+const FIREWALL = `a firewall or a login page in front of the server may have refused it; otherwise ${CHECK_ADDRESS}`
 const ADVICE: Readonly<Record<number, string>> = {
   401: FIREWALL,
   403: FIREWALL,
   406: FIREWALL,
-  407: 'the proxy asks for authentication: give it to the client that connects to the proxy',
-  413: 'a proxy takes less at once: raise its limit for bodies (client_max_body_size of nginx), or send less at once',
+  407: 'the proxy requires authentication: configure it in the client that connects to the proxy',
+  413: 'a proxy limits the size of requests: raise its limit for bodies (client_max_body_size of nginx), or send less at once',
   414: LIMIT_OF_HEADERS,
   431: LIMIT_OF_HEADERS,
-  511: 'the network asks for a login first',
+  511: 'the network requires a login first',
 }
 
 /**
@@ -41,6 +41,6 @@ const ADVICE: Readonly<Record<number, string>> = {
 export function meaningOf(status: number): StatusMeaning {
   const isServerError = status >= 500 || status < 100
   const passing = PASSING_4XX.has(status) || (isServerError && !LASTING_5XX.has(status))
-  const fallback = passing ? 'look whether the server runs, and at the proxy' : CHECK_ADDRESS
+  const fallback = passing ? 'check whether the server runs, and check the proxy' : CHECK_ADDRESS
   return { passing, nothingDone: NOTHING_DONE.has(status), advice: ADVICE[status] ?? fallback }
 }

@@ -65,7 +65,7 @@ export async function* linesOf(
     begun.push(decoder.decode(piece.subarray(from), { stream: true }))
     begunBytes += piece.length - from
     if (begunBytes > lineBytesMax)
-      throw wrongServer(`${asked.name} answered a line of more than ${lineBytesMax} bytes`, asked)
+      throw wrongServer(`${asked.name} answered with a line of more than ${lineBytesMax} bytes`, asked)
   }
   if (begunBytes > 0) throw unexpected(`${asked.name} ended in the middle of a line`, asked)
 }

@@ -124,7 +124,8 @@ export class Transport {
     this.#signer = signer
     this.#isFresh = fresh ?? false
     const chosen = fetch ?? globalThis.fetch?.bind(globalThis)
-    if (typeof chosen !== 'function') throw new UsageError('fetch is a function like that of the runtime')
+    if (typeof chosen !== 'function')
+      throw new UsageError('fetch must be a function like that of the runtime')
     this.#fetch = chosen
   }
 
@@ -318,13 +319,13 @@ function whole<T>(read: (response: Response, asked: CallInfo) => Promise<T>): Re
 function makeRequest(method: string, call: Call, accept: string, idempotencyKey: string | null): Request {
   const { ifVersion, ifKnownSize = 0, traceparent } = call.options ?? {}
   if (idempotencyKey !== null && !IDEMPOTENCY_KEY.test(idempotencyKey))
-    throw new UsageError('an idempotency key has 1 to 255 visible ASCII characters')
+    throw new UsageError('an idempotency key must have 1 to 255 visible ASCII characters')
   if (ifVersion !== undefined && !(Number.isSafeInteger(ifVersion) && ifVersion > 0))
-    throw new UsageError('ifVersion is the `version` of a record')
+    throw new UsageError('ifVersion must be the `version` of a record')
   if (!(Number.isSafeInteger(ifKnownSize) && ifKnownSize >= 0))
-    throw new UsageError('ifKnownSize is a number of entries')
+    throw new UsageError('ifKnownSize must be a number of entries')
   if (traceparent !== undefined && !HEADER_VALUE.test(traceparent))
-    throw new UsageError('a traceparent is visible ASCII characters')
+    throw new UsageError('a traceparent must have only visible ASCII characters')
   const json = call.text ?? (call.body === undefined ? undefined : toJson(call.body))
   const body = call.bytes?.content ?? json
   return {
@@ -350,15 +351,15 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
  */
 function requireKey(apiKey: unknown): string {
   const key = typeof apiKey === 'string' ? apiKey.trim() : ''
-  if (key === '') throw new UsageError('an API key is needed: `apiKey`, or the variable TALLYSTICK_API_KEY')
+  if (key === '') throw new UsageError('no API key: give `apiKey`, or set the variable TALLYSTICK_API_KEY')
   const at = key.search(/[^\x21-\x7e]/)
   if (at < 0) return key
   throw new UsageError(
-    `the API key has a space, a control character or a letter beyond ASCII behind its first ${at} characters: is it one key, and whole?`,
+    `the API key has a space, a control character or a non-ASCII letter after its first ${at} characters: is it one complete key?`,
   )
 }
 
 function parseTimeout(timeoutMs: number): number {
   if (timeoutMs > 0) return timeoutMs
-  throw new UsageError('timeoutMs is a number of milliseconds, more than 0')
+  throw new UsageError('timeoutMs must be a number of milliseconds above 0')
 }

@@ -105,7 +105,9 @@ export class BatchFile implements SpooledBatch {
   #write(bytes: Uint8Array): void {
     const written = writeSync(this.#fd!, bytes)
     if (written < bytes.length)
-      throw Object.assign(new Error(`${written} of ${bytes.length} bytes were written`), { code: 'ENOSPC' })
+      throw Object.assign(new Error(`only ${written} of ${bytes.length} bytes were written`), {
+        code: 'ENOSPC',
+      })
     this.#bytes += bytes.length
     this.#directory.usedBytes += bytes.length
     this.#records++

@@ -22,10 +22,10 @@ export async function storeRefused(
   try {
     const found = await file.stat()
     const { size } = found
-    if (!isOwnFile(found)) throw new SpoolError(`${path} is no file of this user. What to do: remove it`)
+    if (!isOwnFile(found)) throw new SpoolError(`${path} is not a file of this user. What to do: remove it`)
     if (size >= bytesMax)
       throw new SpoolError(
-        `${path} has ${size} bytes of refused records, and takes no more from ${bytesMax} on: the batch with the next one waits. What to do: see why they are refused, and move the file away`,
+        `${path} has ${size} bytes of refused records, and its limit is ${bytesMax}: the batch with the next refused record waits. What to do: check why records are refused, and move the file away`,
       )
     try {
       // A process that ended while writing has left half a line.

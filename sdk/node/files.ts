@@ -23,12 +23,12 @@ export async function takeDirectory(path: string): Promise<void> {
     // A shared directory must stay readable for others: the path could name /tmp, or all of /var/spool.
     if ((await readdir(path)).some((name) => !SPOOL_NAME.test(name)))
       throw new SpoolError(
-        `the directory ${path} holds other things, and others may read it. What to do: name one in it that is the spool's alone`,
+        `the directory ${path} has other files, and other users may read it. What to do: use a directory inside it, only for the spool`,
       )
     await chmod(path, 0o700)
   } else if (uid !== 0)
     throw new SpoolError(
-      `the directory ${path} is the user ${uid}'s, who could read and change the records in it, and this process runs as ${own}. What to do: give it to ${own} (chown), or name another directory`,
+      `the directory ${path} belongs to the user ${uid}, who could read and change the records in it, but this process runs as ${own}. What to do: give the directory to ${own} (chown), or use another one`,
     )
 }
 

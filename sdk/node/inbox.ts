@@ -37,7 +37,7 @@ export function putInInbox(directory: string, item: Item, idempotencyKey: string
   const waiting = readdirSync(inbox).length
   if (waiting >= INBOX_FILES_MAX)
     throw new SpoolError(
-      `${waiting} records wait in ${inbox}, and there is no room for more. What to do: tallystick flush says why they are not sent`,
+      `${waiting} records wait in ${inbox}, and there is no room for more. What to do: run tallystick flush, which says why they are not sent`,
     )
   const name = inboxName(idempotencyKey)
   const made = join(inbox, `${name}.tmp`)

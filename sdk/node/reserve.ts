@@ -116,7 +116,7 @@ function withFile(path: string, act: (fd: number, size: number) => void): void {
   const fd = openSync(path, FLAGS, 0o600)
   try {
     const found = fstatSync(fd)
-    if (!isOwnFile(found)) throw new SpoolError(`${path} is no file of this user. What to do: remove it`)
+    if (!isOwnFile(found)) throw new SpoolError(`${path} is not a file of this user. What to do: remove it`)
     act(fd, found.size)
   } finally {
     closeSync(fd)

@@ -1,17 +1,17 @@
 import { SpoolError, TallystickError } from '../errors.ts'
 
 const ADVICE: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full: make room',
-  EDQUOT: 'the quota of the disk is used up: make room',
+  ENOSPC: 'the disk is full: free some space',
+  EDQUOT: 'the disk quota is used up: free some space',
   EROFS: 'the disk is read-only',
-  EACCES: 'its owner must be who runs this process',
-  EPERM: 'its owner must be who runs this process',
-  EIO: 'the disk fails',
-  EEXIST: 'something else stands in its place: remove it, or name another directory',
-  ENOTDIR: 'something that is no directory stands above it: name another directory',
+  EACCES: 'it must belong to the user of this process',
+  EPERM: 'it must belong to the user of this process',
+  EIO: 'the disk has errors: check or replace it',
+  EEXIST: 'something else has its name: remove that, or use another directory',
+  ENOTDIR: 'its path contains something that is not a directory: use another directory',
   EMFILE: 'this process has too many files open: raise its limit (ulimit -n)',
   ENFILE: 'this machine has too many files open: raise its limit (fs.file-max)',
-  ELOOP: 'a symbolic link is no file of a spool: remove it',
+  ELOOP: 'a spool cannot use a symbolic link: remove it',
 }
 
 /** Errors that pass without help, when other files are closed. */

@@ -63,7 +63,7 @@ export function parseSegments(path: string, text: string, everyLine: 'is JSON' |
     const item = parseItem(line)
     const segment = segments.at(-1)
     if (item === null || segment === undefined || (everyLine === 'is JSON' && !isRecord(line)))
-      throw new SpoolError(`${path}: line ${i + 1} is none that a spool has written`)
+      throw new SpoolError(`${path}: line ${i + 1} was not written by a spool`)
     segment.items.push(item)
   }
   return segments.filter(({ items }) => items.length > 0)

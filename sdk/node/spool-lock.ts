@@ -45,7 +45,7 @@ export class SpoolLock {
     staleMs: number,
     reserve: Reserve | null = null,
   ): Promise<SpoolLock> {
-    if (acquiredDirectories.has(directory)) throw inUse(directory, 'this process, which has opened it before')
+    if (acquiredDirectories.has(directory)) throw inUse(directory, 'this process, which opened it before')
     const lock = new SpoolLock(directory, staleMs, reserve)
     acquiredDirectories.set(directory, lock.#token)
     try {
@@ -79,7 +79,7 @@ export class SpoolLock {
     }
     this.#lost = true
     throw new SpoolError(
-      `another process has taken the spool ${this.#directory}, because this one did not move`,
+      `another process has taken over the spool ${this.#directory}, because this one was suspended`,
     )
   }
 
@@ -213,6 +213,6 @@ export class SpoolLock {
 
 function inUse(directory: string, who: string): SpoolInUseError {
   return new SpoolInUseError(
-    `the spool ${directory} is in use by ${who}. What to do: give each process a directory of its own, or end that one`,
+    `the spool ${directory} is in use by ${who}. What to do: give each process its own directory, or end that process`,
   )
 }

@@ -14,7 +14,7 @@ export async function claimSpool(directory: string, path: string, claimed: Spool
   if (owner === null) return replaceFile(path, `${JSON.stringify({ ledger, agent })}\n`)
   if (owner.ledger !== ledger || owner.agent !== agent)
     throw new SpoolError(
-      `the spool ${directory} holds records of the agent ${owner.agent} of the ledger ${owner.ledger}, and the key is ${agent}'s of ${ledger}: nothing is sent. What to do: use a key of ${owner.agent}, or another directory`,
+      `the spool ${directory} has records of the agent ${owner.agent} of the ledger ${owner.ledger}, but the key belongs to ${agent} of ${ledger}: nothing is sent. What to do: use a key of ${owner.agent}, or another directory`,
     )
 }
 
@@ -30,7 +30,7 @@ async function readOwner(path: string): Promise<SpoolOwner | null> {
   const owner = parseOwner(text)
   if (owner !== null) return owner
   throw new SpoolError(
-    `${path} does not say whose records the spool holds. What to do: remove it, if they are those of the key's agent`,
+    `${path} does not name the agent whose records are in the spool. What to do: remove that file if they are those of the key's agent`,
   )
 }
 

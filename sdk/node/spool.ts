@@ -85,9 +85,9 @@ export async function openSpool(
     lockStaleMs = LOCK_STALE_MS_DEFAULT,
   }: SpoolOptions = {},
 ): Promise<Spool> {
-  if (!(bytesMax >= LINE_BYTES_MAX)) throw new UsageError(`bytesMax is at least ${LINE_BYTES_MAX}`)
-  if (!(refusedBytesMax >= 1)) throw new UsageError('refusedBytesMax is at least 1')
-  if (!(lockStaleMs >= 100)) throw new UsageError('lockStaleMs is at least 100')
+  if (!(bytesMax >= LINE_BYTES_MAX)) throw new UsageError(`bytesMax must be at least ${LINE_BYTES_MAX}`)
+  if (!(refusedBytesMax >= 1)) throw new UsageError('refusedBytesMax must be at least 1')
+  if (!(lockStaleMs >= 100)) throw new UsageError('lockStaleMs must be at least 100')
   let path: string
   try {
     makeDirectory(directory)
@@ -180,7 +180,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
 
   recover() {
     const found = this.#found
-    if (found === null) throw new UsageError('a spool is of one notarizer')
+    if (found === null) throw new UsageError('a spool can only be used by one notarizer')
     this.#found = null
     return found
   }
@@ -299,14 +299,14 @@ class DirectorySpool implements Spool, SpoolDirectory {
 }
 
 async function readBatch(path: string): Promise<{ readonly bytes: number; readonly segments: Segment[] }> {
-  if (!isOwnFile(await lstat(path))) throw new SpoolError(`${path} is no file of this user`)
+  if (!isOwnFile(await lstat(path))) throw new SpoolError(`${path} is not a file of this user`)
   const bytes = await readFile(path)
   return { bytes: bytes.length, segments: parseSegments(path, bytes.toString('utf8'), 'is JSON') }
 }
 
 async function moveAside(path: string, aside: string, { message }: SpoolError): Promise<SpoolError> {
   await rename(path, aside)
-  return new SpoolError(`${message}: it is moved aside, as ….damaged, and what it holds is not sent`)
+  return new SpoolError(`${message}: the file was renamed to ….damaged, and its records are not sent`)
 }
 
 async function exists(path: string): Promise<boolean> {

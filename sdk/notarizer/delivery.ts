@@ -292,7 +292,7 @@ export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): B
   const isBatch = typeof batch?.batch === 'string' && typeof batch.entry?.seq === 'number'
   if (isBatch && Array.isArray(batch.records) && batch.records.length === items.length) return batch
   throw new UnexpectedAnswerError(
-    `what was answered does not speak of the ${items.length} records that were sent: check that the address is a Tallystick server's`,
+    `the answer does not match the ${items.length} sent records: check that the address is that of a Tallystick server`,
     { retryable: false, idempotencyKey },
   )
 }
@@ -304,7 +304,7 @@ export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): B
 function verifyLedger(ledger: GetLedgerAnswer): GetLedgerAnswer {
   if (typeof ledger?.id === 'string' && typeof ledger.key?.agent === 'string') return ledger
   throw new UnexpectedAnswerError(
-    `what was answered does not name a ledger and an agent: check that the address is a Tallystick server's`,
+    `the answer names no ledger and agent: check that the address is that of a Tallystick server`,
     { retryable: false, idempotencyKey: null },
   )
 }

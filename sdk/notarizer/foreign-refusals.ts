@@ -138,7 +138,7 @@ export function renewKeys(
 export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status } = error
   return new UnexpectedAnswerError(
-    `something before the server answered ${status} to a batch of ${items.length} records, which are sent in halves. What to do: ${adviceFor(error)}`,
+    `something in front of the server answered ${status} to a batch of ${items.length} records, which is sent in halves now. What to do: ${adviceFor(error)}`,
     { retryable: true, idempotencyKey: null, status, nothingDone: true },
   )
 }
@@ -147,7 +147,7 @@ export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): 
 export function setAside(bytes: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status, nothingDone } = error
   return new UnexpectedAnswerError(
-    `something before the server answers ${status} to this record alone (${bytes} bytes), and lets other requests pass: it is set aside. What to do: ${adviceFor(error)}; then record it again`,
+    `something in front of the server answers ${status} to this record (${bytes} bytes), but lets other requests pass: the record is skipped. What to do: ${adviceFor(error)}; then record it again`,
     { retryable: false, idempotencyKey: null, status, nothingDone },
   )
 }
@@ -155,7 +155,7 @@ export function setAside(bytes: number, error: UnexpectedAnswerError): Unexpecte
 /** Returns the error for `onError`: records wait, because too many in a row were set aside. */
 export function waitsAfter(records: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   return new UnexpectedAnswerError(
-    `something before the server refused ${records} records in a row, each alone, and none was recorded: the others wait. What to do: ${adviceFor(error)}`,
+    `something in front of the server refused ${records} records in a row, each sent alone: the others wait. What to do: ${adviceFor(error)}`,
     { retryable: false, idempotencyKey: null, status: error.status, nothingDone: true },
   )
 }
@@ -163,7 +163,7 @@ export function waitsAfter(records: number, error: UnexpectedAnswerError): Unexp
 function everythingRefused(error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status, nothingDone, message } = error
   return new UnexpectedAnswerError(
-    `requests without any record are refused as well, so all wait: ${message}`,
+    `requests without records are refused too, so all records wait: ${message}`,
     {
       retryable: false,
       // The message contains the key.
@@ -177,11 +177,11 @@ function everythingRefused(error: UnexpectedAnswerError): UnexpectedAnswerError 
 
 function adviceFor(error: UnexpectedAnswerError): string {
   return isBySize(error)
-    ? `have the proxy take bodies of ${BODY_MB} MB for POST /v1/records/batch (client_max_body_size of nginx)`
-    : 'have the firewall let bodies of POST /v1/records/batch pass, whatever is in them'
+    ? `let the proxy accept bodies of ${BODY_MB} MB for POST /v1/records/batch (client_max_body_size of nginx)`
+    : 'let the firewall pass bodies of POST /v1/records/batch, whatever they contain'
 }
 
 /** Returns the problem for `refused.ndjson`. It has no `code`, because the server has not answered. */
 export function problemOf({ status, message }: UnexpectedAnswerError): ForeignProblem {
-  return { type: 'about:blank', title: 'Refused before the server', status: status!, detail: message }
+  return { type: 'about:blank', title: 'Refused in front of the server', status: status!, detail: message }
 }

@@ -87,14 +87,14 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
     tag,
   } = options
   if (tag !== undefined && tag.length > TAG_CHARS_MAX)
-    throw new UsageError(`a tag has at most ${TAG_CHARS_MAX} characters`)
+    throw new UsageError(`a tag must have at most ${TAG_CHARS_MAX} characters`)
   for (const name of [handle, parentHandle])
     if (name !== undefined && !HANDLE.test(name))
-      throw new UsageError('a handle has 1 to 255 visible ASCII characters, and neither " nor \\ among them')
+      throw new UsageError('a handle must have 1 to 255 visible ASCII characters, without " and \\')
   if (parent !== undefined && parentHandle !== undefined)
-    throw new UsageError('a record has one parent: by its id or by its handle')
+    throw new UsageError('a record has one parent: give its id or its handle, not both')
   if (traceparent !== undefined && !TRACEPARENT.test(traceparent))
-    throw new UsageError('a traceparent is 00-<32 hex digits>-<16 hex digits>-<2 hex digits>')
+    throw new UsageError('a traceparent must be 00-<32 hex digits>-<16 hex digits>-<2 hex digits>')
   const text = `{"type":${toJson(type, '/type')},"payload":${documentText(payload, '/payload', DOCUMENT_BYTES_MAX)}${
     metadata === undefined ? '' : `,"metadata":${documentText(metadata, '/metadata', METADATA_BYTES_MAX)}`
   },"occurredAt":${occurredAt === undefined ? instant(nowMs) : toJson(occurredAt, '/occurredAt')}${
@@ -103,8 +103,7 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
     references === undefined ? '' : `,"references":${referencesText(references)}`
   }${subject === undefined ? '' : `,"subject":${toJson(subject, '/subject')}`}${traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`}${othersText(options)}}`
   const bytes = utf8Bytes(text)
-  if (bytes > ITEM_BYTES_MAX)
-    throw new UsageError('a type, an agent, a parent or a time is no longer than some words')
+  if (bytes > ITEM_BYTES_MAX) throw new UsageError('the type, agent, parent or time is too long')
   return { text, tag, handle, parentHandle, type, parent: parent ?? parentHandle, bytes }
 }
 
@@ -122,11 +121,11 @@ export function withParent(text: string, parent: string | number): string {
 
 function documentText(document: object, at: string, bytesMax: number): string {
   const text = toJson(document, at, DOCUMENT_DEPTH_MAX)
-  if (!text.startsWith('{')) throw new UsageError(`${at} is no JSON object`)
+  if (!text.startsWith('{')) throw new UsageError(`${at} is not a JSON object`)
   // The server counts the canonical form, which has the same length: only the order of members differs.
   if (text.length * 3 > bytesMax && utf8Bytes(text) > bytesMax)
     throw new UsageError(
-      `${at} has more than the ${bytesMax} bytes that are taken: keep the large part elsewhere, and its digest here`,
+      `${at} has more than ${bytesMax} bytes, the maximum: store the large part elsewhere, and its digest here`,
     )
   return text
 }
@@ -134,7 +133,7 @@ function documentText(document: object, at: string, bytesMax: number): string {
 function referencesText(references: readonly string[]): string {
   const text = toJson(references, '/references')
   if (utf8Bytes(text) <= REFERENCES_BYTES_MAX) return text
-  throw new UsageError(`/references has more than the ${REFERENCES_BYTES_MAX} bytes that are taken`)
+  throw new UsageError(`/references has more than ${REFERENCES_BYTES_MAX} bytes, the maximum`)
 }
 
 /** Current time as JSON, made once per millisecond, because a hot loop makes hundreds of records in one. */

@@ -221,5 +221,5 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
 }
 
 function describeFull(stats: NotarizerStats, { usedBytes, bytesMax }: Spool): string {
-  return `${stats.buffered} records in ${usedBytes} of ${bytesMax} bytes wait to be sent, and there is no room for more`
+  return `${stats.buffered} records in ${usedBytes} of ${bytesMax} bytes wait to be sent, and there is no room for another`
 }

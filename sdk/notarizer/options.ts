@@ -103,7 +103,7 @@ export function parseLimits(options: NotarizerOptions): Limits {
   for (const [name, [usual, min, max]] of Object.entries(NUMBERS)) {
     const value = options[name as keyof Limits] ?? usual
     if (!(Number.isInteger(value) && value >= min && value <= max))
-      throw new UsageError(`${name} is a whole number from ${min} to ${max}`)
+      throw new UsageError(`${name} must be a whole number from ${min} to ${max}`)
     limits[name] = value
   }
   return limits as Limits

@@ -94,7 +94,7 @@ export class Reports implements DeliveryEvents {
     this.#lastError = null
     if (!this.#hasComplained) return
     this.#hasComplained = false
-    console.error('tallystick: it works again')
+    console.error('tallystick: records are sent again')
   }
 
   /** Calls `onBlocked` with each error that only people can fix. Returns a function that unsubscribes. */

@@ -76,7 +76,7 @@ export function selectedOf(
  */
 export function openEnvelope(envelope: string) {
   const read = readUsualEnvelope(fromBase64(envelope))
-  if (read === null) throw wrongServer('an envelope of another form')
+  if (read === null) throw wrongServer('the server answered with an envelope of unknown form')
   return read
 }
 

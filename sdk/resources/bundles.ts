@@ -84,7 +84,7 @@ export class Bundles {
       for await (const child of this.#records.list({ parent: record.id, order: 'asc' }, callOf(request)))
         if (records.push(child) > RUN_RECORDS_MAX)
           throw new TallystickError(
-            `the run has more than ${RUN_RECORDS_MAX} records: take a range of entries`,
+            `the run has more than ${RUN_RECORDS_MAX} records: use a range of entries`,
           )
     }
     yield* this.#selection({ run: id }, root.ledger, plan, request)
@@ -101,7 +101,7 @@ export class Bundles {
       throw new UsageError('a range is from one seq to the same or a later one')
     if (Object.values(filter).every((one) => one === undefined))
       throw new UsageError(
-        'a filter names a type, an agent or a trace; without one take the range, which is provably complete',
+        'a filter needs a type, an agent or a trace; without any use the range, which is provably complete',
       )
     const last = await this.#entries.proof(to, { size: request.size }, callOf(request))
     const { agents } = await this.#needsOf(from, to, request)
@@ -206,8 +206,7 @@ export class Bundles {
       agents,
       request,
     )
-    if (home !== tree.ledger)
-      throw new UsageError(`the record's home is ${home}: a bundle of it is made there`)
+    if (home !== tree.ledger) throw new UsageError(`the record's home is ${home}: make its bundle there`)
     const seqs = sorted(new Set([...tree.foundation, ...shown.keys()]))
     yield headLine(tree, of, 'selection', request)
     yield* this.#proved(seqs, shown, tree, request)
@@ -234,7 +233,7 @@ export class Bundles {
       this.#prove(seq, tree, request),
       this.#readLine(seq, request),
     ])
-    if (!line) throw wrongServer(`the entry ${seq} is not there`)
+    if (!line) throw wrongServer(`the server has no entry ${seq}`)
     return { ...shownLine(line, request), path, items: null }
   }
 
@@ -272,9 +271,9 @@ export class Bundles {
     const policies = new Set<string>()
     for await (const { seq, kind, signer, envelope } of this.#stream(from, to + 1, request)) {
       if (seq === from && kind === 'statement-registered')
-        throw new UsageError(`entry ${from} registers the statement before it: begin with ${from - 1}`)
+        throw new UsageError(`entry ${from} registers the statement before it: start with ${from - 1}`)
       if (seq === to && kind === 'statement')
-        throw new UsageError(`entry ${to} is a statement, which the next one registers: end with ${to + 1}`)
+        throw new UsageError(`entry ${to} is a statement, which the next entry registers: end with ${to + 1}`)
       if (signer !== undefined) agents.add(predicateOf(envelope).actor)
       else if (ABOUT_KEYS.has(kind)) agents.add(predicateOf(envelope).agent)
       if (kind === 'statement-registered') policies.add(predicateOf(envelope).policy)
@@ -305,7 +304,8 @@ export class Bundles {
     const signers = new Map<string, Signer>()
     for (const agent of agents)
       for await (const key of this.#agents.listSigningKeys(agent, {}, callOf(request))) {
-        if (signers.size >= SIGNING_KEYS_MAX) throw wrongServer('agents have more keys than there can be')
+        if (signers.size >= SIGNING_KEYS_MAX)
+          throw wrongServer('the server answered with more keys of agents than possible')
         signers.set(key.kid, { alg: key.alg, spki: key.spki })
         for (const seq of [key.seq, key.revokedSeq]) if (seq !== null && seq < size) seqs.push(seq)
       }
@@ -330,7 +330,7 @@ export class Bundles {
       let last: number | null = null
       for await (const line of this.#stream(from, end, request)) if (isOfServer(line)) last = line.seq
       if (last !== null) return last
-      if (from === 0) throw wrongServer('the server signed no entry')
+      if (from === 0) throw wrongServer('the server answered that no entry is signed')
     }
   }
 
@@ -354,11 +354,11 @@ export class Bundles {
       const {
         keys: [key],
       } = await this.#prove(seq, { size: treeSize }, request)
-      if (!key) throw wrongServer('a proof has no key')
+      if (!key) throw wrongServer('the server answered with a proof without a key')
       keys.set(key.kid, key)
       // Each step towards a rotation takes two proofs.
       if (keys.size > KEYS_MAX || ++asked > PROOFS_PER_KEY_MAX * keys.size)
-        throw wrongServer('its keys come and go as no ledger’s do')
+        throw wrongServer('the server answered with keys in an impossible order')
       return key.kid
     }
     // Binary search. A replaced key never comes back, so that equal keys at both ends mean no rotation between.

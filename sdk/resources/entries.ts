@@ -45,7 +45,7 @@ export class Entries {
     ...options
   }: EntryStreamOptions = {}): AsyncGenerator<api.EntryLine, void, undefined> {
     if (!(Number.isSafeInteger(after) && after >= -1 && limit >= 0))
-      throw new UsageError('after is a seq, and limit a number of entries')
+      throw new UsageError('after must be a seq, and limit a number of entries')
     const retries = new Retries(this.#http.retriesOf(options), options.signal)
     const end = after + 1 + limit
     let seq = after + 1
@@ -80,7 +80,8 @@ export class Entries {
     let seq = from
     for await (const line of linesOf(lines, ASKED)) {
       const entry = parseEntry(line)
-      if (entry?.seq !== seq) throw wrongServer(`${ASKED.name} answered something else than entry ${seq}`)
+      if (entry?.seq !== seq)
+        throw wrongServer(`${ASKED.name} answered with something else than entry ${seq}`)
       yield entry
       seq++
       if (seq >= end) return

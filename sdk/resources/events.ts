@@ -126,14 +126,14 @@ function parsed(parser: SseParser, piece: Uint8Array): SseEvent[] {
     return parser.push(piece)
   } catch (error) {
     if (!(error instanceof SseTooLongError)) throw error
-    throw wrongServer(`${ASKED.name} answered an event of more than ${EVENT_CHARS_MAX} characters`)
+    throw wrongServer(`${ASKED.name} answered with an event of more than ${EVENT_CHARS_MAX} characters`)
   }
 }
 
 function parseEvent({ type, data, lastEventId }: SseEvent): TailedEvent {
   const event = parseObject(data)
   if (event === null || event['type'] !== type || typeof event['id'] !== 'string' || lastEventId === '')
-    throw wrongServer(`${ASKED.name} answered something else than an event`)
+    throw wrongServer(`${ASKED.name} answered with something else than an event`)
   return { ...(event as unknown as api.LedgerEvent), cursor: lastEventId }
 }
 

@@ -34,7 +34,7 @@ export class Peers {
   async invite(request: { readonly name: string }, options?: CallOptions): Promise<PeerInvitation> {
     const { name } = request
     const made = await this.#http.json<api.NewPeer>(operations.postPeers, { body: { name }, options })
-    if (typeof made.invitation !== 'string') throw wrongServer('no invitation was answered')
+    if (typeof made.invitation !== 'string') throw wrongServer('the server answered without an invitation')
     return made as PeerInvitation
   }
 
@@ -152,7 +152,7 @@ export class Peers {
     let found = await this.#http.json<api.PeerReconciliation>(operations.postPeersByIdReconciliation, call)
     for (let pollMs = POLL_MS_MIN; found.asking; pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
       if (Date.now() + pollMs > deadline)
-        throw new TallystickError(`the other side of ${id} has not answered within ${timeoutMs} ms`, {
+        throw new TallystickError(`the peer ${id} has not answered within ${timeoutMs} ms`, {
           retryable: true,
         })
       await sleep(pollMs, options.signal)

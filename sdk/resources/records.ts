@@ -186,12 +186,12 @@ export class Records<Types extends TypeMap> {
       if (states.includes(record.state)) return record
       if (record.nextEvents.length === 0)
         throw new TallystickError(
-          `${id} has ended as ${record.state}, and never becomes ${states.join(' or ')}`,
+          `${id} has ended as ${record.state}, and can never become ${states.join(' or ')}`,
         )
       const leftMs = deadline - Date.now()
       if (leftMs <= 0)
         throw new TallystickError(
-          `${id} is still ${record.state} after ${timeoutMs} ms, not ${states.join(' or ')}; next can be: ${record.nextEvents.join(', ')}`,
+          `${id} is still ${record.state} after ${timeoutMs} ms, not ${states.join(' or ')}; possible next events: ${record.nextEvents.join(', ')}`,
           { retryable: true },
         )
       // Rounded up to tenths of a second.

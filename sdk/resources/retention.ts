@@ -47,7 +47,7 @@ export class Retention {
       for (const [type, count] of Object.entries(page.byType))
         sum.byType[type] = (sum.byType[type] ?? 0) + count
       if (page.nextSeq !== null && page.nextSeq <= from)
-        throw wrongServer('a page names itself as the next one')
+        throw wrongServer('the server answered with a page that names itself as the next one')
       from = page.nextSeq
     }
     return sum

@@ -59,6 +59,6 @@ export class RecordTypes {
 function splitType(type: string): { name: string; version: string } {
   const [name, version, ...more] = type.split('/')
   if (!name || !version || more.length > 0)
-    throw new UsageError(`${JSON.stringify(type)} is no type: it has a name and a version, such as order/1`)
+    throw new UsageError(`${JSON.stringify(type)} is not a type: give a name and a version, such as order/1`)
   return { name, version }
 }

@@ -148,7 +148,8 @@ export class Webhooks {
       redelivered += page.redelivered
       if (!page.more) return redelivered
       // Otherwise the loop would never end.
-      if (!(page.redelivered > 0)) throw wrongServer('more is to be redelivered, and nothing was')
+      if (!(page.redelivered > 0))
+        throw wrongServer('the server answered that it redelivered nothing and that more remains')
     }
   }
 

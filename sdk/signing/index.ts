@@ -134,7 +134,7 @@ export class AgentSigner implements RequestSigner {
       const { idempotencyKey: _, ifVersion, ...options } = call.options ?? {}
       const record = await http.json<api.LedgerRecord>(operations.getRecordsById, { params: { id }, options })
       // A server could show another record, or a later version, to have that signed.
-      if (record.id !== id) throw wrongServer(`the server answered another record than ${id}`)
+      if (record.id !== id) throw wrongServer(`the server answered with another record than ${id}`)
       const asked = { ...record, version: ifVersion ?? record.version }
       return ofStep(step, asked, body as object, { traceparent })
     }
@@ -144,7 +144,7 @@ export class AgentSigner implements RequestSigner {
     // The caller decides whether the record is gated. A hostile server could otherwise have the other kind signed.
     if (call.gated !== undefined && call.gated !== facts.gated)
       throw new UsageError(
-        `${request.type} is ${facts.gated ? '' : 'not '}gated, as the server says: use records.${facts.gated ? 'create' : 'notarize'}`,
+        `${request.type} is ${facts.gated ? '' : 'not '}gated on this server: use records.${facts.gated ? 'create' : 'notarize'}`,
       )
     return ofRecord(request, facts, { nowMs: Date.now(), traceparent })
   }
@@ -166,7 +166,7 @@ export class AgentSigner implements RequestSigner {
     const known = types.get(type)
     if (known) return known
     const [name, version] = type.split('/')
-    if (version === undefined) throw new UsageError(`a type is name/version, not ${type}`)
+    if (version === undefined) throw new UsageError(`a type must be name/version, not ${type}`)
     const read = http
       .json<api.GetTypesByNameByVersionAnswer>(operations.getTypesByNameByVersion, {
         params: { name: name!, version },
@@ -187,6 +187,6 @@ function factsOf(type: string, { digest, definition }: api.GetTypesByNameByVersi
   const isOwn =
     `${name}/${version}` === type &&
     toHex(sha256(utf8Encode(canonicalize(definition as JsonValue)))) === digest
-  if (!isOwn) throw wrongServer(`the definition that the server shows is not that of ${type}`)
+  if (!isOwn) throw wrongServer(`the server answered with a definition that is not that of ${type}`)
   return { gated: evidenceSchema !== undefined, digest }
 }

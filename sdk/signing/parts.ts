@@ -30,13 +30,13 @@ export function digestWith(salt: Uint8Array, document: unknown): string {
 function parseSalt(text: string): Uint8Array {
   const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
   if (bytes.length === 16) return bytes
-  throw new UsageError('a salt is 16 bytes, base64url without padding')
+  throw new UsageError('a salt must be 16 bytes, base64url without padding')
 }
 
 /** Returns the time as the server signs it: UTC with milliseconds. Throws UsageError for an invalid time. */
 export function timeOf(text: string): string {
   const ms = Date.parse(text)
-  if (Number.isNaN(ms)) throw new UsageError(`${text} is no time`)
+  if (Number.isNaN(ms)) throw new UsageError(`${text} is not a time`)
   return new Date(ms).toISOString()
 }
 

@@ -37,7 +37,7 @@ export async function readPrivateKey(from: {
     if (found) return found
   }
   throw new UsageError(
-    'the key is neither Ed25519 nor P-256 in PKCS #8, or this runtime has no such WebCrypto',
+    'the key is not an Ed25519 or P-256 key in PKCS #8, or the WebCrypto of this runtime does not support it',
   )
 }
 
@@ -58,7 +58,7 @@ function derOf(pkcs8: Bytes | string | undefined): Uint8Array {
   const pem = /^-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(
     `${pkcs8 ?? ''}`,
   )
-  if (!pem) throw new UsageError('a private key is given as `pkcs8` (PEM or DER), or as `seed`')
+  if (!pem) throw new UsageError('give a private key as `pkcs8` (PEM or DER), or as `seed`')
   return Uint8Array.from(atob(pem[1]!.replaceAll(/\s/g, '')), (char) => char.charCodeAt(0))
 }
 

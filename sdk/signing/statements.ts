@@ -240,7 +240,7 @@ const STEP_STATEMENTS: Readonly<
 function judged({ id, gated }: api.LedgerRecord) {
   const { completion, verification, verdict } = gated ?? {}
   if (!completion?.digest || !verification)
-    throw new UsageError(`${id} has no verified completion: there is nothing to judge yet`)
+    throw new UsageError(`${id} has no verified completion, so there is nothing to judge yet`)
   return { completion: { name: completion.id, sha256: completion.digest }, verification, verdict }
 }
 

@@ -86,7 +86,9 @@ export async function checkBundle(
 ): Promise<BundleReport> {
   const { checkpoints = [], consistency, noteKey = null, witnesses } = options
   if (consistency !== undefined && checkpoints.length === 0)
-    throw new UsageError('consistency joins the bundle to a checkpoint that you kept: name it in checkpoints')
+    throw new UsageError(
+      'consistency joins the bundle to a checkpoint that you stored: give that one in checkpoints',
+    )
   const kids = parseKids(options.kids ?? [])
   const compromised = parseCompromised(options.compromised ?? {})
   const joined = await refusing(() =>
@@ -113,10 +115,10 @@ export async function checkBundle(
 }
 
 const IS_SELECTION =
-  'it is a selection: everything in it is genuine, and the ledger may hold more (of a run other children, of a record later steps)'
+  'it is a selection: everything in it is genuine, and the ledger may have more (other children of a run, later steps of a record)'
 const ISSUERS_UNJUDGED =
-  'it holds registered statements of which the registration policy is not in it: whether their issuers signed them was not judged'
-const IS_WITHHELD = 'it was made without documents: whether they are intact was not checked'
+  'it has registered statements without their registration policy: it was not checked whether their issuers signed them'
+const IS_WITHHELD = 'it was made without documents: it was not checked whether they are intact'
 
 type Reading = {
   readonly verifier: BundleVerifier
@@ -139,7 +141,7 @@ async function readBundle(
     if (isLast) return refusing(() => verifier.finish(parseBundleEnd(rest)))
     await follow(verifier, await verify(rest), onEntry)
   }
-  throw new Error('a source has a last line, if an empty one')
+  throw new Error('internal error: a source always has a last line')
 }
 
 const NEWLINE = 0x0a

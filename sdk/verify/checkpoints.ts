@@ -66,13 +66,16 @@ export async function consistency(
       if (proof.from !== earlier.size || proof.to !== later.size) {
         throw new ProofError(
           'consistency_missing',
-          `the proof is from ${proof.from} to ${proof.to} entries, the checkpoints are of ${earlier.size} and ${later.size}`,
+          `the proof is from ${proof.from} to ${proof.to} entries, but the checkpoints are of ${earlier.size} and ${later.size}`,
         )
       }
       verifyConsistency(providers.sha256, proof.from, proof.to, proof.path, earlier.root, later.root)
       // The tree does not contain the chain hash. For equal sizes the chain hashes are therefore compared.
       if (earlier.size === later.size && !equalBytes(earlier.chain, later.chain))
-        throw new ProofError('checkpoint_mismatch', `two chain hashes of ${later.size} entries were signed`)
+        throw new ProofError(
+          'checkpoint_mismatch',
+          `two different chain hashes of ${later.size} entries are signed`,
+        )
       return { origin: later.origin, from: earlier.size, to: later.size }
     })
   })

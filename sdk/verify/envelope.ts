@@ -63,7 +63,7 @@ export async function envelope(
   envelope: Bytes | string,
   { keys, ledger }: { readonly keys: EnvelopeKeys; readonly ledger?: string | undefined },
 ): Promise<VerifiedEnvelope> {
-  if (!Array.isArray(keys)) throw new UsageError('keys is the list of /.well-known/tallystick-keys.json')
+  if (!Array.isArray(keys)) throw new UsageError('keys must be the list of /.well-known/tallystick-keys.json')
   return refusing(async () => {
     const bytes = typeof envelope === 'string' ? fromBase64(envelope) : requireBytes(envelope, 'an envelope')
     return chooseEngine().run((providers) => {
@@ -98,7 +98,7 @@ export function findEnvelopeKey(
   if (ofEnvelopes.some((key) => key.kid === kid && key.compromisedAt !== null))
     throw new ProofError(
       'key_compromised',
-      `${kid} is compromised: only a proof can show that it was signed before`,
+      `${kid} is compromised: only a proof can show that the entry was signed before that`,
     )
   return findNamedKey(ofEnvelopes, kid, sha256)
 }

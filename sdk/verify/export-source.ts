@@ -33,7 +33,7 @@ export function openExport(source: ExportSource): OpenExport {
   const content = typeof source === 'string' ? source : asBytes(source)
   if (content !== null) return openBlob(new Blob([content]))
   throw new UsageError(
-    'an export is text, bytes, a Blob, or a function that opens a stream of it (a stream can be read once, and is needed twice)',
+    'an export must be text, bytes, a Blob, or a function that opens a stream of it (it is read twice, and a stream can only be read once)',
   )
 }
 

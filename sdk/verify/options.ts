@@ -13,14 +13,14 @@ export function textOf(answer: Answer, name: string): string {
   if (typeof answer === 'string') return answer
   if (answer instanceof Uint8Array) return utf8Decode(answer)
   if (typeof answer === 'object' && answer !== null) return JSON.stringify(answer)
-  throw new UsageError(`${name} is what the server answered: its text, or an object`)
+  throw new UsageError(`${name} must be the server's answer, as text or as an object`)
 }
 
 /** Returns the kids in lower case. Throws UsageError for an invalid one, which no signature could match. */
 export function parseKids(kids: readonly string[]): string[] {
   return kids.map((kid) => {
     if (typeof kid === 'string' && /^[0-9a-f]{64}$/i.test(kid)) return kid.toLowerCase()
-    throw new UsageError('a kid has 64 hex digits, as in /.well-known/tallystick-keys.json')
+    throw new UsageError('a kid must have 64 hex digits, as in /.well-known/tallystick-keys.json')
   })
 }
 
@@ -31,9 +31,9 @@ export function parseAgentKeys(
   if (agentKeys === undefined) return undefined
   return new Map(
     Object.entries(agentKeys).map(([agent, kids]) => {
-      if (!isId('agt', agent)) throw new UsageError(`an agent is agt_…, not ${agent}`)
+      if (!isId('agt', agent)) throw new UsageError(`an agent must be agt_…, not ${agent}`)
       const named = parseKids(typeof kids === 'string' ? [kids] : kids)
-      if (named.length === 0) throw new UsageError(`name a key of ${agent}`)
+      if (named.length === 0) throw new UsageError(`give a key of ${agent}`)
       return [agent, new Set(named)]
     }),
   )
@@ -66,7 +66,7 @@ export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPo
   if (cosigned < min)
     throw new ProofError(
       'witnesses_too_few',
-      `${cosigned} of ${witnesses.length} cosigned it, ${min} are needed`,
+      `${cosigned} of ${witnesses.length} cosigned it, but ${min} are needed`,
     )
 }
 
@@ -79,7 +79,9 @@ export function parseCompromised(keys: Readonly<Record<string, string | null>>):
     const [parsed] = parseKids([kid]) as [string]
     const sinceMs = since === null ? null : Date.parse(since)
     if (Number.isNaN(sinceMs))
-      throw new UsageError(`since when a key is compromised is a time such as 2026-11-20T12:00:00Z, or null`)
+      throw new UsageError(
+        `the time since which a key is compromised must be like 2026-11-20T12:00:00Z, or null`,
+      )
     return [parsed, sinceMs]
   })
   return new Map(known)

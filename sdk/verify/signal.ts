@@ -78,13 +78,15 @@ export async function signal(
   { keys, ledger, now }: SignalOptions,
 ): Promise<VerifiedSignal> {
   if (typeof ledger !== 'string' || ledger === '')
-    throw new UsageError('ledger is the one that is worked for: a server signs for all of its ledgers')
+    throw new UsageError(
+      'give the id of your ledger as ledger, because a server signs for all of its ledgers',
+    )
   const at = nowMs(now)
   const { data, timestamp } = partsOf(event)
   if (typeof data['envelope'] !== 'string') throw new VerificationError('event_syntax', 'it has no envelope')
   const found = await envelope(data['envelope'], { keys, ledger })
   if (found.signal === null || found.version === null)
-    throw new VerificationError('signal_absent', `${found.kind} says nothing to anybody who settles`)
+    throw new VerificationError('signal_absent', `an entry of kind ${found.kind} has no settlement signal`)
   refuseContradictions(data, found)
   if (timestamp !== undefined) refuseOther('timestamp', timestamp, found.recordedAt)
   const signal = verifiedSignal(found, found.signal, found.version)
@@ -97,11 +99,11 @@ type UntrustedObject = { readonly [name: string]: unknown }
 
 function partsOf(event: unknown): { data: UntrustedObject; timestamp?: unknown } {
   if (!isObject(event))
-    throw new UsageError('an event is the object that webhooks.verify answers, or its data')
+    throw new UsageError('an event must be the object that webhooks.verify returns, or its data')
   if (!('data' in event)) return { data: event }
   const { type, data, timestamp = null } = event
-  if (type !== 'signal.emitted') throw new UsageError('of all events only signal.emitted brings a signal')
-  if (!isObject(data)) throw new VerificationError('event_syntax', 'its data is no object')
+  if (type !== 'signal.emitted') throw new UsageError('only the event signal.emitted has a signal')
+  if (!isObject(data)) throw new VerificationError('event_syntax', 'its data is not an object')
   return { data, timestamp }
 }
 
@@ -127,7 +129,7 @@ function refuseContradictions(data: UntrustedObject, found: VerifiedEnvelope): v
 
 function refuseOther(name: string, claimed: unknown, signed: unknown): void {
   if (!isSame(claimed, signed))
-    throw new VerificationError('event_contradicts_envelope', `${name} is not what is signed`)
+    throw new VerificationError('event_contradicts_envelope', `${name} differs from the signed value`)
 }
 
 function isSame(claimed: unknown, signed: unknown): boolean {

@@ -38,7 +38,7 @@ export async function statement(
   { noteKey, issuerKey }: StatementOptions,
 ): Promise<StatementReport> {
   const bytes = requireBytes(file, 'a Transparent Statement')
-  if (typeof noteKey !== 'string') throw new UsageError('noteKey is noteVerifierKey of GET /v1/ledger')
+  if (typeof noteKey !== 'string') throw new UsageError('noteKey must be noteVerifierKey of GET /v1/ledger')
   return refusing(() =>
     chooseEngine().run((providers) => {
       const trust = { noteKey, issuerKey: issuerKey ?? null }

@@ -28,12 +28,12 @@ const SIGNATURE = /^([^\s,]+),([^\s,]+)$/
 /** Reads the three headers. Throws `header_missing` or `header_invalid`. */
 export function readHead(headers: WebhookHeaders): WebhookHead {
   if (typeof headers !== 'object' || headers === null)
-    throw new UsageError('headers are those of the request: Headers, or an object of names and values')
+    throw new UsageError('headers must be those of the request: Headers, or an object of names and values')
   const id = readHeader(headers, 'webhook-id', ID)
   const timestamp = readHeader(headers, 'webhook-timestamp', TIMESTAMP)
   const list = readHeader(headers, 'webhook-signature', /./).split(' ', SIGNATURES_MAX + 1)
   if (list.length > SIGNATURES_MAX)
-    throw new WebhookVerificationError('header_invalid', `more than ${SIGNATURES_MAX} signatures`)
+    throw new WebhookVerificationError('header_invalid', `there are more than ${SIGNATURES_MAX} signatures`)
   return { id, timestamp, signatures: list.map(parseSignature) }
 }
 
@@ -42,7 +42,7 @@ function readHeader(headers: WebhookHeaders, name: string, format: RegExp): stri
   if (value === undefined) throw new WebhookVerificationError('header_missing', `there is no ${name}`)
   if (others.length > 0) throw new WebhookVerificationError('header_invalid', `${name} is there twice`)
   if (typeof value !== 'string' || !format.test(value))
-    throw new WebhookVerificationError('header_invalid', `${name} is not of its format, or there twice`)
+    throw new WebhookVerificationError('header_invalid', `${name} has the wrong format, or is there twice`)
   return value
 }
 
@@ -60,6 +60,6 @@ function isHeaders(headers: WebhookHeaders): headers is { get(name: string): str
 function parseSignature(text: string): Signature {
   const [, version, value] = SIGNATURE.exec(text) ?? []
   if (version === undefined || value === undefined)
-    throw new WebhookVerificationError('header_invalid', 'webhook-signature is no list of signatures')
+    throw new WebhookVerificationError('header_invalid', 'webhook-signature is not a list of signatures')
   return { version, value }
 }

@@ -25,7 +25,7 @@ export function parseKeys(given: {
   const secrets = listOf(given.secret, 'secret').map(parseSecret)
   const publicKeys = listOf(given.publicKey, 'publicKey').map(parseWebhookKey)
   if (secrets.length + publicKeys.length === 0)
-    throw new UsageError('give secret, publicKey or both, as the endpoint was made with them')
+    throw new UsageError('give secret, publicKey or both, as shown for the endpoint')
   return { secrets, publicKeys }
 }
 
@@ -34,14 +34,14 @@ function listOf(given: OneOrMore | undefined, name: string): readonly string[] {
   const list = typeof given === 'string' ? [given] : given
   // An empty list is refused: otherwise a list that lost its keys would disable the check.
   if (!Array.isArray(list) || list.length === 0 || list.length > KEYS_MAX)
-    throw new UsageError(`${name} is a text, or a list of 1 to ${KEYS_MAX}`)
+    throw new UsageError(`${name} must be a string, or a list of 1 to ${KEYS_MAX}`)
   return list
 }
 
 function parseSecret(text: string): Uint8Array {
   const bytes = decode(text, 'whsec_')
   if (bytes === null || bytes.length < SECRET_BYTES_MIN || bytes.length > SECRET_BYTES_MAX)
-    throw new UsageError('secret is not whsec_ and the base64 of a key, and nothing else')
+    throw new UsageError('secret must be whsec_ and the base64 of a key, and nothing else')
   return bytes
 }
 
@@ -52,7 +52,7 @@ function parseWebhookKey(text: string): PublicKey {
   } catch {
     // Wrong length, not canonical, or of small order.
   }
-  throw new UsageError('publicKey is not whpk_ and the base64 of an Ed25519 key, and nothing else')
+  throw new UsageError('publicKey must be whpk_ and the base64 of an Ed25519 key, and nothing else')
 }
 
 function decode(text: string, prefix: string): Uint8Array | null {

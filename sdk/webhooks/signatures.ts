@@ -66,6 +66,6 @@ function equalInConstantTime(a: Uint8Array, b: Uint8Array): boolean {
 function mismatch(version: string, key: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'signature_mismatch',
-    `no ${version} signature verifies: it is not of the ledger, the body is not as it was received, or the ${key} is another endpoint's`,
+    `no ${version} signature verifies: it is not from the ledger, the body was changed, or the ${key} is that of another endpoint`,
   )
 }

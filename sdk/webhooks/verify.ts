@@ -50,8 +50,8 @@ function receivedBytes(body: string | Bytes): Uint8Array {
   const bytes = typeof body === 'string' ? utf8Encode(body) : asBytes(body)
   if (bytes !== null) return bytes
   throw new UsageError(
-    'body is the text or the bytes as they were received: the signature is over them, and what a JSON parser made of them, or JSON.stringify ' +
-      'of that, is not the same. What to do: take the body before the parser (await request.text() or .arrayBuffer(), express.raw(), a content type parser of Fastify)',
+    'body must be the text or the bytes as received: the signature is over them, and JSON.stringify of a parsed body is not ' +
+      'the same. What to do: read the body before the parser (await request.text() or .arrayBuffer(), express.raw(), a content type parser of Fastify)',
   )
 }
 
@@ -60,12 +60,15 @@ function verifyTime(
   { now, toleranceSeconds = TOLERANCE_SECONDS }: Pick<WebhookOptions, 'now' | 'toleranceSeconds'>,
 ): Date {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
-    throw new UsageError('toleranceSeconds is a number, 0 or more')
+    throw new UsageError('toleranceSeconds must be a number, 0 or more')
   const ageSeconds = Math.floor(nowMs(now) / 1000) - seconds
   if (ageSeconds > toleranceSeconds)
-    throw new WebhookVerificationError('timestamp_too_old', `sent ${ageSeconds} s ago by this clock`)
+    throw new WebhookVerificationError('timestamp_too_old', `it was sent ${ageSeconds} s ago by this clock`)
   if (-ageSeconds > toleranceSeconds)
-    throw new WebhookVerificationError('timestamp_in_future', `sent in ${-ageSeconds} s by this clock`)
+    throw new WebhookVerificationError(
+      'timestamp_in_future',
+      `it was sent ${-ageSeconds} s in the future by this clock`,
+    )
   return new Date(seconds * 1000)
 }
 
@@ -83,5 +86,5 @@ function parseObject(bytes: Uint8Array): { type?: unknown; timestamp?: unknown; 
   } catch {
     // Ignored: the parser's message quotes the body.
   }
-  throw new WebhookVerificationError('body_invalid', 'it is signed, but no JSON object')
+  throw new WebhookVerificationError('body_invalid', 'it is signed, but not a JSON object')
 }

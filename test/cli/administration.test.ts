@@ -45,7 +45,7 @@ const ORDER = {
   rules: [{ id: 'quantity', op: 'equals', expected: '/quantity', actual: '/quantity' }],
 }
 
-const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
+const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 
 test('beside a running server with its worker', async (t) => {
   const app = await buildCliApp(t)
@@ -85,7 +85,7 @@ test('beside a running server with its worker', async (t) => {
     assert.deepEqual([failed.code, JSON.parse(failed.stdout).outcome], [1, 'fail'])
     const input = '{"sku":"A"}'
     assert.equal((await runCommand(['types', 'preview', 'order/1', '--payload', '-'], { input })).code, 0)
-    await fails(['types', 'preview', '-', '--payload', '-'], 64, /one of them only/)
+    await fails(['types', 'preview', '-', '--payload', '-'], 64, /only one of them/)
 
     const names = (await linesOf(['types', 'list'])).map(({ type }) => type)
     assert.deepEqual(names, ['order/1', ...BUILT_IN_TYPES.keys()].sort())
@@ -167,7 +167,7 @@ test('beside a running server with its worker', async (t) => {
       assert.equal(madeBy.madeBy, maker.id)
       const [both] = await linesOf(['keys', 'revoke', maker.id, '--also-made', '--yes'])
       assert.deepEqual(both.alsoRevoked, [madeBy.id])
-      await fails(['keys', 'create', 'x'], 64, /say: tallystick keys create NAME --scopes/)
+      await fails(['keys', 'create', 'x'], 64, /usage: tallystick keys create NAME --scopes/)
       await fails(['keys', 'create', 'x', '--scopes', 'everything'], 1, /422 invalid_request.*\/scopes\/0/)
       await fails([...create, '--agent', 'nobody'], 1, /no agent named "nobody"/)
     },
@@ -223,7 +223,7 @@ test('beside a running server with its worker', async (t) => {
       const sound = await runCommand(['audit'])
       const report = JSON.parse(sound.stdout)
       assert.deepEqual([sound.code, report.state, report.ok], [0, 'done', true], sound.stdout)
-      assert.match(sound.stderr, /^tallystick: aud_\w+ goes on by itself/)
+      assert.match(sound.stderr, /^tallystick: aud_\w+ continues if you end this command/)
       assert.equal((await linesOf(['audits', 'get', asked.id]))[0].ok, true)
 
       await app.sql('alter table tallystick.records disable trigger all')
@@ -246,7 +246,7 @@ test('a terminal gets the first 50 of a list, and is told that there are more', 
     const given = await Array.fromAsync(limited(items(), values, io))
     return [given.length, io.stderr.text()]
   }
-  assert.deepEqual(await shown(true, {}), [50, 'tallystick: there are more: --limit N shows N of them\n'])
+  assert.deepEqual(await shown(true, {}), [50, 'tallystick: there are more; --limit N shows the first N\n'])
   for (const [isTTY, values, count] of [
     [true, { limit: '51' }, 51],
     [true, { limit: '7' }, 7],

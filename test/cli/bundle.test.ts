@@ -154,10 +154,10 @@ test('a range holds registered statements whole, and is not made with half of on
   const both = await bundle('--from', String(seq), '--to', String(last))
   assert.match(both.stdout, / entries=3 .* statements=1\n$/)
   // The policy is before the range and included.
-  assert.doesNotMatch(both.stderr, /was not judged/)
+  assert.doesNotMatch(both.stderr, /was not checked/)
   assert.ok(both.lines.some(({ kind }) => kind === 'registration-policy-set'))
   for (const [from, to, advice] of [
-    [seq + 1, last, `begin with ${seq}`],
+    [seq + 1, last, `start with ${seq}`],
     [seq - 1, seq, `end with ${seq + 1}`],
   ]) {
     const half = await runCommand(['bundle', '--from', String(from), '--to', String(to), '-o', file])
@@ -342,7 +342,7 @@ test('a case file of a period selects by type, agent and trace, says N of M, and
   for (const [args, message] of [
     [['--from', 'yesterday', '--to', today], /takes a seq, a day/],
     [['--from', '1999-01-01', '--to', '1999-01-02'], /no entry in that period/],
-    [['--type', 'generic/1'], /say --from and --to/],
+    [['--type', 'generic/1'], /add --from and --to/],
   ] as const) {
     const refused = await runCommand(['bundle', ...args, '-o', file])
     assert.equal(refused.code, 64)

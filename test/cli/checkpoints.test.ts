@@ -84,7 +84,7 @@ test('ends with 1 at a checkpoint that contradicts one that was kept', async (t)
   const watch = () => runAlone(['checkpoints', 'watch', path, '--server', url, '--once', ...KEY])
   assert.equal((await watch()).code, 0)
   const contradictions: [string, RegExp][] = [
-    [chain.checkpoint(3), /has 3 entries now, it had 4/],
+    [chain.checkpoint(3), /has 3 entries now, and had 4/],
     [chain.checkpoint(4, { root: new Uint8Array(32) }), /two different ledgers of 4 entries/],
     [makeChain().checkpoint(), /checkpoint_foreign/],
   ]
@@ -108,7 +108,7 @@ test('does not mix the checkpoints of two ledgers in a file', async (t) => {
   )
   const { code, stderr } = await runAlone(['checkpoints', 'watch', path, '--server', url, '--once', ...KEY])
   assert.equal(code, 65)
-  assert.match(stderr, /checkpoints of something else/)
+  assert.match(stderr, /checkpoints of another ledger/)
 })
 
 test('goes on watching a server that cannot answer for a while, unless it asks but once', async (t) => {
@@ -123,7 +123,7 @@ test('goes on watching a server that cannot answer for a while, unless it asks b
   assert.match(stderr, /^tallystick: 503 overloaded: .*\n$/)
   assert.match(
     stdout,
-    /^CHECKPOINT_CONTRADICTION the ledger has 3 entries now, it had 4; both notes are kept: .*\n$/,
+    /^CHECKPOINT_CONTRADICTION the ledger has 3 entries now, and had 4; both notes are stored: .*\n$/,
   )
   for (const name of readdirSync(dirname(path)))
     if (name.includes('contradiction')) rmSync(join(dirname(path), name))
@@ -152,7 +152,7 @@ test('keeps only checkpoints that enough of the witnesses cosigned', async (t) =
     note = cosigned(chain.checkpoint(), ...by)
     const { code, stderr } = await watch()
     assert.equal(code, 69)
-    assert.match(stderr, new RegExp(`not kept: ${by.length} of the 2 witnesses cosigned it`))
+    assert.match(stderr, new RegExp(`not stored: ${by.length} of the 2 witnesses cosigned it`))
   }
   note = cosigned(chain.checkpoint(), 0, 1)
   assert.deepEqual(await watch(), { code: 0, stdout: '', stderr: '' })

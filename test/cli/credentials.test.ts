@@ -68,12 +68,12 @@ test('a kept key is sent to no server but its own', async (t) => {
     'http://localhost:1',
   ]) {
     await assert.rejects(findConnection({ server }), (error: Error) => {
-      assert.match(error.message, /no API key: .* which is sent to no other server/)
+      assert.match(error.message, /no API key: .* which is not sent to another server/)
       assert.ok(error.message.includes(file) && !error.message.includes(KEY))
       return true
     })
     process.env['TALLYSTICK_URL'] = server
-    await assert.rejects(findConnection({}), /sent to no other server/)
+    await assert.rejects(findConnection({}), /not sent to another server/)
     delete process.env['TALLYSTICK_URL']
   }
   assert.equal((await findConnection({ server: `${URL_KEPT}/` })).apiKey, KEY)
@@ -85,7 +85,7 @@ test('a file that others may read, or that is damaged, is refused; without any, 
   assert.equal(none.code, 64)
   assert.match(
     none.stderr,
-    /set TALLYSTICK_API_KEY, or run `tallystick init`, or start where `npm start` has run/,
+    /set TALLYSTICK_API_KEY, run `tallystick init`, or work in the folder in which you ran `npm start`/,
   )
   for (const mode of [0o644, 0o640, 0o606, 0o660]) {
     const file = keep('.tallystick/credentials.json', undefined, mode)
@@ -94,7 +94,7 @@ test('a file that others may read, or that is damaged, is refused; without any, 
       [refused.code, refused.stderr],
       [
         77,
-        `tallystick: ${file} is not this user's alone: chmod 600 it, or remove it; another user's is not taken\n`,
+        `tallystick: ${file} must belong to this user and be closed to others: chmod 600 it, or remove it\n`,
       ],
     )
   }
@@ -102,6 +102,6 @@ test('a file that others may read, or that is damaged, is refused; without any, 
     keep('.tallystick/credentials.json', content)
     const refused = await runCommand(['get', 'rec_x'])
     assert.equal(refused.code, 74)
-    assert.match(refused.stderr, /credentials.json is damaged: mend it/)
+    assert.match(refused.stderr, /credentials.json is damaged: repair it/)
   }
 })

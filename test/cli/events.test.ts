@@ -41,7 +41,7 @@ test('what happened in a ledger', async (t) => {
   await t.test('events shows all of it, whole, and says where to go on', async () => {
     const { code, stdout, stderr } = await runCommand(['events'])
     assert.deepEqual([code, parseLines(stdout)], [0, events])
-    const [, cursor] = /^tallystick: go on with --after ([\w-]+)\n$/.exec(stderr)!
+    const [, cursor] = /^tallystick: continue with --after ([\w-]+)\n$/.exec(stderr)!
     const rest = await runCommand(['events', '--after', cursor!])
     assert.deepEqual([rest.code, rest.stdout, rest.stderr], [0, '', stderr])
     const three = await runCommand([

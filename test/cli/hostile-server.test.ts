@@ -81,7 +81,7 @@ test('a secret that a shell would execute is no secret, and is not printed for a
       API_KEY,
     ])
     assert.deepEqual([code, stdout], [65, ''], `${key}`)
-    assert.match(stderr, /^tallystick: .* is no secret of an API key: .*\n$/)
+    assert.match(stderr, /^tallystick: the answer has no secret of an API key: .*\n$/)
   }
 })
 
@@ -107,7 +107,7 @@ test('a webhook’s secret, or its public key, that a shell would execute is non
     ]
     const { code, stdout, stderr } = await runAlone(args)
     assert.deepEqual([code, stdout], [65, ''], JSON.stringify(answer))
-    assert.match(stderr, new RegExp(`^tallystick: .* is no ${of} of a webhook: .*\\n$`))
+    assert.match(stderr, new RegExp(`^tallystick: the answer has no ${of} of a webhook: .*\\n$`))
   }
 })
 
@@ -131,7 +131,7 @@ test('what a webhook is called drives no terminal of a doctor, nor does what the
   const { stdout } = await runAlone(args, { isTTY: true })
   assert.match(
     stdout,
-    /warn {2}webhooks .* is disabled since [\s\S]*→ .* webhooks resume whk_[\s\S]*→ .* redeliver-dead whk_/,
+    /warn {2}webhooks .* has been disabled since [\s\S]*→ .* webhooks resume whk_[\s\S]*→ .* redeliver-dead whk_/,
   )
   assert.doesNotMatch(stdout, DRIVING)
 })
@@ -201,5 +201,5 @@ test('doctor reads no more of an answer than a server of ours answers', async (t
   )
   const { code, stdout } = await runAlone(['doctor', '--server', server.baseUrl, '--api-key', API_KEY])
   assert.equal(code, 1)
-  assert.match(stdout, /answers 200, not as a Tallystick server does/)
+  assert.match(stdout, /answers 200, but not like a Tallystick server/)
 })

@@ -134,10 +134,7 @@ test('init and doctor', async (t) => {
       const args = ['init', '--server', app.url, '--api-key', key.key]
       const refused = await runCommand(args)
       assert.equal(refused.code, 1)
-      assert.match(
-        refused.stderr,
-        /holds a key of led_other at http:\/\/127\.0\.0\.1:1: --force writes over it/,
-      )
+      assert.match(refused.stderr, /has a key of led_other at http:\/\/127\.0\.0\.1:1: --force overwrites it/)
       assert.equal(readFileSync(file, 'utf8'), other)
       assert.equal((await runCommand([...args, '--force'])).code, 0)
       assert.equal(JSON.parse(readFileSync(file, 'utf8')).ledger, ledger.id)
@@ -147,10 +144,7 @@ test('init and doctor', async (t) => {
       for (const more of [[], ['--force']]) {
         const foreign = await runCommand([...args, ...more])
         assert.equal(foreign.code, 1)
-        assert.match(
-          foreign.stderr,
-          /was 0{64} when it was pinned, and is [0-9a-f]{64} now: this is not that ledger/,
-        )
+        assert.match(foreign.stderr, /is 0{64}, and the server shows [0-9a-f]{64}: this is another ledger/)
       }
       const { code, found } = await diagnose()
       assert.deepEqual([code, found['first key']!.status], [1, 'fail'])
@@ -182,7 +176,7 @@ test('init and doctor', async (t) => {
       )
     const doctor = async () => (await diagnose(['--server', app.url, '--api-key', key.key])).found['audit']!
     const ask = () => app.send('POST', '/v1/audits', { body: {} })
-    assert.deepEqual([(await doctor()).status, (await doctor()).detail], ['ok', 'none was made yet'])
+    assert.deepEqual([(await doctor()).status, (await doctor()).detail], ['ok', 'there was none yet'])
     await ask()
     assert.match((await doctor()).detail, /^aud_\w+ is queued$/)
     await end(`state = 'failed', error = '{"code":"io","reason":"a disk of the worker failed"}'`)
@@ -211,7 +205,7 @@ test('init and doctor', async (t) => {
     for await (const finding of diagnosis({ server: app.url, 'api-key': key.key }, 0)) found.push(finding)
     const { status, detail } = found.find(({ check }) => check === 'checkpoint')!
     assert.equal(status, 'fail')
-    assert.match(detail, /^\d of \d+ entries have none after 0 s$/)
+    assert.match(detail, /^\d of \d+ entries are not covered after 0 s$/)
     await publish()
   })
 
@@ -261,7 +255,7 @@ test('doctor says what stands in the way of a server: nobody there, another one,
       (_, response) => response.writeHead(200).end('<html>'),
       'address',
       'fail',
-      /answers 200, not as a Tallystick/,
+      /answers 200, but not like a Tallystick/,
     ],
     [
       (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
@@ -269,8 +263,8 @@ test('doctor says what stands in the way of a server: nobody there, another one,
       'fail',
       /answers 302/,
     ],
-    [health('9.9.9', { date: late }), 'clock', 'warn', /the server's is 4[456] s behind this one/],
-    [health('9.9.9', {}), 'clock', 'warn', /does not say what time it is/],
+    [health('9.9.9', { date: late }), 'clock', 'warn', /the server's clock is 4[456] s behind this one/],
+    [health('9.9.9', {}), 'clock', 'warn', /has no time$/],
     [health('9.9.9', {}), 'version', 'warn', new RegExp(`the server has 9.9.9, this tool ${API_VERSION}`)],
     [health(API_VERSION, {}), 'ready', 'fail', /the server answers 503/],
   ]
@@ -320,7 +314,7 @@ test('doctor fails at a checkpoint that the ledger has not signed, and trusts no
   assert.equal(code, 1)
   assert.deepEqual([found['checkpoint']!.status, found['first key']!.status], ['fail', 'fail'])
   assert.match(found['checkpoint']!.detail, /it does not verify: signature_invalid/)
-  assert.match(found['first key']!.detail, /does not begin the ledger led_x/)
+  assert.match(found['first key']!.detail, /is not that of the ledger led_x/)
 })
 
 const ASKED = { what: 'API key', remedy: 'pipe it' }

@@ -75,7 +75,7 @@ test('notarize', async (t) => {
       const written = await app.written()
       const texts: [string, RegExp][] = [
         ['', /standard input: json_syntax/],
-        ['[1]', /standard input is no JSON object/],
+        ['[1]', /standard input is not a JSON object/],
         ['{"a":1,"a":2}', /"a" occurs twice/],
         ['{"id":12345678901234567891}', /12345678901234567891 at character \d+ would change/],
         ['{"a":"\\ud800"}', /surrogate/],
@@ -91,7 +91,7 @@ test('notarize', async (t) => {
       assert.equal((await runCommand(['notarize', `${latin1}.gone`])).code, 74)
       const usages: [string[], RegExp][] = [
         [['--payload', '{}', latin1], /files or --payload, not both/],
-        [['-', '-'], /can be read once/],
+        [['-', '-'], /can only be read once/],
         [['--batch', '7'], /--batch goes with --ndjson/],
         [['--payload', '{}', '--type', 'generic'], /--type takes NAME\/VERSION, such as generic\/1/],
         [['--items'], /--items goes with --ndjson/],
@@ -213,7 +213,7 @@ test('notarize', async (t) => {
           65,
           /^tallystick: 2 records are written, in 1 batches.*\n.*line 4 of standard input: json_syntax/,
         ],
-        [`${lines(3)}7\n`, 65, /line 4 of standard input is no JSON object/],
+        [`${lines(3)}7\n`, 65, /line 4 of standard input is not a JSON object/],
         [
           `${lines(2)}{"n":"${'x'.repeat(RECORD_BODY_BYTES_MAX + 70_000)}"}`,
           65,
@@ -316,9 +316,9 @@ test('a proxy refuses lines for their contents or their size: they are set aside
   for (const time of ['first', 'second']) {
     const { code, stdout, stderr } = await runCommand(args)
     assert.equal(code, 1, stderr)
-    assert.match(stderr, /line 30 of .*: something before the server answers 403 to this record alone/)
-    assert.match(stderr, /line 50 of .* 413 to this record alone .*take bodies of 1\.1 MB/)
-    assert.match(stderr, /58 records in \d+ batches; 2 lines were set aside, and are not written/)
+    assert.match(stderr, /line 30 of .*: something in front of the server answers 403 to this record /)
+    assert.match(stderr, /line 50 of .* 413 to this record .*accept bodies of 1\.1 MB/)
+    assert.match(stderr, /58 records in \d+ batches; 2 lines were skipped, and are not written/)
     const ranges = parseLines(stdout).map((batch) => (batch as { records: number }).records)
     assert.equal(
       ranges.reduce((sum, records) => sum + records, 0),

@@ -168,11 +168,11 @@ test('what takes no output is refused with words, before the server is asked', a
     ['folder', '(a folder)'],
     ['none/', '(a folder)'],
     ['none/file', `(there is no folder ${at('none')})`],
-    ['lost', '(its link leads into a folder that is not there)'],
+    ['lost', '(its link leads into a folder that does not exist)'],
     ['socket/file', `(${at('socket')} is not a folder)`],
     ['socket', '(a socket: name a file, a pipe or a device)'],
-    ['loop', '(its symbolic links lead in a circle)'],
-    ['loop/file', '(its symbolic links lead in a circle)'],
+    ['loop', '(its symbolic links form a loop)'],
+    ['loop/file', '(its symbolic links form a loop)'],
     ['/dev/fd/999', '(descriptor 999 is not open)'],
   ] as const) {
     const path = name.startsWith('/') ? name : `${folder}/${name}`
@@ -219,7 +219,7 @@ test('-o follows no link, and opens no pipe, that another user may have put ther
   makeFolder('shared')
   symlinkSync('shared/theirs', at('link to theirs'))
   const refused = (name: string, what: string, path = name) =>
-    `${at(name)} cannot be written (in a folder that everybody writes to: ${at(path)} is a ${what} of another user)`
+    `${at(name)} cannot be written (in a folder that everybody can write to: ${at(path)} is a ${what} of another user)`
   assert.deepEqual(await save('shared/theirs'), {
     code: 74,
     stdout: '',

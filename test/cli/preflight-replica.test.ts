@@ -46,7 +46,7 @@ test('a standby that servers can read passes, by the option or by the variable o
     assert.equal(found.status, 'ok', found.detail)
     assert.match(
       found.detail,
-      /^a standby of this system, readable; it has what the primary had after \d+ ms$/,
+      /^a readable standby of this system; it had replayed what the primary had after \d+ ms$/,
     )
     assert.deepEqual([replica!.isStandby, replica!.isOfThisSystem], [true, true])
     assert.ok(replica!.replayMs! >= 0)
@@ -69,7 +69,7 @@ test('without a replica nothing is said of one', async () => {
 test('a primary in its place, its own or another, is a failure', async () => {
   const { found } = await judge(replicated.database.apiUrl)
   assert.equal(found.status, 'fail')
-  assert.match(found.detail, /^it is no standby/)
+  assert.match(found.detail, /^it is not a standby/)
   assert.match(found.advice!, /a standby of this primary/)
 })
 
@@ -85,7 +85,7 @@ test('a replica that is away, that refuses the login, or that lacks the database
     const { found, replica } = await judge(url)
     assert.deepEqual([found.status, replica], ['fail', null])
     assert.match(found.detail, detail)
-    assert.match(found.advice!, /Until then reads stay on the primary$/)
+    assert.match(found.advice!, /Until then servers read from the primary$/)
   }
 })
 
@@ -118,7 +118,7 @@ test('a standby of another system, and one that lags or says nothing, are told a
   const facts = { isStandby: true, isPaused: false, system: 1n, ledgers: 'readable' } as const
   const answers: ReplicaAnswers = { facts, primary: { system: 1n, ledgers: 'readable' }, replayMs: 1 }
   for (const [changes, status, detail] of [
-    [{}, 'ok', /^a standby of this system/],
+    [{}, 'ok', /^a readable standby of this system/],
     [
       { primary: { system: 2n, ledgers: 'readable' } },
       'fail',

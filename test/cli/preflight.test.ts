@@ -175,12 +175,12 @@ test('a database that cannot be had is one line that says why, without the passw
     [['--database', url({ port: '1' })], 69, /ECONNREFUSED/],
     [['--database', url({ hostname: 'no-such-host.invalid' })], 69, /ENOTFOUND|EAI_AGAIN/],
     [['--database', url({ password: 'test-owner', pathname: '/s3cret-base' })], 65, /no such database/],
-    [['--database', url({}).replace('postgres:', 'mysql:')], 64, /begins with postgres/],
-    [['--database', 'postgres://s3cret-word@@'], 64, /begins with postgres/],
+    [['--database', url({}).replace('postgres:', 'mysql:')], 64, /starts with postgres/],
+    [['--database', 'postgres://s3cret-word@@'], 64, /starts with postgres/],
     [[], 64, /--database URL, or set DATABASE_URL/],
     [['--database', ownerUrl, '--gate-ms', '0'], 64, /--gate-ms takes milliseconds/],
     [['--database', ownerUrl, '--server', 'ledger.example'], 64, /http:\/\/ or https:\/\//],
-    [['other', '--database', ownerUrl], 64, /say: tallystick preflight/],
+    [['other', '--database', ownerUrl], 64, /usage: tallystick preflight/],
   ]
   for (const [args, code, says] of cases) {
     const run = await runAlone(['preflight', ...args])
@@ -207,7 +207,7 @@ test('an API server is asked with --server: whether it is ready, its round trip,
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   const { port } = other.address() as AddressInfo
   const foreign = await preflight(app.database.apiUrl, '--server', `http://127.0.0.1:${port}`, ...ANY_DISK)
-  assert.match(finding(foreign, 'server').detail, /does not answer as a Tallystick server does/)
+  assert.match(finding(foreign, 'server').detail, /does not answer like a Tallystick server/)
   await new Promise((resolve) => other.close(resolve))
   const away = await preflight(app.database.apiUrl, '--server', `http://127.0.0.1:${port}`, ...ANY_DISK)
   assert.match(finding(away, 'server').detail, /does not answer \(ECONNREFUSED\)/)

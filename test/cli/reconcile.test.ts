@@ -131,8 +131,8 @@ test('compares a ledger with its peer, and not with itself', async (t) => {
       [home, home],
       /^tallystick: .* and .* are both exports of led_\w+: name exports of a ledger and of its peer\n$/,
     ],
-    [[home], /say: tallystick reconcile A.export B.export/],
-    [[home, guest, home], /say: tallystick reconcile A.export B.export/],
+    [[home], /usage: tallystick reconcile A.export B.export/],
+    [[home, guest, home], /usage: tallystick reconcile A.export B.export/],
     [['-', '-'], /one export from standard input/],
   ] as const) {
     const { code, stdout, stderr } = await runAlone(['reconcile', ...args])

@@ -110,9 +110,9 @@ test('a bundle that does not verify gets no report, and a map that is none is re
   assert.throws(() => readFileSync(out))
   for (const [map, message] of [
     ['a: [', /is not YAML/],
-    ['title: x\ncontrols: []\n', /is no control map: controls/],
-    ['title: x\ncontrols: [{id: a, title: b, kinds: [nothing]}]\n', /is no control map: controls.0.kinds.0/],
-    ['title: x\ncontrols: [{id: a, title: b}, {id: a, title: c}]\n', /two controls of one id/],
+    ['title: x\ncontrols: []\n', /is not a control map: controls/],
+    ['title: x\ncontrols: [{id: a, title: b, kinds: [nothing]}]\n', /is not a control map: controls.0.kinds.0/],
+    ['title: x\ncontrols: [{id: a, title: b}, {id: a, title: c}]\n', /two controls have the same id/],
   ] as const) {
     writeFileSync(at('map.yaml'), map)
     const { code, stderr } = await runAlone(['report', file, '--controls', at('map.yaml'), '-o', out])

@@ -92,7 +92,7 @@ test('verifies and exports the server of the environment, of the options, or tha
   // The output must name the ledger if the user did not.
   const kept = await runCli(['verify'], { env: { TALLYSTICK_URL: url, ...env } })
   assert.match(kept.stdout, /^INTEGRITY_OK entries=4/)
-  assert.equal(kept.stderr, `tallystick: reads the ledger at ${url} (API key: options and environment)\n`)
+  assert.equal(kept.stderr, `tallystick: reading the ledger at ${url} (API key: options and environment)\n`)
 })
 
 test('says what a server refuses, and never shows the key', async (t) => {
@@ -100,7 +100,7 @@ test('says what a server refuses, and never shows the key', async (t) => {
   const answers: [number, object | null, number, RegExp][] = [
     [401, { code: 'unauthenticated' }, 77, /401 unauthenticated/],
     [403, { code: 'forbidden' }, 77, /403 forbidden/],
-    [404, null, 65, /check that the address is a Tallystick server's/],
+    [404, null, 65, /check that the address is that of a Tallystick server/],
     [503, { code: 'overloaded' }, 69, /503 overloaded/],
     [302, null, 65, /redirects/],
   ]

@@ -78,7 +78,7 @@ test('a statement that was not asked for is neither shown nor signed', async (t)
   process.env['TALLYSTICK_URL'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   for (const entry of [wanted.id, String(wanted.entry.seq)]) {
     const { code, stdout, stderr } = await runCommand(['statement', entry])
-    assert.match(stderr, /which was not asked for/)
+    assert.match(stderr, /which was not requested/)
     assert.deepEqual([code === 0, stdout], [false, ''])
   }
 })

@@ -134,7 +134,7 @@ test('refuses options that would be passed over, and files that are not there', 
   await fails([...args, '--server', 'http://x'], 64, /--server does not go/)
   await fails([...args, '--receipt', 'x'], 64, /--receipt does not go/)
   await fails(['verify', 'ledger.ndjson', '--record', 'x'], 64, /--record goes with --proof/)
-  await fails([...args, '--consistency', 'x'], 64, /name it with --checkpoint/)
+  await fails([...args, '--consistency', 'x'], 64, /add --checkpoint/)
   await fails([...args, '--note-key', 'x'], 64, /noteVerifierKey/)
   await fails([...args, '--key', 'x'], 64, /64 hex digits/)
   await fails(['verify', '--proof', join(files.directory, 'absent')], 74, /cannot be read \(ENOENT\)/)

@@ -125,10 +125,10 @@ test('says what to do about wrong arguments, and exits with 64', async () => {
   await fails(['verify', '--database', 'mysql://x'], /postgres:\/\//)
   await fails(['verify', '--server', 'ledger.example'], /http:\/\/ or https:\/\//, key)
   await fails(['verify', '--server', 'http://x'], /TALLYSTICK_API_KEY/)
-  await fails(['verify', '--server', 'http://u:p@x'], /no user name/, key)
+  await fails(['verify', '--server', 'http://u:p@x'], /must not have a user name/, key)
   await fails(['verify', '--server', 'http://x'], /API key/, { TALLYSTICK_API_KEY: 'tly_ \u00e9' })
   await fails(['export'], /no API key: set TALLYSTICK_API_KEY/)
-  await fails(['export', 'ledger.ndjson'], /say: tallystick export -o FILE/)
+  await fails(['export', 'ledger.ndjson'], /usage: tallystick export -o FILE/)
 })
 
 test('explains itself', async () => {
@@ -177,9 +177,5 @@ test('the first bytes of a file decide how it is verified', async (t) => {
   await verifies('{"ledger":{}}', [], [1, /^PROOF_FAILED /])
   await verifies(sign1, [], [64, /--note-key is needed/])
   await verifies(sign1, ['--issuer-key', issuerKey], [64, /--note-key is needed/])
-  await verifies(
-    'hello\n',
-    [],
-    [65, /is not an export: .*\. It is not a bundle, a proof or a receipt either/],
-  )
+  await verifies('hello\n', [], [65, /is not an export: .*\. It is no bundle, proof or receipt either/])
 })

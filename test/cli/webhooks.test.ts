@@ -18,7 +18,7 @@ import { startReceiver } from '../helpers/webhook-receiver.ts'
 /* Webhooks through the command line, with a worker that delivers to a receiver on this machine. */
 
 const ALLOW = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
-const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
+const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 const URL = 'https://example.com/hook'
 
 /** Returns a command's output, one JSON value a line. */
@@ -104,9 +104,9 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
   })
 
   await t.test('what means nothing is said before anything is sent', async () => {
-    await fails(['create', '--url', URL], 64, /say: tallystick webhooks create --url URL --events/)
-    await fails(['create', 'x', '--url', URL, '--events', '*'], 64, /say: tallystick webhooks create/)
-    await fails(['update', 'whk_1'], 64, /needs something to change: --url/)
+    await fails(['create', '--url', URL], 64, /usage: tallystick webhooks create --url URL --events/)
+    await fails(['create', 'x', '--url', URL, '--events', '*'], 64, /usage: tallystick webhooks create/)
+    await fails(['update', 'whk_1'], 64, /needs an option: --url/)
     await fails(['resume', 'whk_1', '--from', 'then'], 64, /--from is one of: here, now/)
     await fails(['recover', 'whk_1'], 64, /recover WEBHOOK --since TIME/)
     await fails(['delivery', 'whk_1'], 64, /delivery WEBHOOK EVENT/)
@@ -154,7 +154,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
       assert.equal(code, 69)
       assert.match(
         `${said}`,
-        /before 2999-01-01T00:00:00.000Z, .* What to do: mend it, then tallystick webhooks resume whk_/,
+        /before 2999-01-01T00:00:00.000Z, .* What to do: repair the receiver, then run tallystick webhooks resume whk_/,
       )
     },
   )
@@ -204,10 +204,10 @@ test('beside a worker that delivers', async (t) => {
       const failed = await runCommand(['webhooks', 'test', id])
       const [delivery] = parseLines(failed.stdout)
       assert.deepEqual([failed.code, delivery.state, delivery.attemptLog[0].status], [1, 'pending', 500])
-      assert.match(failed.stderr, /^tallystick: it was not delivered \(500\)\. What to do: look at the log/)
+      assert.match(failed.stderr, /^tallystick: it was not delivered \(500\)\. What to do: read the log/)
       const warned = await diagnosed()
       assert.equal(warned.status, 'warn')
-      assert.match(warned.detail, new RegExp(`^${id} .* fails since 2.*; failures in a row: 1$`))
+      assert.match(warned.detail, new RegExp(`^${id} .* has failed since 2.*; failures in a row: 1$`))
       assert.equal(warned.advice, `tallystick webhooks test ${id}`)
       answerWith(204)
       await linesOf(['redeliver', id, delivery.id])
@@ -264,12 +264,12 @@ test('beside a worker that delivers', async (t) => {
       assert.equal(failed.code, 1)
       assert.match(
         failed.stderr,
-        /\(410\)\. What to do: the receiver wants no more, and the webhook is disabled/,
+        /\(410\)\. What to do: the receiver wants no more events, so the webhook is disabled/,
       )
       await until(async () => (await linesOf(['get', id]))[0].state === 'disabled')
       const warned = await diagnosed()
-      assert.match(warned.detail, /is disabled since 2\S+Z: gone$/)
-      assert.equal(warned.advice, `when its receiver is well: tallystick webhooks resume ${id}`)
+      assert.match(warned.detail, /has been disabled since 2\S+Z: gone$/)
+      assert.equal(warned.advice, `when its receiver works again: tallystick webhooks resume ${id}`)
       answerWith(204)
       assert.equal((await linesOf(['resume', id]))[0].state, 'active')
       assert.equal((await linesOf(['test', id]))[0].state, 'delivered')
@@ -303,8 +303,8 @@ test('what to do about a failed attempt depends on how it failed, and on nothing
     adviceOn({ at: '2026-11-22T12:00:00.000Z', durationMs: 7, status, error, reason: null, excerpt: null })
   assert.match(on(302), /redirects are not followed/)
   assert.match(on(400), /the newest secret/)
-  assert.match(on(599), /look at the log of the receiver/)
+  assert.match(on(599), /read the log of the receiver/)
   assert.match(on(null, 'tls_failed'), /certificate/)
   for (const word of ['constructor', '__proto__', 'a word of a newer server', null])
-    assert.match(on(null, word), /look at the log of the receiver/)
+    assert.match(on(null, word), /read the log of the receiver/)
 })

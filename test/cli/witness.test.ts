@@ -221,9 +221,9 @@ test('the key is made once, for nobody else to read, and each start says it', as
   const first = await open(t, folder)
   assert.equal(statSync(join(folder, 'witness.json')).mode & 0o777, 0o600)
   const { raw } = first.state.key.key
-  await assert.rejects(open(t, folder), /one witness a folder: .* is in use by this process/)
+  await assert.rejects(open(t, folder), /only one witness can use a folder: .* is in use by this process/)
   await first.close()
-  await assert.rejects(open(t, folder, 'other.example'), /is of the witness witness.example\/w1/)
+  await assert.rejects(open(t, folder, 'other.example'), /belongs to the witness witness.example\/w1/)
   const second = await open(t, folder, undefined)
   assert.deepEqual(second.state.key.key.raw, raw)
 })
@@ -269,7 +269,7 @@ test('a folder that lacks a note or the key, or holds another note, is refused w
     await add(0, 5)
     await close()
     damage(folder)
-    await assert.rejects(open(t, folder), i < 4 ? /begin with an empty folder/ : /not as it was written/)
+    await assert.rejects(open(t, folder), i < 4 ? /start with an empty folder/ : /was changed/)
   }
 })
 
@@ -286,7 +286,10 @@ test('a state that was put back is found by a later cosignature of its own, and 
   const forged = lines.replace(/....\n$/, 'AAA=\n')
   assert.equal((await second.add(7, 7, { lines: forged })).status, 409)
   assert.equal((await second.add(7, 7, { lines })).status, 500)
-  assert.match(second.warned.at(-1)!, /older than what this key has cosigned of log.example\/one/)
+  assert.match(
+    second.warned.at(-1)!,
+    /older than the last checkpoint that this key cosigned of log.example\/one/,
+  )
   await second.close()
   const third = await open(t, folder)
   assert.equal((await third.add(5, 6)).status, 500)
@@ -304,11 +307,11 @@ test('its own cosignature of what it knows is no rollback', async (t) => {
 test('wrong arguments are refused with what to say', async (t) => {
   const folder = folderOf(t)
   const wrong: [string[], RegExp][] = [
-    [['--log', log.vkey], /--state which folder/],
-    [['--state', folder], /name with --log/],
+    [['--log', log.vkey], /add --state DIR/],
+    [['--state', folder], /add --log VKEY/],
     [['--state', folder, '--log', 'x'], /--log x is not the verifier key of a log/],
     [['--state', folder, '--log', log.vkey], /a new folder needs --name/],
-    [['--state', folder, '--log', log.vkey, '--name', 'a b'], /neither spaces nor plus/],
+    [['--state', folder, '--log', log.vkey, '--name', 'a b'], /without spaces and plus/],
     [['--state', folder, '--log', log.vkey, '--name', NAME, '--listen', '99999'], /--listen takes/],
   ]
   for (const [args, pattern] of wrong) {

@@ -58,10 +58,10 @@ test('white space around an API key is left out, and within it is told where', a
   }
   for (const { headers } of server.requests) assert.equal(headers.authorization, `Bearer ${API_KEY}`)
   for (const [apiKey, says] of [
-    ['tly_one tly_two', /behind its first 7 characters/],
-    ['tly_one\ntly_two', /behind its first 7 characters/],
-    ['tly_onü', /behind its first 6 characters/],
-    [' \r\n', /an API key is needed/],
+    ['tly_one tly_two', /after its first 7 characters/],
+    ['tly_one\ntly_two', /after its first 7 characters/],
+    ['tly_onü', /after its first 6 characters/],
+    [' \r\n', /no API key/],
   ] as const) {
     const isTold = (error: unknown) =>
       error instanceof UsageError && says.test(error.message) && !error.message.includes('tly')

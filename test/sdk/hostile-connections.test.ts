@@ -16,7 +16,7 @@ test('a refused connection is tried again, and says what to look at', async () =
   const error = await failureOf(
     closed.client().records.notarize(PAYLOAD),
     ConnectionError,
-    /no connection \(ECONNREFUSED\); is the server running, and the address right\?$/,
+    /no connection \(ECONNREFUSED\); is the server running, and is the address right\?$/,
   )
   // Nothing was sent, so the outcome is known.
   assert.deepEqual([error.retryable, error.idempotencyKey], [true, null])
@@ -33,7 +33,7 @@ test('a connection that is reset is tried again, the write with the same key', a
   const error = await failureOf(
     client().records.notarize(PAYLOAD),
     ConnectionError,
-    /the connection broke \(.*\); whether it was written is not known: repeat it with the idempotency key "[0-9a-f]{32}"$/,
+    /the connection broke \(.*\); it is unknown whether it was written: repeat it with the idempotency key "[0-9a-f]{32}"$/,
   )
   assert.equal(error.retryable, true)
   const keys = new Set(heads.map((head) => /^idempotency-key: (\S+)/im.exec(head)?.[1]).filter(Boolean))
@@ -46,7 +46,7 @@ test('a write that takes no key is sent once, and its error says to look first',
   const error = await failureOf(
     server.client().keys.rotate('key_1'),
     ConnectionError,
-    /whether it was done is not known: look before you repeat it$/,
+    /it is unknown whether it was done: check before you repeat it$/,
   )
   assert.deepEqual([error.retryable, server.requests.length], [false, 1])
 })
@@ -62,7 +62,7 @@ test('a server that does not answer is given up after the timeout', async (t) =>
   await failureOf(
     client.records.notarize(PAYLOAD, { retriesMax: 1 }),
     TimeoutError,
-    /did not answer within 30 ms: look at the server's load/,
+    /did not answer within 30 ms: check the server's load/,
   )
   assert.equal(attempts, 2)
   await failureOf(client.ledger.get({ timeoutMs: 20, retriesMax: 0 }), TimeoutError, /within 20 ms/)
@@ -99,7 +99,7 @@ test('an answer that is cut off is no answer', async (t) => {
     // Without a length, the answer ends with the connection.
     socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{"id":"led_')
   })
-  await failureOf(client().ledger.get(), UnexpectedAnswerError, /begins as JSON and is none/)
+  await failureOf(client().ledger.get(), UnexpectedAnswerError, /answered with invalid JSON/)
 })
 
 test('an answer without an end fills no memory', async (t) => {
@@ -110,7 +110,7 @@ test('an answer without an end fills no memory', async (t) => {
     const server = await startHostile(t, (response) =>
       sendForever(response.writeHead(status, { 'content-type': type })),
     )
-    const says = new RegExp(`answered more than ${bytesMax} bytes`)
+    const says = new RegExp(`answered with more than ${bytesMax} bytes`)
     await failureOf(server.client().ledger.get({ timeoutMs: 60_000 }), UnexpectedAnswerError, says)
     assert.equal(server.requests.length, 1)
   }

@@ -43,7 +43,7 @@ test('what JSON.stringify would change is refused, with its place', () => {
     }
   })()
   const cases: [unknown, string][] = [
-    [{ a: [{ b: Number.NaN }] }, '/a/0/b is NaN, which is no JSON number'],
+    [{ a: [{ b: Number.NaN }] }, '/a/0/b is NaN, which JSON cannot represent'],
     [{ a: Number.NEGATIVE_INFINITY }, '/a is -Infinity'],
     [{ a: 1n }, '/a is a bigint, which JSON does not have'],
     [{ a: () => 1 }, '/a is a function'],
@@ -53,16 +53,16 @@ test('what JSON.stringify would change is refused, with its place', () => {
     [undefined, 'the value is undefined'],
     [{ 'a/b': { '~c': Number.NaN } }, '/a~1b/~0c is NaN'],
     [{ a: new Date(Number.NaN) }, '/a is an invalid Date'],
-    [{ a: new Map([[1, 2]]) }, '/a is of Map, and shows nothing of itself to JSON'],
-    [{ a: new Set([1]) }, '/a is of Set'],
-    [{ a: Object.assign(new Error('lost'), { code: 'E' }) }, '/a is of Error'],
-    [{ a: Promise.resolve(1) }, '/a is of Promise'],
-    [{ a: hidden }, 'shows nothing of itself to JSON'],
-    [{ a: 'half \ud83d' }, '/a holds half of a surrogate pair'],
-    [{ 'half \udc00': 1 }, '/half ⟨U+DC00⟩ holds half'],
-    [{ a: ['\0'] }, '/a/0 holds U+0000'],
+    [{ a: new Map([[1, 2]]) }, '/a is of class Map, which has no content in JSON'],
+    [{ a: new Set([1]) }, '/a is of class Set'],
+    [{ a: Object.assign(new Error('lost'), { code: 'E' }) }, '/a is of class Error'],
+    [{ a: Promise.resolve(1) }, '/a is of class Promise'],
+    [{ a: hidden }, 'has no content in JSON'],
+    [{ a: 'half \ud83d' }, '/a contains half of a surrogate pair'],
+    [{ 'half \udc00': 1 }, '/half ⟨U+DC00⟩ contains half'],
+    [{ a: ['\0'] }, '/a/0 contains U+0000'],
     [{ a: { toJSON: () => Number.NaN } }, '/a is NaN'],
-    [{ a: { toJSON: () => '\ud800' } }, '/a holds half'],
+    [{ a: { toJSON: () => '\ud800' } }, '/a contains half'],
   ]
   for (const [value, message] of cases)
     assert.throws(
@@ -82,8 +82,8 @@ test('as deep as the server reads, and no deeper; what holds itself has no end',
   const nest = (depth: number): unknown =>
     depth === 0 ? 1 : depth % 2 === 0 ? [nest(depth - 1)] : { a: nest(depth - 1) }
   toJson(nest(JSON_DEPTH_MAX))
-  assert.throws(() => toJson(nest(JSON_DEPTH_MAX + 1)), /lies too deep, or within itself/)
+  assert.throws(() => toJson(nest(JSON_DEPTH_MAX + 1)), /is nested too deep, or contains itself/)
   const loop: { self?: unknown } = {}
   loop.self = loop
-  assert.throws(() => toJson(loop), /within itself/)
+  assert.throws(() => toJson(loop), /contains itself/)
 })

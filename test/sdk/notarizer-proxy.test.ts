@@ -17,14 +17,14 @@ const KINDS = [
     status: 403,
     refuse: (body: string) => (body.includes('<script>') ? 403 : null),
     payload: (i: number) => ({ page: i === 1_234 ? '<script>' : 'text' }),
-    says: /answers 403 to this record alone \(\d+ bytes\).*What to do: have the firewall let/,
+    says: /answers 403 to this record \(\d+ bytes\).*What to do: let the firewall pass/,
   },
   {
     group: 'size',
     status: 413,
     refuse: (body: string) => (body.length > 20_000 ? 413 : null),
     payload: (i: number) => ({ text: 'x'.repeat(i === 1_234 ? 30_000 : 10) }),
-    says: /answers 413 to this record alone \(\d+ bytes\).*What to do: have the proxy take bodies of 1\.1 MB/,
+    says: /answers 413 to this record \(\d+ bytes\).*What to do: let the proxy accept bodies of 1\.1 MB/,
   },
 ]
 
@@ -83,7 +83,7 @@ test('a firewall that blocks all lets nothing be set aside; what waits is record
     for (const i of numbers(50)) ledger.record({ group, i })
     await assert.rejects(
       ledger.flush(),
-      /requests without any record are refused as well, so all wait: .* 40[34] /,
+      /requests without records are refused too, so all records wait: .* 40[34] /,
     )
     await sleep(50)
     assert.equal(ledger.stats.refused, 0)

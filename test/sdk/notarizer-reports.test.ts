@@ -17,7 +17,7 @@ test('who has no onError reads once that something failed, and once that it work
     reports.recovered()
   }
   const written = lines.mock.calls.map(({ arguments: [line] }) => String(line).slice(0, 30))
-  const once = ['tallystick: the server is away', 'tallystick: it works again']
+  const once = ['tallystick: the server is away', 'tallystick: records are sent a']
   assert.deepEqual(written, [...once, ...once])
 })
 

@@ -157,9 +157,9 @@ test('the notarizer', async (t) => {
     const refuses = (payload: object, message: RegExp) =>
       assert.throws(() => ledger.record(payload), { name: 'UsageError', message })
     refuses({ a: [1, { b: Number.NaN }] }, /^\/payload\/a\/1\/b is NaN/)
-    refuses({ text: '\ud800' }, /^\/payload\/text holds half of a surrogate pair/)
+    refuses({ text: '\ud800' }, /^\/payload\/text contains half of a surrogate pair/)
     refuses({ text: 'x'.repeat(65_536) }, /65536 bytes/)
-    refuses([1], /no JSON object/)
+    refuses([1], /not a JSON object/)
     assert.throws(() => ledger.record({}, { metadata: { text: 'x'.repeat(4_096) } }), UsageError)
     let deep: object = {}
     for (let i = 1; i < 29; i++) deep = { deep }

@@ -44,7 +44,7 @@ test('each status: the record is there once, whatever a proxy answered for a ser
     const { error, tries } = await world.write(`lasting ${status}`, fault, TRIES)
     // fetch does not return a 407, and gives no reason.
     if (status === 407) {
-      assert.match(error.message, /asks for authentication/)
+      assert.match(error.message, /requires authentication/)
       continue
     }
     assert.ok(error instanceof UnexpectedAnswerError, `${status}: ${error}`)
@@ -128,7 +128,7 @@ test('what was perhaps done stays in doubt, whatever the next attempts meet', as
     assert.ok(error instanceof UnknownOutcomeError && error.cause instanceof ApiError, `${code}: ${error}`)
     assert.match(
       error.message,
-      new RegExp(`${code}.*an earlier attempt had no answer; whether it was written`),
+      new RegExp(`${code}.*an earlier attempt had no answer; it is unknown whether it was written`),
     )
     // Without the lost attempt before it, the refusal is certain.
     const { error: alone } = await world.write(`only ${code}`, refusal, TRIES)
@@ -183,7 +183,7 @@ test('a call that takes no key is repeated only where nothing was done', async (
   assert.deepEqual([limited.error?.retryable, limited.tries], [true, TRIES])
   const lost = await rotate(pageOf(524, true))
   assert.deepEqual([lost.error?.retryable, lost.tries], [false, 1])
-  assert.match(lost.error!.message, /look before you repeat it/)
+  assert.match(lost.error!.message, /check before you repeat it/)
 })
 
 /** Starts a ledger behind a proxy that can answer for it. */

@@ -133,7 +133,7 @@ test('every operation of the server has a method that calls it', async (t) => {
       .keys.create(request)
       .catch((thrown: unknown) => thrown)
     assert.ok(error instanceof SecretLostError, `${error}`)
-    assert.match(error.message, /What to do: rotate key_\w+, which makes another$/)
+    assert.match(error.message, /What to do: rotate key_\w+, to get a new secret$/)
     const { key, name } = await client.keys.rotate(error.id)
     assert.equal(name, 'lost')
     assert.deepEqual(await sdk.client({ apiKey: key }).records.list({ state: 'EXPIRED' }).toArray(1), [])
@@ -251,7 +251,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     const { id } = await client.records.create({ payload: { work: 'forever' } })
     await assert.rejects(client.records.until(id, ['ACCEPTED'], { timeoutMs: 20 }), (error) => {
       assert.ok(error instanceof TallystickError && error.retryable)
-      assert.match(error.message, /still CREATED after 20 ms, not ACCEPTED; next can be: record-activated/)
+      assert.match(error.message, /still CREATED after 20 ms, not ACCEPTED; possible next events: record-activated/)
       return true
     })
   })

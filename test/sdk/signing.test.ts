@@ -210,7 +210,7 @@ test('a server does not choose what is signed: no other record, and no later ver
       body: {},
       options,
     })
-  await assert.rejects(sign(other!), /answered another record than rec_01jegv5gyme05800000000000b/)
+  await assert.rejects(sign(other!), /answered with another record than rec_01jegv5gyme05800000000000b/)
   for (const [options, version] of [
     [{}, 7],
     [{ ifVersion: 4 }, 5],
@@ -229,7 +229,7 @@ test('a server does not choose whether a record is created, nor by which definit
     const body = { type: 'order/1', payload: {} }
     return signer.sign({ json } as unknown as Transport, operations.postRecords, { body, gated })
   }
-  await assert.rejects(sign({}, true), /order\/1 is not gated, as the server says: use records.notarize/)
+  await assert.rejects(sign({}, true), /order\/1 is not gated on this server: use records.notarize/)
   const gated = { ...definition, evidenceSchema: true }
   const other = { definition: gated, digest: toHex(nativeProviders.sha256(Buffer.from(canonicalize(gated)))) }
   await assert.rejects(sign({ ...other, gated: true }, false), UsageError)

@@ -56,7 +56,7 @@ test('a directory of ours that others use for other things is left as it is', as
   const files = temporaryFiles(t)
   files.write('mail', 'of somebody')
   chmodSync(files.directory, 0o755)
-  await assert.rejects(openSpool(files.directory), /holds other things, .* What to do: name one/)
+  await assert.rejects(openSpool(files.directory), /has other files, .* What to do: use a directory/)
   assert.equal(statSync(files.directory).mode & 0o777, 0o755)
 })
 
@@ -66,7 +66,7 @@ test('a directory of another user is not taken', async (t) => {
   else t.mock.method(process, 'geteuid' as never, (() => ANOTHER) as never)
   await assert.rejects(openSpool(directory), {
     name: 'SpoolError',
-    message: /the user \d+'s.*What to do: give it/,
+    message: /belongs to the user \d+, .*What to do: give the directory/,
   })
   assert.deepEqual(readdirSync(directory), [])
 })
@@ -91,7 +91,7 @@ test('a batch that is no regular file, or another user’s, is moved aside and n
   t.after(() => spool.close())
   const { batches, errors } = spool.recover()
   assert.equal(batches.length, IS_ROOT ? 1 : 2)
-  for (const error of errors) assert.match(error.message, /no file of this user: it is moved aside/)
+  for (const error of errors) assert.match(error.message, /not a file of this user: the file was renamed/)
   assert.equal(errors.length, IS_ROOT ? 3 : 2)
   assert.ok(existsSync(join(directory, `${FIRST}.damaged`)))
   assert.equal(readFileSync(elsewhere, 'utf8'), BATCH)
@@ -136,11 +136,11 @@ test('it belongs to the agent that sends from it first, even if another opens it
       name: 'SpoolError',
       retryable: false,
       message:
-        /records of the agent agt_1 of the ledger led_1, and the key is agt_\d's of led_\d.*What to do/,
+        /records of the agent agt_1 of the ledger led_1, but the key belongs to agt_\d of led_\d.*What to do/,
     })
   await second.claim!(owner)
   write('owner.json', '{"led')
-  await assert.rejects(second.claim!(owner), /does not say whose records/)
+  await assert.rejects(second.claim!(owner), /does not name the agent/)
 })
 
 test('an unfinished replacement is no obstacle to the next one', async (t) => {
@@ -197,7 +197,7 @@ test('files of the inbox that could not become a batch on a full disk become one
     fs.renameSync(from, to)
   })
   const { errors } = await spool.adopt!()
-  assert.match(errors[0]!.message, /make room/)
+  assert.match(errors[0]!.message, /free some space/)
   mend()
   begin(spool, [item(2)]).seal()
   await spool.close()

@@ -121,7 +121,7 @@ test('records that a full disk would not let go are not taken', async (t) => {
     try {
       batch.append(large, large.bytes)
     } catch (error) {
-      assert.match(`${error}`, /the disk is full: make room/)
+      assert.match(`${error}`, /the disk is full: free some space/)
       break
     }
   }

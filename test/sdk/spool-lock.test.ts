@@ -72,7 +72,7 @@ test('a full disk leaves no lock that is half made, and says what to do', async 
     }
     return file
   })
-  const full = { name: 'SpoolError', message: /What to do: the disk is full: make room/ }
+  const full = { name: 'SpoolError', message: /What to do: the disk is full: free some space/ }
   await assert.rejects(openSpool(directory, { lockStaleMs: 100 }), full)
   assert.deepEqual(namesIn(directory), ['lock'])
   assert.equal(readFileSync(join(directory, 'lock'), 'utf8'), foreign)

@@ -146,7 +146,7 @@ test('a line without an end fills no memory', async (t) => {
   })
   await assert.rejects(
     seqsOf(server.client({ timeoutMs: 60_000 })),
-    /answered a line of more than 33554432 bytes/,
+    /answered with a line of more than 33554432 bytes/,
   )
   assert.equal(server.requests.length, 1)
 })

@@ -27,7 +27,7 @@ test('webhooks, over the server’s own routes', async (t) => {
     const client = sdk.client({ fetch: losingFetch })
     const error = await client.webhooks.create({ url: URL, events: ['*'] }).catch((thrown) => thrown)
     assert.ok(error instanceof SecretLostError, `${error}`)
-    assert.match(error.message, /What to do: rotate whk_\w+, which makes another$/)
+    assert.match(error.message, /What to do: rotate whk_\w+, to get a new secret$/)
     const [only, ...others] = await webhooks.list().toArray(5)
     assert.deepEqual([error.id, others], [only!.id, []])
     const { secret, secrets } = await webhooks.rotateSecret(error.id, { overlapSeconds: 0 })
@@ -83,7 +83,7 @@ test('what would be done twice is not asked for again where its answer was lost'
   for (const [done, call] of calls.entries()) {
     await assert.rejects(call(), (error) => {
       assert.ok(error instanceof ConnectionError, `${error}`)
-      assert.match(error.message, /look before you repeat it$/)
+      assert.match(error.message, /check before you repeat it$/)
       return true
     })
     assert.equal(server.requests.length, done + 1)

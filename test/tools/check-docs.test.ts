@@ -32,11 +32,11 @@ if then
     /README\.md:3: the json block does not parse/,
     /README\.md:6: the ts block does not parse/,
     /README\.md:9: the sh block does not parse/,
-    /`npm run nothing` is no script of package\.json/,
-    /`npm run operate` is no script of package\.json/,
+    /`npm run nothing` is not a script of package\.json/,
+    /`npm run operate` is not a script of package\.json/,
     /there is no tools\/nothing\.ts/,
-    /the link to docs\/gone\.md leads nowhere/,
-    /no code knows TALLYSTICK_NOTHING/,
+    /the link to docs\/gone\.md is broken/,
+    /no code uses TALLYSTICK_NOTHING/,
   ]) {
     assert.equal(
       faults.filter((fault) => expected.test(fault)).length,
@@ -55,8 +55,8 @@ test('names a link to a heading that is not there, on the same page or another o
   writeFileSync(join(root, 'docs', 'README.md'), '[](page.md) [](operate/settings.md)')
   writeFileSync(join(root, 'docs', 'page.md'), '# Page\n\n## Its parts\n\n```sh\n# part\n```\n')
   assert.deepEqual(checkDocs(root), [
-    'README.md: no heading is #second in README.md',
-    'README.md: no heading is #part in docs/page.md',
+    'README.md: README.md has no heading #second',
+    'README.md: docs/page.md has no heading #part',
   ])
 })
 
@@ -70,8 +70,8 @@ test('reads the pages of the SDK and of the examples too, and believes a block t
     writeFileSync(join(root, folder, page), '[gone](gone.md)\n')
   }
   assert.deepEqual(checkDocs(root), [
-    'examples/fleet/README.md: the link to gone.md leads nowhere',
-    'sdk/README.md: the link to gone.md leads nowhere',
+    'examples/fleet/README.md: the link to gone.md is broken',
+    'sdk/README.md: the link to gone.md is broken',
   ])
 })
 
@@ -83,16 +83,16 @@ test('requires one lowest Node, npx before the command, and links to each page',
   writeFileSync(join(root, 'docs', 'far.md'), '[](README.md)')
   writeFileSync(join(root, 'docs', 'README.md'), '[](operate/settings.md)\n```sh\n# [](far.md)\n```\n')
   assert.deepEqual(checkDocs(root), [
-    'README.md: Node 20.3 is not the lowest one, 20.12 (package.json)',
+    'README.md: Node 20.3 is not the lowest version, 20.12 (package.json)',
     'README.md:3: write npx tallystick',
-    'docs/far.md: docs/README.md does not lead to it',
+    'docs/far.md: docs/README.md does not link to it',
   ])
 })
 
 test('requires documentation of every variable of the configuration', (t) => {
   const root = makeDocs(t, '')
   writeFileSync(join(root, 'docs', 'operate', 'settings.md'), CONFIGURATION.slice(1).join(' '))
-  assert.deepEqual(checkDocs(root), [`docs/operate/settings.md: does not say what ${CONFIGURATION[0]} is`])
+  assert.deepEqual(checkDocs(root), [`docs/operate/settings.md: does not explain ${CONFIGURATION[0]}`])
 })
 
 function makeDocs(t: { after(hook: () => void): void }, readme: string): string {

@@ -46,7 +46,7 @@ test('--help has a line for each option, without a name or for an unknown one al
   for (const [script, table] of Object.entries(TABLES)) {
     const run = (...args: string[]) => runScript(`tools/${script}.ts`, args)
     for (const [args, code, fault] of [
-      [[], 2, /which one\?/],
+      [[], 2, /name a script/],
       [['constructor'], 2, /there is no constructor/],
       [['--help'], 0, /^usage: npm run /],
     ] as const) {

@@ -34,7 +34,7 @@ test('links lead to paths of the site: docs/ is its root, other files are below 
 test('a link that leads nowhere and a page without a title are named', (t) => {
   assert.throws(
     () => readSite(makeFiles(t, { 'docs/README.md': '# D\n[a](gone.md)' })),
-    /docs\/README\.md: the link to docs\/gone\.md leads nowhere/,
+    /docs\/README\.md: the link to docs\/gone\.md is broken/,
   )
   assert.throws(() => readSite(makeFiles(t, { 'docs/README.md': 'D' })), /docs\/README\.md: has no title/)
 })
@@ -58,7 +58,7 @@ test('of a built site each link and anchor that leads nowhere is named', (t) => 
   assert.deepEqual(checkBuiltLinks(root, '/x/').sort(), [
     'a/b.html: nothing has the id d in a/b.html',
     'index.html: nothing has the id no in index.html',
-    'index.html: the link to /x/gone.png leads nowhere',
+    'index.html: the link to /x/gone.png is broken',
   ])
 })
 

@@ -15,7 +15,7 @@ export function checkBuiltLinks(folder: string, base: string): string[] {
       const [path, id] = decodeURI(link).split('#') as [string, string?]
       const found = path === '' ? page : pathIn(path, page, base)
       const file = files.has(join(found, 'index.html')) ? join(found, 'index.html') : found
-      if (!files.has(file)) return [`${page}: the link to ${link} leads nowhere`]
+      if (!files.has(file)) return [`${page}: the link to ${link} is broken`]
       const target = pages.get(file)
       if (!id || target === undefined || target.ids.has(id)) return []
       return [`${page}: nothing has the id ${id} in ${file}`]

@@ -88,7 +88,7 @@ function pathOf(file: string): string {
 /** The file that a link means: of a folder its README.md. Null for a folder without one. */
 function fileOf(root: string, target: string, source: string): string | null {
   const file = target.replace(/\/$/, '')
-  if (!existsSync(join(root, file))) throw new Error(`${source}: the link to ${target} leads nowhere`)
+  if (!existsSync(join(root, file))) throw new Error(`${source}: the link to ${target} is broken`)
   if (!statSync(join(root, file)).isDirectory()) return file
   const readme = join(file, 'README.md')
   return existsSync(join(root, readme)) ? readme : null

@@ -10,7 +10,7 @@ on it, and otherwise it is undefined which value applies.
 {{- $extra := concat (default list .root.Values.extraEnv) (default list $values.extraEnv) -}}
 {{- range $extra -}}
 {{- if hasKey $names .name -}}
-{{- fail (printf "extraEnv: %s stands twice in the environment of %s: %s. Use the chart's value for it, or name it once" .name $.component (get $names .name)) -}}
+{{- fail (printf "extraEnv: %s is twice in the environment of %s: %s. Use the chart's value for it, or set it only once" .name $.component (get $names .name)) -}}
 {{- end -}}
 {{- $_ := set $names .name "extraEnv names it twice" -}}
 {{- end -}}

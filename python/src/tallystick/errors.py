@@ -40,7 +40,7 @@ class SecretLostError(TallystickError):
     """Id of the API key, or of the webhook."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(f'the secret of {id} was lost with the first answer. What to do: rotate {id}, which makes another')
+        super().__init__(f'the secret of {id} was lost with the first answer. What to do: rotate {id}, to get a new secret')
         self.id = id
 
 
@@ -140,7 +140,7 @@ class UnknownOutcomeError(TallystickError):
         retry_after: float | None = None,
     ) -> None:
         if idempotency_key is not None and not nothing_done:
-            message += f'; whether it was written is not known: repeat it with the idempotency key "{idempotency_key}"'
+            message += f'; it is unknown whether it was written: repeat it with the idempotency key "{idempotency_key}"'
         super().__init__(message, retryable=retryable, retry_after=retry_after)
         self.idempotency_key = idempotency_key
         self.nothing_done = nothing_done
@@ -157,9 +157,9 @@ class OutcomeUnknownError(UnknownOutcomeError):
     def __init__(self, problem: dict[str, Any], *, retry_after: float | None, idempotency_key: str | None, repeatable: bool) -> None:
         self.request_id = problem['requestId']
         self.problem = problem
-        look = '' if repeatable else '; whether it was done is not known: look before you repeat it'
+        look = '' if repeatable else '; it is unknown whether it was done: check before you repeat it'
         super().__init__(
-            f'503 outcome_unknown: the server lost its database before that answered [request {self.request_id}]{look}',
+            f'503 outcome_unknown: the server lost its database connection before the answer [request {self.request_id}]{look}',
             retryable=problem['retryable'] and repeatable,
             idempotency_key=idempotency_key,
             retry_after=retry_after,

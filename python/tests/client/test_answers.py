@@ -178,7 +178,7 @@ def test_what_was_perhaps_done_stays_in_doubt(flavour: str) -> None:
         for status, code in [(503, 'unavailable'), (429, 'rate_limited'), (401, 'key_expired'), (403, 'ledger_frozen')]:
             error, _ = write(f'lost, then {code}', lost, (False, problem(status, code), False))
             assert isinstance(error, UnknownOutcomeError) and isinstance(error.__cause__, ApiError), (code, error)
-            assert f'{code}: d' in str(error) and 'an earlier attempt had no answer; whether it was written' in str(error)
+            assert f'{code}: d' in str(error) and 'an earlier attempt had no answer; it is unknown whether it was written' in str(error)
             error, _ = write(f'only {code}', *[(False, problem(status, code), False)] * 2)
             assert isinstance(error, ApiError)
         error, _ = write('lost, then 429', lost, (False, page_of(429), False))

@@ -74,7 +74,7 @@ def test_a_call_that_makes_something_each_time_is_not_repeated(flavour: str) -> 
     def answer(_connection: Any, _number: int, _request: Any) -> None:
         raise Broken
 
-    with hostile(answer) as server, pytest.raises(UnknownOutcomeError, match='look before you repeat it') as caught:
+    with hostile(answer) as server, pytest.raises(UnknownOutcomeError, match='check before you repeat it') as caught:
         ask(flavour, server.base_url, lambda client: client.keys.rotate('key_1'))
     assert len(server.requests) == 1
     assert not caught.value.retryable and caught.value.idempotency_key is None
@@ -120,11 +120,11 @@ def test_an_answer_that_drips_is_given_up_in_time(flavour: str) -> None:
     ('content', 'media_type', 'says'),
     [
         (b'<html>', 'text/html', 'not with application/json'),
-        (b'[1]', 'application/json', 'no object'),
-        (b'{"id": NaN}', 'application/json', 'is none'),
-        (b'{"id":"agt_1"', 'application/json', 'is none'),
-        (b'\xff\xfe{', 'application/json', 'is none'),
-        (b'[' * 200_000, 'application/json', 'is none'),
+        (b'[1]', 'application/json', 'not an object'),
+        (b'{"id": NaN}', 'application/json', 'invalid JSON'),
+        (b'{"id":"agt_1"', 'application/json', 'invalid JSON'),
+        (b'\xff\xfe{', 'application/json', 'invalid JSON'),
+        (b'[' * 200_000, 'application/json', 'invalid JSON'),
         (b'{"id":"agt_1","name":7,"registeredAt":"x","disabledAt":null}', 'application/json', 'something else than Agent'),
         (b'{}', 'application/json', 'something else than Agent'),
     ],
@@ -230,7 +230,7 @@ def test_an_unknown_outcome_is_repeated_only_where_that_does_it_once(flavour: st
     with hostile(refuse) as server, pytest.raises(OutcomeUnknownError) as caught:
         ask(flavour, server.base_url, register, max_retries=1)
     assert len(server.requests) == 2 and caught.value.idempotency_key == server.keys[1]
-    with hostile(refuse) as server, pytest.raises(OutcomeUnknownError, match='look before') as caught:
+    with hostile(refuse) as server, pytest.raises(OutcomeUnknownError, match='check before') as caught:
         ask(flavour, server.base_url, lambda client: client.keys.rotate('key_1'))
     assert len(server.requests) == 1 and not caught.value.retryable
 

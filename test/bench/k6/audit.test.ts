@@ -24,9 +24,9 @@ test('a run is clean where the ledgers hold what was acknowledged, and no more t
 
 test('each thing that is lost, doubled, bad, dead or not delivered is named', () => {
   const named: [Partial<typeof CLEAN>, string][] = [
-    [{ found: 99 }, '1 acknowledged records are in no ledger'],
-    [{ found: 101 }, '1 records more than were acknowledged or left unanswered'],
-    [{ unanswered: 5, found: 106 }, '1 records more than were acknowledged or left unanswered'],
+    [{ found: 99 }, '1 acknowledged records are missing from all ledgers'],
+    [{ found: 101 }, '1 records are neither acknowledged nor left unanswered'],
+    [{ unanswered: 5, found: 106 }, '1 records are neither acknowledged nor left unanswered'],
     [{ ledgers: 0, acknowledged: 0, found: 0 }, 'nothing was written'],
     [{ ended: 1 }, '1 processes have ended'],
     [{ deadLetters: 2 }, '2 dead letters'],
@@ -36,6 +36,6 @@ test('each thing that is lost, doubled, bad, dead or not delivered is named', ()
     'verify: INTEGRITY_FAILED seq=3',
   ])
   assert.deepEqual(findFaults({ ...CLEAN, deliveries: { due: 100, received: 99 } }), [
-    '99 of 100 deliveries came',
+    '99 of 100 deliveries arrived',
   ])
 })

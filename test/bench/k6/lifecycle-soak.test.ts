@@ -13,17 +13,17 @@ test('a record that was given up may stand anywhere', () => {
 
 test('a soak names records that were seen judged and are not', () => {
   const found = { states: { ACCEPTED: 90, REJECTED: 9, VERIFIED: 1 }, notOnce: 0 }
-  assert.deepEqual(compareLifecycles(found, 100, 0), ['1 records that were seen judged are not'])
+  assert.deepEqual(compareLifecycles(found, 100, 0), ['1 records were seen as judged, but are not'])
 })
 
 test('a soak names records that no client knows of', () => {
   const found = { states: { ACCEPTED: 90, REJECTED: 10, CREATED: 2 }, notOnce: 0 }
-  assert.deepEqual(compareLifecycles(found, 100, 1), ["1 records are nobody's"])
+  assert.deepEqual(compareLifecycles(found, 100, 1), ['1 records belong to no client'])
 })
 
 test('a soak names records that were judged twice', () => {
   const found = { states: { ACCEPTED: 100 }, notOnce: 3 }
   assert.deepEqual(compareLifecycles(found, 100, 0), [
-    '3 records were not delivered, verified and judged just once',
+    '3 records were not delivered, verified and judged exactly once',
   ])
 })

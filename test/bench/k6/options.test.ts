@@ -35,7 +35,7 @@ test('options are read', () => {
 
 test('what is unknown or out of range is refused, with its name', () => {
   const refused: [string, RegExp][] = [
-    ['', /which script/],
+    ['', /name a script/],
     ['nothing-such', /no script nothing-such/],
     ['all zipfian', /no script all/],
     ['zipfian --profile long', /--profile/],

@@ -35,9 +35,9 @@ test('a report fails where a threshold is crossed, a check or an audit is bad, o
   assert.deepEqual(makeReport(madeOf([crossed], options)).faults, ['threshold failed: rate==0'])
   const wrong = resultOf({ runs: [runOf({ checks: [{ name: 'it is its own', passes: 8, fails: 2 }] })] })
   assert.deepEqual(makeReport(madeOf([wrong], options)).faults, ['check failed 2 times: it is its own'])
-  const lost = resultOf({ faults: ['1 acknowledged records are in no ledger'] })
+  const lost = resultOf({ faults: ['1 acknowledged records are missing from all ledgers'] })
   const report = makeReport(madeOf([lost], options))
-  assert.deepEqual(report.faults, ['audit: 1 acknowledged records are in no ledger'])
+  assert.deepEqual(report.faults, ['audit: 1 acknowledged records are missing from all ledgers'])
   assert.equal(report.ok, false)
   assert.deepEqual(
     makeReport({ ...madeOf([resultOf()], options), findings: { figures: {}, faults: ['x'] } }).faults,

@@ -98,7 +98,7 @@ test('ends with 0 whatever it is told, and says why nothing is recorded', async 
   const { directory, write } = temporaryFiles(t)
   const file = write('file', '')
   for (const [input, spool, reason] of [
-    ['no JSON', directory, /standard input is no JSON/],
+    ['no JSON', directory, /standard input is not JSON/],
     ['{"tool_name":"Bash"}', directory, /no hook_event_name/],
     [eventOf('PreToolUse'), file, /ENOTDIR|EEXIST/],
   ] as const) {
@@ -111,7 +111,7 @@ test('ends with 0 whatever it is told, and says why nothing is recorded', async 
 test('with --fail-closed it denies what it does not understand, its own arguments included', async (t) => {
   const args = ['hook', '--spool', temporaryFiles(t).directory]
   for (const [wrong, input, reason] of [
-    [['--fail-closed'], 'no JSON', /no JSON/],
+    [['--fail-closed'], 'no JSON', /is not JSON/],
     [['--fail-closed', '--timeout', '301'], toolEvent('PreToolUse', 't1'), /--timeout takes a whole number/],
     [['--fail-closed', '--frame', 'x'], toolEvent('PreToolUse', 't1'), /--frame/],
     [['--fail-closed=yes'], toolEvent('PreToolUse', 't1'), /--fail-closed/],

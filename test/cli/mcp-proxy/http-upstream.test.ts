@@ -150,7 +150,7 @@ test('if no new session can be begun, the request is refused, and the client get
   isOther = true
   await send({ ...CALL, id: 2 })
   await settled(3)
-  assert.match(unanswered[0]!.why, /has lost the session, and no new one could be begun: .*"2024-11-05"/)
+  assert.match(unanswered[0]!.why, /has lost the session, and a new one could not be started: .*"2024-11-05"/)
   assert.equal(unanswered[0]!.isRefused, true)
 })
 
@@ -264,7 +264,7 @@ const NO_ANSWERS: Readonly<Record<string, [(exchange: Exchange) => unknown, bool
   'HTTP 307': [
     ({ response }) => response.writeHead(307, { location: 'https://other.example/mcp' }).end(),
     true,
-    /^the server answered HTTP 307, a redirect to another address\. .* pass it with --upstream/,
+    /^the server answered HTTP 307, a redirect to another address\. .* use it with --upstream/,
   ],
   'HTTP 303': [
     ({ response }) => response.writeHead(303, { location: 'https://other.example/paid' }).end(),

@@ -165,7 +165,7 @@ test('a carriage return inside a line, behind which a server may read a second m
   assert.deepEqual(held.toServer, plain)
   const { id, error } = JSON.parse(held.toClient.toString())
   assert.deepEqual([id, error.code], [6, -31_001])
-  assert.match(error.message, /a carriage return inside/)
+  assert.match(error.message, /contains a carriage return/)
 
   const { calls, unread } = stubCalls()
   const passed = await pass([hidden, plain], [], calls)

@@ -57,7 +57,10 @@ test('a fork is refused, whatever proof comes with it, and both notes are kept a
     shown.proof = answer(proof)
     const { code, stdout, stderr } = await watch()
     assert.equal(code, 1, stdout + stderr)
-    assert.match(stdout, /^CHECKPOINT_CONTRADICTION the ledger of 20 entries is not proved to begin with/)
+    assert.match(
+      stdout,
+      /^CHECKPOINT_CONTRADICTION the server does not prove that the ledger of 20 entries begins with/,
+    )
     assert.equal(readFileSync(path, 'utf8'), first, 'nothing is appended')
     const evidence = readdirSync(directory).filter((name) => name !== 'kept.ndjson')
     assert.deepEqual(evidence.sort(), [
@@ -100,7 +103,10 @@ test('a server that gives no proof is not believed, and it is said what to do', 
     shown.proof = proof
     const { code, stderr } = await watch('--once')
     assert.equal(code, expected, stderr)
-    assert.match(stderr, /of 20 entries is not believed, .* the one of 10 .*tallystick verify --checkpoint/)
+    assert.match(
+      stderr,
+      /of 20 entries is not stored: .* the stored one of 10 .*tallystick verify --checkpoint/,
+    )
     assert.equal(readFileSync(path, 'utf8'), first)
   }
   // While watching, the command retries a server that is unavailable for a while. A refusal ends it.

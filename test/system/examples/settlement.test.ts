@@ -50,7 +50,7 @@ test('the receiver of settlement signals', async (t) => {
       assert.equal(await receiver.send({ ...hold, data: told }), 400)
       await says(
         receiver.running,
-        'VerificationError: event_contradicts_envelope: signal is not what is signed',
+        'VerificationError: event_contradicts_envelope: signal differs from the signed value',
       )
     },
   )

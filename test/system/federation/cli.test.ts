@@ -14,7 +14,7 @@ import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
 /* Manages peers through the command line, with two servers that share records. */
 
-const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
+const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 
 type Given = { readonly input?: string; readonly isTTY?: boolean }
 
@@ -105,7 +105,7 @@ test('two ledgers become peers, share a record, and part', async (t) => {
     const unasked = await run(home, ['peers', 'reconciliation', id])
     assert.deepEqual(
       [unasked.code, unasked.stderr],
-      [1, 'tallystick: the other side was not asked yet: --ask does\n'],
+      [1, 'tallystick: the peer was not asked yet: add --ask\n'],
     )
     const [found] = await linesOf(home, ['peers', 'reconciliation', id, '--ask'])
     assert.deepEqual([found.reconciled, found.summary.records], [true, 2])
@@ -128,8 +128,8 @@ test('two ledgers become peers, share a record, and part', async (t) => {
 
   await t.test('what means nothing is said before anything is sent', async () => {
     for (const [args, pattern] of [
-      [['peers', 'invite'], /say: tallystick peers invite NAME/],
-      [['peers', 'list', 'x'], /say: tallystick peers list/],
+      [['peers', 'invite'], /usage: tallystick peers invite NAME/],
+      [['peers', 'list', 'x'], /usage: tallystick peers list/],
       [['peers', 'replay', id, '--seq', 'x'], /--seq takes a whole number/],
       [['share', 'rec_1'], /share needs --with PEER/],
       [['share', 'rec_1', '--with', 'Bolt'], /--with takes PEER or PEER:digests/],

@@ -13,7 +13,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
       [`tallystick_webhook_attempts_total{outcome="failed", ${WORKER}}`]: flat(9),
     },
     ripens: 10,
-    description: '1 endpoints wait for events, and none gets any.',
+    description: '1 endpoints wait for events, and none receives any.',
   },
   // It seems to be left alone, but for longer than any endpoint is.
   {
@@ -26,7 +26,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
       [`tallystick_webhook_attempts_total{outcome="failed", ${WORKER}}`]: flat(9),
     },
     ripens: 75,
-    description: '1 endpoints wait for events, and none gets any.',
+    description: '1 endpoints wait for events, and none receives any.',
   },
   {
     ...page,
@@ -38,7 +38,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
       [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
     },
     ripens: 10,
-    description: '2 endpoints wait for events, and none gets any.',
+    description: '2 endpoints wait for events, and none receives any.',
   },
   {
     ...page,
@@ -50,7 +50,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     },
     ripens: 10,
     labels: { endpoints: 'one' },
-    description: '1 endpoint is all there is, and for an hour it has got no event.',
+    description: 'There is only 1 endpoint, and it has received no event for an hour.',
   },
   {
     ...ticket,
@@ -91,7 +91,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     },
     ripens: 10,
     description:
-      '1 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+      '1 peers wait for entries, and none receives any: nothing more is shared with other organisations.',
   },
   {
     ...page,
@@ -104,7 +104,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     },
     ripens: 75,
     description:
-      '2 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+      '2 peers wait for entries, and none receives any: nothing more is shared with other organisations.',
   },
   {
     ...page,
@@ -116,32 +116,31 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     },
     ripens: 10,
     description:
-      '2 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+      '2 peers wait for entries, and none receives any: nothing more is shared with other organisations.',
   },
   {
     ...ticket,
     alert: 'TallystickPeerFails',
     series: { [`tallystick_peers_failing_seconds{${WORKER}}`]: flat(5_400) },
-    description: 'A peer has taken nothing for 1h 30m 0s.',
+    description: 'A peer has accepted nothing for 1h 30m 0s.',
   },
   {
     ...ticket,
     alert: 'TallystickPeerFull',
     series: { [`tallystick_peers_full{${WORKER}}`]: flat(1) },
-    description:
-      '1 peers have sent as much as they may have stored in a day: what more they say waits at their side.',
+    description: '1 peers have used their daily storage budget: their further entries wait at their side.',
   },
   {
     ...ticket,
     alert: 'TallystickPeerDeadLetters',
     series: { [`tallystick_peer_dead_letters{${WORKER}}`]: flat(2) },
-    description: '2 entries were refused by peers, and what follows them in their records waits.',
+    description: '2 entries were refused by peers for good. Later entries of the same records wait.',
   },
   {
     ...ticket,
     alert: 'TallystickPeerFork',
     series: { [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: once },
-    description: '1 entries of peers contradict an entry that is held in their place.',
+    description: '1 entries of peers contradict a stored entry at the same position.',
   },
   // Each waiting pod may have its own reason. The Secret of a password is mounted: without it the container is not
   // created.
@@ -164,7 +163,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
       ]),
     ),
     labels: { pod: 'tallystick-api-7d9-x', reason },
-    description: `1 containers of tallystick-api-7d9-x have waited for more than ten minutes: ${reason}.`,
+    description: `1 containers of tallystick-api-7d9-x have been waiting for more than ten minutes: ${reason}.`,
   })),
 ]
 

@@ -10,7 +10,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickLedgerFault',
     series: { [`tallystick_ledger_faults{${WORKER}}`]: flat(2) },
     description:
-      '2 ledgers hold something that nobody signed, or lack something that was signed. They get no checkpoints, and no money moves in them, until an operator has looked.',
+      '2 ledgers contain something that nobody signed, or lack something that was signed. They get no checkpoints, and no money moves in them, until an operator clears the fault.',
   },
   {
     ...page,
@@ -18,7 +18,7 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_contradicted_ledgers{finding="gone", ${WORKER}}`]: flat(1) },
     labels: { finding: 'gone' },
     description:
-      '1 ledgers are gone: the database is older than the checkpoints that the worker has kept, or entries were taken away. A closed ledger refuses every write.',
+      '1 ledgers are gone: the database is older than the checkpoints that the worker stored, or entries were removed. A closed ledger refuses every write.',
   },
   ...(
     [
@@ -38,7 +38,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickIntegrityRefused',
     series: { [name]: values },
     labels: { refused },
-    description: `${value} of kind ${refused} were refused, because the rows contradict the signed entry that they come from.`,
+    description: `${value} of kind ${refused} were refused, because their rows contradict the signed entry.`,
   })),
   {
     ...page,
@@ -46,7 +46,7 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_append_refusals_total{reason="kind", ${SERVER}}`]: once },
     labels: { reason: 'kind' },
     description:
-      'The database refused 1 entries (reason kind) that no server of this version makes: a bug, or a server that somebody has changed.',
+      'The database refused 1 entries (reason kind) that no server of this version makes: a bug, or a server that somebody changed.',
   },
   {
     ...page,
@@ -83,7 +83,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickRequestsRefused',
     series: { [`tallystick_http_requests_refused_total{${SERVER}}`]: growing(2_000) },
     description:
-      '25% of the requests get 503 overloaded: agents wait, and those that do not try again go on without a record.',
+      '25% of the requests get 503 overloaded: agents wait, and agents that do not retry continue without a record.',
   },
   {
     ...page,
@@ -93,7 +93,7 @@ export const CASES: readonly AlertCase[] = [
       [`tallystick_http_held_refused_total{kind="writes", ${SERVER}}`]: growing(2_000),
     },
     description:
-      '25% of the requests get 503 overloaded: agents wait, and those that do not try again go on without a record.',
+      '25% of the requests get 503 overloaded: agents wait, and agents that do not retry continue without a record.',
   },
   {
     ...ticket,
@@ -103,7 +103,7 @@ export const CASES: readonly AlertCase[] = [
       [`tallystick_http_request_duration_seconds_bucket{le="0.1", ${SINGLE}, ${SERVER}}`]: growing(5_000),
       [`tallystick_http_request_duration_seconds_bucket{le="2.5", ${SINGLE}, ${SERVER}}`]: growing(6_000),
     },
-    description: 'One of a hundred records or batches takes 2.41s or longer.',
+    description: 'One in a hundred records or batches takes 2.41s or longer.',
   },
   {
     ...ticket,
@@ -117,7 +117,7 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_database_unexpected_errors_total{pool="write", ${SERVER}}`]: once },
     labels: { pool: 'write' },
     description:
-      'Pool write: 1 errors of the last hour are neither about data nor a passing state. Clients get 503 unavailable.',
+      'Pool write: 1 errors of the last hour are neither about data nor temporary. Clients get 503 unavailable.',
   },
   {
     ...page,
@@ -127,7 +127,7 @@ export const CASES: readonly AlertCase[] = [
         growing(60),
     },
     labels: { pool: 'read', failure: 'connect' },
-    description: 'Pool read: 1 connections a second fail (connect). A failover is over before this alert.',
+    description: 'Pool read: 1 connections a second fail (connect). A failover ends before this alert fires.',
   },
   {
     ...page,
@@ -137,7 +137,7 @@ export const CASES: readonly AlertCase[] = [
       [`tallystick_build_info{version="0.1.0", ${WORKER}}`]: '1+0x80',
     },
     description:
-      'Neither servers nor workers are seen (2 processes were, within a day). Either they are down, or Prometheus does not read them and no other alert can fire.',
+      'Prometheus sees no servers and no workers (within a day it saw 2 processes). Either they are down, or Prometheus does not read them, and then no other alert can fire.',
   },
   // Five hours later the fault still lasts, and nobody has noticed it.
   {
@@ -149,14 +149,14 @@ export const CASES: readonly AlertCase[] = [
     },
     atMinute: 400,
     description:
-      'Neither servers nor workers are seen (2 processes were, within a day). Either they are down, or Prometheus does not read them and no other alert can fire.',
+      'Prometheus sees no servers and no workers (within a day it saw 2 processes). Either they are down, or Prometheus does not read them, and then no other alert can fire.',
   },
   {
     ...page,
     alert: 'TallystickNoServer',
     series: {},
     without: ['tallystick_http_requests_under_way'],
-    description: '1 workers are seen, and no server: nobody can write or read.',
+    description: 'Prometheus sees 1 workers, but no server: nobody can write or read.',
   },
   {
     ...page,
@@ -164,7 +164,7 @@ export const CASES: readonly AlertCase[] = [
     series: {},
     without: ['tallystick_checkpoint_lag_seconds'],
     description:
-      '1 servers are seen, and no worker that reaches the database: nothing is proved, verified, delivered, expired or erased.',
+      'Prometheus sees 1 servers, but no worker that reaches the database: nothing is proved, verified, delivered, expired or erased.',
   },
   {
     ...ticket,
@@ -179,7 +179,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickNoCheckpoints',
     series: { [`tallystick_checkpoint_lag_seconds{${WORKER}}`]: flat(90) },
     description:
-      'An entry has waited 1m 30s for a checkpoint; a second or two is usual. Proofs of new records are answered 409 checkpoint_pending.',
+      'An entry has waited 1m 30s for a checkpoint; one or two seconds are normal. Requests for proofs of new records get 409 checkpoint_pending.',
   },
   {
     ...page,
@@ -189,7 +189,7 @@ export const CASES: readonly AlertCase[] = [
     },
     labels: { follower: 'checkpoints' },
     description:
-      'The last good round of checkpoints was 1970-01-01 00:30:00 +0000 UTC; there is one each second or so.',
+      'The last good round of checkpoints was 1970-01-01 00:30:00 +0000 UTC; normally there is one about every second.',
   },
   {
     ...page,
@@ -199,7 +199,7 @@ export const CASES: readonly AlertCase[] = [
       [`tallystick_follower_last_success_timestamp_seconds{follower="expiry", ${WORKER}}`]: '_',
     },
     labels: { follower: 'expiry' },
-    description: 'The last good round of expiry was never; there is one each second or so.',
+    description: 'The last good round of expiry was never; normally there is one about every second.',
   },
   {
     ...ticket,
@@ -210,27 +210,27 @@ export const CASES: readonly AlertCase[] = [
     ripens: 31,
     labels: { follower: 'release' },
     description:
-      'The last good round of release was 1970-01-01 00:30:00 +0000 UTC; a round and the rest after it take minutes.',
+      'The last good round of release was 1970-01-01 00:30:00 +0000 UTC; normally a round and the pause after it take minutes.',
   },
   {
     ...page,
     alert: 'TallystickCompletionsWait',
     series: { [`tallystick_completions_oldest_waiting_seconds{${WORKER}}`]: flat(45) },
     description:
-      'The oldest completion has waited 45s: work was delivered, and nobody is told whether it is good.',
+      'The oldest completion has waited 45s: work was delivered, but nobody gets the result of its verification.',
   },
   {
     ...ticket,
     alert: 'TallystickRecordsOverdue',
     series: { [`tallystick_records_overdue{${WORKER}}`]: flat(4) },
-    description: '4 records are past their deadline, and are not expired.',
+    description: '4 records are past their deadline, but have not expired.',
   },
   {
     ...ticket,
     alert: 'TallystickClockSkew',
     series: { [`tallystick_clock_skew_seconds{${WORKER}}`]: flat(-600) },
     labels: { job: 'tallystick-metrics', pod: 'tallystick-worker-0', instance: '10.0.0.2:9464' },
-    description: "The clock of tallystick-worker-0 is 10m 0s off the database's.",
+    description: "The clock of tallystick-worker-0 differs from the database's by 10m 0s.",
   },
   {
     ...ticket,
@@ -244,14 +244,14 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickArchiveFails',
     series: { [`tallystick_archive_faulty_ledgers{${WORKER}}`]: flat(2) },
     description:
-      'A worker cannot write the next prefix of 2 ledgers to the archive, or take content out for it.',
+      'A worker cannot write the next prefix of 2 ledgers to the archive, or release their archived content from Postgres.',
   },
   {
     ...ticket,
     alert: 'TallystickArchiveFails',
     series: { [`tallystick_archive_unreleased_ledgers{${WORKER}}`]: flat(3) },
     description:
-      'A worker cannot write the next prefix of 3 ledgers to the archive, or take content out for it.',
+      'A worker cannot write the next prefix of 3 ledgers to the archive, or release their archived content from Postgres.',
   },
   {
     ...ticket,
@@ -260,7 +260,7 @@ export const CASES: readonly AlertCase[] = [
     brief: 0,
     labels: { operation: 'read' },
     description:
-      '30 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): what they need lies in the archive alone.',
+      '30 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): their content is only in the archive.',
   },
   {
     ...ticket,
@@ -269,26 +269,26 @@ export const CASES: readonly AlertCase[] = [
     brief: 0,
     labels: { operation: 'read' },
     description:
-      '120 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): what they need lies in the archive alone.',
+      '120 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): their content is only in the archive.',
   },
   {
     ...ticket,
     alert: 'TallystickErasuresPending',
     series: { [`tallystick_erasures_pending{${WORKER}}`]: flat(7) },
-    description: '7 documents are erased by an entry, shown to nobody, and still stored.',
+    description: '7 documents are erased by an entry and no longer shown, but still stored.',
   },
   {
     ...ticket,
     alert: 'TallystickRetentionFails',
     series: { [`tallystick_retention_failing_ledgers{${WORKER}}`]: flat(2) },
-    description: 'Of 2 ledgers documents are kept for longer than their rules say.',
+    description: 'In 2 ledgers documents are stored for longer than their rules allow.',
   },
   {
     ...ticket,
     alert: 'TallystickVerificationLags',
     series: { [`tallystick_entry_verification_lag_seconds{${WORKER}}`]: growing(30) },
     ripens: 31,
-    description: 'The oldest entry that is not verified yet is 50m 0s old, and that grows.',
+    description: 'The oldest unverified entry is 50m 0s old, and its age grows.',
   },
   {
     ...ticket,
@@ -300,7 +300,7 @@ export const CASES: readonly AlertCase[] = [
       [`tallystick_entries_verified_total{${WORKER}}`]: '0+6000x3000',
       [`tallystick_audit_last_timestamp_seconds{result="good", ${WORKER}}`]: '3600+0x3000',
     },
-    description: 'The last audit that found a ledger good is 2d 1h 0m 0s or longer ago, and ledgers grow.',
+    description: 'The last audit without a fault was 2d 1h 0m 0s ago or earlier, and ledgers grow.',
   },
   {
     ...ticket,
@@ -309,20 +309,20 @@ export const CASES: readonly AlertCase[] = [
     isAlone: true,
     ripens: 2_881,
     series: { [`tallystick_entries_verified_total{${WORKER}}`]: '0+6000x3000' },
-    description: 'The last audit that found a ledger good is 2d 0h 0m 0s or longer ago, and ledgers grow.',
+    description: 'The last audit without a fault was 2d 0h 0m 0s ago or earlier, and ledgers grow.',
   },
   {
     ...ticket,
     alert: 'TallystickDeadLetters',
     series: { [`tallystick_dead_letters{queue="audit", ${WORKER}}`]: flat(1) },
     labels: { queue: 'audit' },
-    description: '1 jobs of the queue audit failed at every attempt, and wait for an operator.',
+    description: '1 jobs of the queue audit failed at every attempt, and are waiting for an operator.',
   },
   {
     ...ticket,
     alert: 'TallystickKeyRotationStuck',
     series: { [`tallystick_key_rotation_pending_ledgers{${WORKER}}`]: flat(2) },
-    description: '2 ledgers still sign with an older envelope key; a rotation takes minutes.',
+    description: '2 ledgers still sign with an older envelope key; normally a rotation takes minutes.',
   },
   ...OUTSIDE_CASES,
 ]

@@ -138,7 +138,7 @@ test('says what to do when the registry cannot be reached', async (t) => {
 test('says what to do when there is no lockfile and when there is no npm', async (t) => {
   const project = makeProject(t)
   const noNpm = await run(project, ['script.cjs'], { env: { PATH: '/nonexistent', npm_execpath: '' } })
-  assert.match(noNpm.stderr, /there is no npm on the PATH; install Node together with its npm/)
+  assert.match(noNpm.stderr, /there is no npm on the PATH: install Node together with its npm/)
   rmSync(join(project, 'package-lock.json'))
   assert.match((await run(project, ['script.cjs'])).stderr, /package-lock\.json is missing/)
 })

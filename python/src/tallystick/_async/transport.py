@@ -46,7 +46,7 @@ class AsyncTransport:
 
     def __init__(self, settings: Settings, api_key: ApiKey, http_client: HttpClient | None, signer: RequestSigner | None) -> None:
         if http_client is not None and not isinstance(http_client, HttpClient):
-            raise UsageError(f'http_client is an httpx2.{HttpClient.__name__}, not a {type(http_client).__name__}')
+            raise UsageError(f'http_client must be an httpx2.{HttpClient.__name__}, not a {type(http_client).__name__}')
         self.settings = settings
         self._api_key = api_key
         self._given = http_client
@@ -333,5 +333,5 @@ async def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, che
         check()
         content += piece
         if len(content) > bytes_max:
-            raise wrong_server(f'{asked.name} answered more than {bytes_max} bytes', asked, response.status_code)
+            raise wrong_server(f'{asked.name} answered with more than {bytes_max} bytes', asked, response.status_code)
     return bytes(content)

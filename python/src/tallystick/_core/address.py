@@ -28,11 +28,11 @@ def parse_base_url(text: str) -> str:
         if re.search(r'\s', stripped):
             raise ValueError
     except (ValueError, TypeError, AttributeError, httpx2.InvalidURL):
-        raise UsageError("the server's address is no URL: it begins with http:// or https://") from None
+        raise UsageError("the server's address is not a URL: it must start with http:// or https://") from None
     if url.scheme not in ('http', 'https') or not url.hostname:
-        raise UsageError("the server's address begins with http:// or https://")
+        raise UsageError("the server's address must start with http:// or https://")
     if '@' in url.netloc or url.query or url.fragment or port == 0:
-        raise UsageError("the server's address has no user name, password or query; the API key is `api_key`")
+        raise UsageError("the server's address must not have a user name, password or query; give the API key as `api_key`")
     return f'{url.scheme}://{url.netloc}{url.path.rstrip("/")}'
 
 
@@ -47,7 +47,7 @@ def address_of(base_url: str, path: str, params: Mapping[str, str | int], query:
         value = params.get(name)
         # `quote` leaves dots as they are: `..` would lead to another route.
         if value is None or str(value) in ('', '.', '..'):
-            raise UsageError(f'{str(value or "")!r} is no {name}')
+            raise UsageError(f'{str(value or "")!r}is not a valid {name}')
         return quote(str(value), safe='')
 
     url = base_url + re.sub(r'\{(\w+)\}', fill, path)

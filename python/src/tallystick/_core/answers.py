@@ -36,10 +36,10 @@ def parse_object(content: bytes, asked: Asked) -> dict[str, Any]:
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise unexpected(f'{asked.name} answered something that begins as JSON and is none', asked) from None
+        raise unexpected(f'{asked.name} answered with invalid JSON', asked) from None
     if isinstance(value, dict):
         return value
-    raise wrong_server(f'{asked.name} answered JSON that is no object', asked)
+    raise wrong_server(f'{asked.name} answered with JSON that is not an object', asked)
 
 
 def _refuse(_: str) -> NoReturn:
@@ -53,7 +53,7 @@ def parse_model(model: type[M], value: object, asked: Asked) -> M:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = '/'.join(str(step) for step in first['loc'])
-        raise wrong_server(f'{asked.name} answered something else than {model.__name__} (/{where}: {first["msg"]})', asked) from None
+        raise wrong_server(f'{asked.name} answered with something else than {model.__name__} (/{where}: {first["msg"]})', asked) from None
 
 
 def refuse_media_type(status: int, headers: Mapping[str, str], media_type: str, asked: Asked) -> None:
@@ -81,16 +81,16 @@ def refusal(status: int, headers: httpx2.Headers, content: bytes, asked: Asked) 
             )
     if 300 <= status < 400:
         return UnexpectedAnswerError(
-            f"{asked.name} redirects: give the server's own address, because an API key is sent nowhere else{look_first(asked)}",
+            f"{asked.name} redirects, but the API key is only sent to the named server: use the server's own address{look_first(asked)}",
             retryable=False,
             idempotency_key=asked.idempotency_key,
             status=status,
         )
     meaning = meaning_of(status)
     what = (
-        f'something before the server answered {asked.name} with {status}'
+        f'something in front of the server answered {asked.name} with {status}'
         if meaning.passing
-        else f'{asked.name} answered {status} without saying why'
+        else f'{asked.name} answered {status} without a reason'
     )
     outcome = '; nothing was done' if meaning.nothing_done else look_first(asked)
     return UnexpectedAnswerError(
@@ -118,7 +118,7 @@ def wrong_server(message: str, asked: Asked | None = None, status: int | None = 
     `asked`: None for requests that take no idempotency key.
     """
     return UnexpectedAnswerError(
-        f"{message}: check that the address is a Tallystick server's{look_first(asked) if asked else ''}",
+        f'{message}: check that the address is that of a Tallystick server{look_first(asked) if asked else ""}',
         retryable=False,
         idempotency_key=asked.idempotency_key if asked else None,
         status=status,
@@ -127,12 +127,12 @@ def wrong_server(message: str, asked: Asked | None = None, status: int | None = 
 
 def look_first(asked: Asked) -> str:
     """Returns the advice for a write without an answer that has no key to repeat it with."""
-    return '' if asked.repeatable else '; whether it was done is not known: look before you repeat it'
+    return '' if asked.repeatable else '; it is unknown whether it was done: check before you repeat it'
 
 
 def timed_out(asked: Asked, timeout: float) -> TimeoutError:
     return TimeoutError(
-        f"{asked.name} did not answer within {timeout:g} s: look at the server's load, or give it a longer timeout{look_first(asked)}",
+        f"{asked.name} did not answer within {timeout:g} s: check the server's load, or use a longer timeout{look_first(asked)}",
         retryable=asked.repeatable,
         idempotency_key=asked.idempotency_key,
     )
@@ -143,7 +143,7 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
     reason = str(error) or type(error).__name__
     if isinstance(error, _NEVER_CONNECTED):
         return ConnectionError(
-            f'{asked.name}: no connection ({reason}); is the server running, and the address right?',
+            f'{asked.name}: no connection ({reason}); is the server running, and is the address right?',
             retryable=True,
             idempotency_key=None,
             nothing_done=True,
@@ -151,7 +151,7 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
     if isinstance(error, httpx2.TimeoutException):
         return timed_out(asked, timeout)
     if isinstance(error, httpx2.DecodingError):
-        return unexpected(f'{asked.name} answered something that can not be decompressed', asked)
+        return unexpected(f'{asked.name} answered with something that cannot be decompressed', asked)
     return ConnectionError(
         f'{asked.name}: the connection broke ({reason}){look_first(asked)}',
         retryable=asked.repeatable,

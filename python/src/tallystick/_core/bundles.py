@@ -74,7 +74,7 @@ class Plan:
 
 def refuse_long_run(records: int) -> None:
     if records > RUN_RECORDS_MAX:
-        raise TallystickError(f'the run has more than {RUN_RECORDS_MAX} records: take a range of entries')
+        raise TallystickError(f'the run has more than {RUN_RECORDS_MAX} records: use a range of entries')
 
 
 @dataclass
@@ -93,9 +93,9 @@ class Needs:
     def take(self, entry: EntryLine) -> None:
         """Adds an entry. Raises UsageError if the range separates a statement from the entry that registers it."""
         if entry.seq == self.start and entry.kind == 'statement-registered':
-            raise UsageError(f'entry {entry.seq} registers the statement before it: begin with {entry.seq - 1}')
+            raise UsageError(f'entry {entry.seq} registers the statement before it: start with {entry.seq - 1}')
         if entry.seq == self.to and entry.kind == 'statement':
-            raise UsageError(f'entry {entry.seq} is a statement, which the next one registers: end with {entry.seq + 1}')
+            raise UsageError(f'entry {entry.seq} is a statement, which the next entry registers: end with {entry.seq + 1}')
         if entry.signer is not None:
             self.agents.add(_said(entry.envelope, 'actor'))
         elif entry.kind in _ABOUT_KEYS:
@@ -126,7 +126,7 @@ class Filter:
 
     def __post_init__(self) -> None:
         if not self.given():
-            raise UsageError('a filter names a type, an agent or a trace; without one take the range, which is provably complete')
+            raise UsageError('a filter needs a type, an agent or a trace; without any use the range, which is provably complete')
 
     def given(self) -> dict[str, str]:
         named = {'type': self.type, 'agent': self.agent, 'trace': self.trace}
@@ -200,13 +200,13 @@ class Keys:
     def take(self, proof: EntryProof) -> str:
         """Returns the kid of the ledger's key at the entry of this proof."""
         if not proof.keys:
-            raise wrong_server('a proof has no key')
+            raise wrong_server('the server answered with a proof without a key')
         key = proof.keys[0]
         self.found[key.kid] = key
         self._asked += 1
         # A hostile server could alternate between two keys, so that the search for a rotation never ends.
         if len(self.found) > BUNDLE_KEYS_MAX or self._asked > BUNDLE_PROOFS_PER_KEY_MAX * len(self.found):
-            raise wrong_server("its keys come and go as no ledger's do")
+            raise wrong_server('the server answered with keys in an impossible order')
         return key.kid
 
 
@@ -223,7 +223,7 @@ class AgentKeys:
 
     def take(self, key: SigningKey) -> None:
         if len(self.signers) >= BUNDLE_SIGNING_KEYS_MAX:
-            raise wrong_server('agents have more keys than there can be')
+            raise wrong_server('the server answered with more keys of agents than possible')
         self.signers[key.kid] = {'alg': key.alg, 'spki': key.spki}
         self.seqs |= {seq for seq in (key.seq, key.revoked_seq) if seq is not None and seq < self._size}
 
@@ -261,7 +261,7 @@ def range_of(start: int, to: int, first: EntryProof, last: EntryProof) -> Sent:
 def _beside(proof: EntryProof) -> Iterable[tuple[str, range]]:
     ranges = inclusion_ranges(proof.index, proof.tree_size)
     if len(ranges) != len(proof.path):
-        raise wrong_server('a path of another length than its tree has')
+        raise wrong_server('the server answered with a path of the wrong length')
     return zip(proof.path, ranges, strict=True)
 
 
@@ -355,5 +355,5 @@ def _said(envelope: str, name: str) -> str:
     """Returns a text member of the predicate. Raises UnexpectedAnswerError if it is missing."""
     value = read_envelope(envelope).predicate.get(name)
     if not isinstance(value, str):
-        raise wrong_server(f'an envelope without {name}')
+        raise wrong_server(f'the server answered with an envelope without {name}')
     return value

@@ -27,7 +27,7 @@ class Envelope(NamedTuple):
 
 
 def read_envelope(text: str) -> Envelope:
-    """Returns the kid and the predicate of an envelope in base64. Raises UnexpectedAnswerError if it has another form."""
+    """Returns the kid and the predicate of the server answered with an envelope in base64. Raises UnexpectedAnswerError if it has unknown form."""
     try:
         data = b64decode(text, validate=True)
         protected, at = _bytes(data, 2)
@@ -36,7 +36,7 @@ def read_envelope(text: str) -> Envelope:
         if data[:2] != b'\xd2\x84' or data[at] != 0xA0 or not protected.startswith(_HEADERS) or not isinstance(predicate, dict):
             raise ValueError
     except (ValueError, LookupError, TypeError):
-        raise wrong_server('an envelope of another form') from None
+        raise wrong_server('the server answered with an envelope of unknown form') from None
     start = len(_HEADERS[0])
     return Envelope(protected[start : start + _KID_BYTES].hex(), predicate)
 

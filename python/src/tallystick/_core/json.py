@@ -65,12 +65,12 @@ def _plain(value: object, depth: int) -> Any:
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _LossyError(f'is {value}, which is no JSON number')
+            raise _LossyError(f'is {value}, which JSON cannot represent')
         return value
     if isinstance(value, datetime):
         return rfc3339(value)
     if depth == 0:
-        raise _LossyError('lies too deep, or within itself')
+        raise _LossyError('is nested too deep, or contains itself')
     if isinstance(value, BaseModel):
         return _plain(value.model_dump(mode='json', by_alias=True, exclude_unset=True), depth)
     if isinstance(value, Mapping):
@@ -89,15 +89,15 @@ def _member(name: object, value: object, depth: int) -> Any:
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise _LossyError(f'has the name {name!r}, and names of JSON are text')
+        raise _LossyError(f'has the name {name!r}, but names in JSON must be text')
     return _text(name)
 
 
 def _text(text: str) -> str:
     if '\0' in text:
-        raise _LossyError('holds U+0000, which no record can hold')
+        raise _LossyError('contains U+0000, which records do not allow')
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _LossyError('holds half of a surrogate pair, which is no character') from None
+        raise _LossyError('contains half of a surrogate pair, which is not a character') from None
     return str(text)

@@ -27,7 +27,7 @@ class Lines:
             self._begun.clear()
         self._begun += rest
         if len(self._begun) > self._line_bytes_max:
-            raise wrong_server(f'{self._asked.name} answered a line of more than {self._line_bytes_max} bytes')
+            raise wrong_server(f'{self._asked.name} answered with a line of more than {self._line_bytes_max} bytes')
         return ended
 
     def end(self) -> None:
@@ -48,7 +48,7 @@ def parse_entry(line: bytes, seq: int, asked: Asked) -> SentEntry:
     sent = parse_object(line, asked)
     entry = SentEntry(parse_model(EntryLine, sent, asked), sent)
     if entry.line.seq != seq:
-        raise wrong_server(f'{asked.name} answered something else than entry {seq}')
+        raise wrong_server(f'{asked.name} answered with something else than entry {seq}')
     return entry
 
 

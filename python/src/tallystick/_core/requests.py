@@ -93,19 +93,19 @@ def _headers(call: Call, accept: str, key: str | None, has_body: bool) -> dict[s
         headers['content-type'] = call.media_type
     if key is not None:
         if not _VISIBLE.fullmatch(key) or len(key) > IDEMPOTENCY_KEY_CHARS_MAX:
-            raise UsageError('an idempotency key has 1 to 255 visible ASCII characters')
+            raise UsageError('an idempotency key must have 1 to 255 visible ASCII characters')
         headers['idempotency-key'] = key
     version = call.said.get('if_version')
     if version is not None:
         if type(version) is not int or version < 1:
-            raise UsageError('if_version is the `version` of a record')
+            raise UsageError('if_version must be the `version` of a record')
         headers['if-match'] = f'"{version}"'
     if call.known_version is not None:
         headers['if-none-match'] = f'"{call.known_version}"'
     traceparent = call.said.get('traceparent')
     if traceparent is not None:
         if not _VISIBLE.fullmatch(traceparent):
-            raise UsageError('a traceparent is visible ASCII characters')
+            raise UsageError('a traceparent must have only visible ASCII characters')
         headers['traceparent'] = traceparent
     return headers
 
@@ -113,7 +113,7 @@ def _headers(call: Call, accept: str, key: str | None, has_body: bool) -> dict[s
 def _known_size(size: int) -> int:
     if type(size) is int and size >= 0:
         return size
-    raise UsageError('if_known_size is a number of entries')
+    raise UsageError('if_known_size must be a number of entries')
 
 
 def make_idempotency_key() -> str:
@@ -129,17 +129,17 @@ def require_key(api_key: object) -> str:
     # Windows begins files with U+FEFF, which Python does not count as white space.
     key = api_key.strip().strip('\ufeff').strip() if isinstance(api_key, str) else ''
     if not key:
-        raise UsageError('an API key is needed: `api_key`, or the variable TALLYSTICK_API_KEY')
+        raise UsageError('no API key: give `api_key`, or set the variable TALLYSTICK_API_KEY')
     visible = _VISIBLE.match(key)
     if visible is not None and visible.end() == len(key):
         return key
     raise UsageError(
-        'the API key has a space, a control character or a letter beyond ASCII behind its first '
-        f'{visible.end() if visible else 0} characters: is it one key, and whole?'
+        'the API key has a space, a control character or a non-ASCII letter after its first '
+        f'{visible.end() if visible else 0} characters: is it one complete key?'
     )
 
 
 def parse_timeout(timeout: float) -> float:
     if timeout > 0:
         return min(timeout, ENDLESS_SECONDS)
-    raise UsageError('timeout is a number of seconds, more than 0')
+    raise UsageError('timeout must be a number of seconds above 0')

@@ -19,9 +19,9 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         if not self.max_retries >= 0:
-            raise UsageError('max_retries is a number from 0 on')
+            raise UsageError('max_retries must be a number, 0 or more')
         if not 0 <= self.delay_min <= self.delay_max < 2**31:
-            raise UsageError('retry_delays are two numbers of seconds, the smaller one first')
+            raise UsageError('retry_delays must be two numbers of seconds, the smaller one first')
 
 
 class Retries:

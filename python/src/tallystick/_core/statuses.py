@@ -15,18 +15,18 @@ _PASSING_4XX: Final = frozenset({408, 425, 429, 499})
 _LASTING_5XX: Final = frozenset({501, 505, 510, 511})
 """5xx statuses that the same request would get again."""
 
-_CHECK_ADDRESS: Final = "check that the address is a Tallystick server's"
-_LIMIT_OF_HEADERS: Final = 'raise the limit for addresses and headers of the proxy'
-_FIREWALL: Final = f'a firewall or a login before the server may have refused it; otherwise {_CHECK_ADDRESS}'
+_CHECK_ADDRESS: Final = 'check that the address is that of a Tallystick server'
+_LIMIT_OF_HEADERS: Final = 'raise the limit of the proxy for addresses and headers'
+_FIREWALL: Final = f'a firewall or a login page in front of the server may have refused it; otherwise {_CHECK_ADDRESS}'
 _ADVICE: Final = {
     401: _FIREWALL,
     403: _FIREWALL,
     406: _FIREWALL,
-    407: 'the proxy asks for authentication: give it to the client that connects to the proxy',
-    413: 'a proxy takes less at once: raise its limit for bodies (client_max_body_size of nginx), or send less at once',
+    407: 'the proxy requires authentication: configure it in the client that connects to the proxy',
+    413: 'a proxy limits the size of requests: raise its limit for bodies (client_max_body_size of nginx), or send less at once',
     414: _LIMIT_OF_HEADERS,
     431: _LIMIT_OF_HEADERS,
-    511: 'the network asks for a login first',
+    511: 'the network requires a login first',
 }
 
 
@@ -47,5 +47,5 @@ def meaning_of(status: int) -> StatusMeaning:
     """
     is_server_error = status >= 500 or status < 100
     passing = status in _PASSING_4XX or (is_server_error and status not in _LASTING_5XX)
-    fallback = 'look whether the server runs, and at the proxy' if passing else _CHECK_ADDRESS
+    fallback = 'check whether the server runs, and check the proxy' if passing else _CHECK_ADDRESS
     return StatusMeaning(passing, status in _NOTHING_DONE, _ADVICE.get(status, fallback))

@@ -30,7 +30,7 @@ def parse_events(parser: SseParser, piece: bytes) -> list[TailedEvent]:
     try:
         return [_parse(event) for event in parser.push(piece)]
     except SseTooLongError:
-        raise wrong_server(f'{ASKED.name} answered an event of more than {EVENT_CHARS_MAX} characters') from None
+        raise wrong_server(f'{ASKED.name} answered with an event of more than {EVENT_CHARS_MAX} characters') from None
 
 
 def _parse(event: SseEvent) -> TailedEvent:
@@ -40,4 +40,4 @@ def _parse(event: SseEvent) -> TailedEvent:
             return TailedEvent(parsed, event.last_event_id)
     except (ValidationError, ValueError, RecursionError):
         pass
-    raise wrong_server(f'{ASKED.name} answered something else than an event')
+    raise wrong_server(f'{ASKED.name} answered with something else than an event')

@@ -311,8 +311,8 @@ class Actions:
     def _deny(self, action: Action, cause: BaseException) -> NotRecordedError:
         """Ends an action as `denied`, and returns the error to raise."""
         self._awaited.pop(action.handle, None)
-        why = f'not in the ledger after {self.hold_s_max * 1000:g} ms' if isinstance(cause, TimeoutError) else str(cause)
-        denied = NotRecordedError(f'the action did not begin, because the ledger has no record of it: {why}', retryable=True)
+        why = f'no confirmation after {self.hold_s_max * 1000:g} ms' if isinstance(cause, TimeoutError) else str(cause)
+        denied = NotRecordedError(f'the action was not started, because it is not in the ledger: {why}', retryable=True)
         action.end(status='denied', error=denied)
         return denied
 
@@ -359,8 +359,8 @@ def require_no_loop(name: str) -> None:
     """Raises UsageError in a thread that runs an event loop."""
     if runs_a_loop():
         raise UsageError(
-            f'{name} fails closed, and would block the event loop until the ledger has its record: it was not called. What to do: make it '
-            'a coroutine function, use `arun`, or call it in a thread (`asyncio.to_thread`)'
+            f'{name} was not called, because it fails closed and would block the event loop until the ledger has its record. '
+            'What to do: make it a coroutine function, use `arun`, or call it in a thread (`asyncio.to_thread`)'
         )
 
 

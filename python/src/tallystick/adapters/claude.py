@@ -102,8 +102,8 @@ def hook_of(actions: Actions) -> Hook:
             follow(event, made)
             return {}
         except Exception as cause:
-            why = f'not in the ledger after {actions.hold_s_max * 1000:g} ms' if isinstance(cause, TimeoutError) else str(cause)
-            error = f'the action did not begin, because the ledger has no record of it: {why}'
+            why = f'no confirmation after {actions.hold_s_max * 1000:g} ms' if isinstance(cause, TimeoutError) else str(cause)
+            error = f'the action was not started, because it is not in the ledger: {why}'
             actions.record_later({'status': 'denied', 'error': short(error, 4096)}, {'type': 'agent-outcome/1', 'parent_handle': handle})
             return _denial(event['hook_event_name'], error)
         except asyncio.CancelledError:

@@ -112,7 +112,7 @@ class BatchFile:
         assert self._fd is not None
         written = os.write(self._fd, data)
         if written < len(data):
-            raise OSError(ENOSPC, f'{written} of {len(data)} bytes were written')
+            raise OSError(ENOSPC, f'only {written} of {len(data)} bytes were written')
         self._bytes += len(data)
         self._directory.use(len(data))
         self._records += 1

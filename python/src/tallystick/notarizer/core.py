@@ -160,6 +160,6 @@ class Core:
 
     def _describe_full(self) -> str:
         return (
-            f'{self.reports.buffered} records in {self.spool.used_bytes} of {self.spool.bytes_max} bytes wait to be sent, and there is no '
-            'room for more: nothing was taken. What to do: wait for `ready()` before the next record'
+            f'{self.reports.buffered} records in {self.spool.used_bytes} of {self.spool.bytes_max} bytes wait to be sent, '
+            'and there is no room for another: the record was not accepted. What to do: wait for `ready()` before the next record'
         )

@@ -206,8 +206,7 @@ def _check_batch(segment: Segment, answer: Any) -> Any:
         if isinstance(answer['entry'].get('seq'), int) and isinstance(records, list) and len(records) == len(segment.items):
             return answer
     raise UnexpectedAnswerError(
-        f'what was answered does not speak of the {len(segment.items)} records that were sent: check that the address is a '
-        "Tallystick server's",
+        f'the answer does not match the {len(segment.items)} sent records: check that the address is that of a Tallystick server',
         retryable=False,
         idempotency_key=segment.idempotency_key,
     )
@@ -220,7 +219,7 @@ def _owner_of(ledger: Any) -> SpoolOwner:
         if isinstance(agent, str):
             return SpoolOwner(ledger['id'], agent)
     raise UnexpectedAnswerError(
-        "what was answered does not name a ledger and an agent: check that the address is a Tallystick server's",
+        'the answer names no ledger and agent: check that the address is that of a Tallystick server',
         retryable=False,
         idempotency_key=None,
     )

@@ -62,11 +62,11 @@ def open_spool(
     call it by `asyncio.to_thread`.
     """
     if bytes_max < LINE_BYTES_MAX:
-        raise UsageError(f'bytes_max is at least {LINE_BYTES_MAX}')
+        raise UsageError(f'bytes_max must be at least {LINE_BYTES_MAX}')
     if refused_bytes_max < 1:
-        raise UsageError('refused_bytes_max is at least 1')
+        raise UsageError('refused_bytes_max must be at least 1')
     if lock_stale_s < LOCK_STALE_S_MIN:
-        raise UsageError(f'lock_stale_s is at least {LOCK_STALE_S_MIN}')
+        raise UsageError(f'lock_stale_s must be at least {LOCK_STALE_S_MIN}')
     path = Path(directory)
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -134,7 +134,7 @@ class DirectorySpool:
     def recover(self) -> Found:
         found = self._found
         if found is None:
-            raise UsageError('a spool is of one notarizer')
+            raise UsageError('a spool can only be used by one notarizer')
         self._found = None
         return found
 
@@ -266,14 +266,14 @@ class DirectorySpool:
 
 def _read_batch(path: Path) -> tuple[int, list[Segment]]:
     if not is_own_file(path.lstat()):
-        raise SpoolError(f'{path} is no file of this user')
+        raise SpoolError(f'{path} is not a file of this user')
     data = path.read_bytes()
     return len(data), parse_segments(path, data, every_line=True)
 
 
 def _move_aside(path: Path, aside: Path, error: SpoolError) -> SpoolError:
     path.replace(aside)
-    return SpoolError(f'{error}: it is moved aside, as ….damaged, and what it holds is not sent')
+    return SpoolError(f'{error}: the file was renamed to ….damaged, and its records are not sent')
 
 
 def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> None:
@@ -285,11 +285,11 @@ def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> Non
         found = os.fstat(fd)
         size = found.st_size
         if not is_own_file(found):
-            raise SpoolError(f'{path} is no file of this user. What to do: remove it')
+            raise SpoolError(f'{path} is not a file of this user. What to do: remove it')
         if size >= bytes_max:
             raise SpoolError(
-                f'{path} has {size} bytes of refused records, and takes no more from {bytes_max} on: the batch with the next one waits. '
-                'What to do: see why they are refused, and move the file away'
+                f'{path} has {size} bytes of refused records, and its limit is {bytes_max}: the batch with the next refused '
+                'record waits. What to do: check why records are refused, and move the file away'
             )
         try:
             # A process that crashed here may have left half a line.
@@ -315,8 +315,8 @@ def _claim(directory: Path, path: Path, claimed: SpoolOwner) -> None:
         replace_file(path, json.dumps(claimed._asdict(), separators=(',', ':')).encode() + b'\n')
     elif owner != claimed:
         raise SpoolError(
-            f'the spool {directory} holds records of the agent {owner.agent} of the ledger {owner.ledger}, and the key is '
-            f"{claimed.agent}'s of {claimed.ledger}: nothing is sent. What to do: use a key of {owner.agent}, or another directory"
+            f'the spool {directory} has records of the agent {owner.agent} of the ledger {owner.ledger}, '
+            f'but the key belongs to {claimed.agent} of {claimed.ledger}: nothing is sent. What to do: use a key of {owner.agent}, or another directory'
         )
 
 
@@ -335,4 +335,6 @@ def _read_owner(path: Path) -> SpoolOwner | None:
             return owner
     except (ValueError, KeyError, TypeError):
         pass
-    raise SpoolError(f"{path} does not say whose records the spool holds. What to do: remove it, if they are those of the key's agent")
+    raise SpoolError(
+        f"{path} does not name the agent whose records are in the spool. What to do: remove that file if they are those of the key's agent"
+    )

@@ -23,17 +23,17 @@ class NotRecordedError(TallystickError):
 
 
 _ADVICE = {
-    errno.ENOSPC: 'the disk is full: make room',
-    errno.EDQUOT: 'the quota of the disk is used up: make room',
+    errno.ENOSPC: 'the disk is full: free some space',
+    errno.EDQUOT: 'the disk quota is used up: free some space',
     errno.EROFS: 'the disk is read-only',
-    errno.EACCES: 'its owner must be who runs this process',
-    errno.EPERM: 'its owner must be who runs this process',
-    errno.EIO: 'the disk fails',
-    errno.EEXIST: 'something else stands in its place: remove it, or name another directory',
-    errno.ENOTDIR: 'something that is no directory stands above it: name another directory',
+    errno.EACCES: 'it must belong to the user of this process',
+    errno.EPERM: 'it must belong to the user of this process',
+    errno.EIO: 'the disk has errors: check or replace it',
+    errno.EEXIST: 'something else has its name: remove that, or use another directory',
+    errno.ENOTDIR: 'its path contains something that is not a directory: use another directory',
     errno.EMFILE: 'this process has too many files open: raise its limit (ulimit -n)',
     errno.ENFILE: 'this machine has too many files open: raise its limit (fs.file-max)',
-    errno.ELOOP: 'a symbolic link is no file of a spool: remove it',
+    errno.ELOOP: 'a spool cannot use a symbolic link: remove it',
 }
 
 

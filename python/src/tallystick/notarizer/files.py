@@ -29,13 +29,14 @@ def take_directory(path: Path) -> None:
         # Other users may need the directory: the path could be /tmp or all of /var/spool, which belong to root.
         if any(_SPOOL_NAME.match(each.name) is None for each in path.iterdir()):
             raise SpoolError(
-                f"the directory {path} holds other things, and others may read it. What to do: name one in it that is the spool's alone"
+                f'the directory {path} has other files, and other users may read it. '
+                'What to do: use a directory inside it, only for the spool'
             )
         path.chmod(0o700)
     elif found.st_uid != 0:
         raise SpoolError(
-            f"the directory {path} is the user {found.st_uid}'s, who could read and change the records in it, and this process runs as "
-            f'{own}. What to do: give it to {own} (chown), or name another directory'
+            f'the directory {path} belongs to the user {found.st_uid}, who could read and '
+            f'change the records in it, but this process runs as {own}. What to do: give it to {own} (chown), or use another one'
         )
 
 

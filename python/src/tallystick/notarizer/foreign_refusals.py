@@ -110,8 +110,8 @@ def renew_keys(segments: Sequence[Segment], recorded: str, make_key: Callable[[]
 def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
     """Returns the error for `on_error`: the segment is sent in halves."""
     return _told(
-        f'something before the server answered {error.status} to a batch of {len(segment.items)} records, which are sent in halves. '
-        f'What to do: {_advice_for(error)}',
+        f'something in front of the server answered {error.status} to a batch of {len(segment.items)} records, '
+        f'which is sent in halves now. What to do: {_advice_for(error)}',
         error,
         retryable=True,
     )
@@ -120,8 +120,8 @@ def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> Unexpected
 def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
     """Returns the error for `on_refused`: the record is set aside. `size`: bytes of its request."""
     return _told(
-        f'something before the server answers {error.status} to this record alone ({size} bytes), and lets other requests pass: it is set '
-        f'aside. What to do: {_advice_for(error)}; then record it again',
+        f'something in front of the server answers {error.status} to this record ({size} bytes), but lets other requests '
+        f'pass: the record is skipped. What to do: {_advice_for(error)}; then record it again',
         error,
     )
 
@@ -129,7 +129,7 @@ def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
 def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
     """Returns the error for `on_error`: records wait, because too many in a row were set aside."""
     return _told(
-        f'something before the server refused {records} records in a row, each alone, and none was recorded: the others wait. '
+        f'something in front of the server refused {records} records in a row, each sent alone: the others wait. '
         f'What to do: {_advice_for(error)}',
         error,
     )
@@ -141,7 +141,7 @@ def problem_of(error: UnexpectedAnswerError) -> Mapping[str, Any]:
 
 
 def _everything_refused(error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    known = _told(f'requests without any record are refused as well, so all wait: {error}', error)
+    known = _told(f'requests without records are refused too, so all records wait: {error}', error)
     known.__cause__ = error
     return known
 
@@ -152,5 +152,5 @@ def _told(message: str, error: UnexpectedAnswerError, *, retryable: bool = False
 
 def _advice_for(error: UnexpectedAnswerError) -> str:
     if is_by_size(error):
-        return f'have the proxy take bodies of {BODY_MB} MB for POST /v1/records/batch (client_max_body_size of nginx)'
-    return 'have the firewall let bodies of POST /v1/records/batch pass, whatever is in them'
+        return f'let the proxy accept bodies of {BODY_MB} MB for POST /v1/records/batch (client_max_body_size of nginx)'
+    return 'let the firewall pass bodies of POST /v1/records/batch, whatever they contain'

@@ -85,14 +85,14 @@ def make_item(
     `now`: seconds since 1970.
     """
     if tag is not None and len(tag) > TAG_CHARS_MAX:
-        raise UsageError(f'a tag has at most {TAG_CHARS_MAX} characters')
+        raise UsageError(f'a tag must have at most {TAG_CHARS_MAX} characters')
     for name in (handle, parent_handle):
         if name is not None and _HANDLE.match(name) is None:
-            raise UsageError('a handle has 1 to 255 visible ASCII characters, and neither " nor \\ among them')
+            raise UsageError('a handle must have 1 to 255 visible ASCII characters, without " and \\')
     if parent is not None and parent_handle is not None:
-        raise UsageError('a record has one parent: by its id or by its handle')
+        raise UsageError('a record has one parent: give its id or its handle, not both')
     if traceparent is not None and TRACEPARENT.match(traceparent) is None:
-        raise UsageError('a traceparent is 00-<32 hex digits>-<16 hex digits>-<2 hex digits>')
+        raise UsageError('a traceparent must be 00-<32 hex digits>-<16 hex digits>-<2 hex digits>')
     parts = [b'{"type":', to_json(type, '/type'), b',"payload":', _document(payload, '/payload', DOCUMENT_BYTES_MAX)]
     if metadata is not None:
         parts += b',"metadata":', _document(metadata, '/metadata', METADATA_BYTES_MAX)
@@ -111,7 +111,7 @@ def make_item(
         parts += _others(others)
     text = b''.join((*parts, b'}'))
     if len(text) > ITEM_BYTES_MAX:
-        raise UsageError('a type, an agent, a parent or a time is no longer than some words')
+        raise UsageError('the type, agent, parent or time is too long')
     if tag is not None:
         to_json(tag, 'the tag')
     return MeasuredItem(Item(text, tag, handle, parent_handle), type, parent if parent is not None else parent_handle)
@@ -132,20 +132,20 @@ def _document(document: Mapping[str, Any], at: str, bytes_max: int) -> bytes:
     text = to_json(document if isinstance(document, dict) else _as_dict(document, at), at, DOCUMENT_DEPTH_MAX)
     # The server measures the canonical form, which has the same length: only the order of members differs.
     if len(text) > bytes_max:
-        raise UsageError(f'{at} has more than the {bytes_max} bytes that are taken: keep the large part elsewhere, and its digest here')
+        raise UsageError(f'{at} has more than {bytes_max} bytes, the maximum: store the large part elsewhere, and its digest here')
     return text
 
 
 def _as_dict(document: object, at: str) -> dict[str, Any]:
     if not isinstance(document, Mapping):
-        raise UsageError(f'{at} is no JSON object')
+        raise UsageError(f'{at} is not a JSON object')
     return dict(document)
 
 
 def _references(references: Sequence[str]) -> bytes:
     text = to_json(list(references), '/references')
     if len(text) > REFERENCES_BYTES_MAX:
-        raise UsageError(f'/references has more than the {REFERENCES_BYTES_MAX} bytes that are taken')
+        raise UsageError(f'/references has more than {REFERENCES_BYTES_MAX} bytes, the maximum')
     return text
 
 

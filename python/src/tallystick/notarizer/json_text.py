@@ -65,12 +65,12 @@ def _check(value: Any, depth: int) -> None:
         return
     if isinstance(value, (dict, list, tuple)):
         if depth == 0:
-            raise _Lossy('lies too deep, or within itself')
+            raise _Lossy('is nested too deep, or contains itself')
         step: Any = ''
         try:
             for step, member in value.items() if isinstance(value, dict) else enumerate(value):
                 if isinstance(value, dict) and not isinstance(step, str):
-                    raise _Lossy('has a name that is no text')
+                    raise _Lossy('has a name that is not text')
                 if type(member) is not str:
                     _check(member, depth - 1)
         except _Lossy as lossy:
@@ -79,7 +79,7 @@ def _check(value: Any, depth: int) -> None:
         _check_integer(value)
     elif isinstance(value, float):
         if not isfinite(value):
-            raise _Lossy(f'is {value}, which is no JSON number')
+            raise _Lossy(f'is {value}, which JSON cannot represent')
     elif not isinstance(value, str):
         raise _OtherClass
 
@@ -93,17 +93,17 @@ def _check_integer(value: int) -> None:
             return
     except OverflowError:
         pass
-    raise _Lossy('is an integer that no double holds: write it as a text')
+    raise _Lossy('is an integer that a double cannot represent: write it as text')
 
 
 def _check_strings(value: Any) -> None:
     if isinstance(value, str):
         if '\0' in value:
-            raise _Lossy('holds U+0000, which no record can hold')
+            raise _Lossy('contains U+0000, which records do not allow')
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise _Lossy('holds half of a surrogate pair, which is no character') from None
+            raise _Lossy('contains half of a surrogate pair, which is not a character') from None
     elif isinstance(value, dict):
         for name, member in value.items():
             try:
@@ -124,7 +124,7 @@ def _halved(value: Any, at: str) -> UsageError:
         _check_strings(value)
     except _Lossy as lossy:
         return lossy.as_usage_error(at)
-    return UsageError(f'{at or "the value"} is no Unicode text')
+    return UsageError(f'{at or "the value"} is not Unicode text')
 
 
 def _converted(value: Any, at: str, depth_max: int) -> Any:

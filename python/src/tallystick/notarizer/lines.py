@@ -59,7 +59,7 @@ def parse_segments(path: Path, data: bytes, *, every_line: bool) -> list[Segment
             continue
         item = _parse_item(line)
         if item is None or not segments or (every_line and not _is_record(line)):
-            raise SpoolError(f'{path}: line {number} is none that a spool has written')
+            raise SpoolError(f'{path}: line {number} was not written by a spool')
         segments[-1][1].append(item)
     return [Segment(key, items) for key, items in segments if items]
 

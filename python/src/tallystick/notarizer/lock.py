@@ -65,7 +65,7 @@ class SpoolLock:
         self._ended = threading.Event()
         held = (self._pid, directory)
         if held in _held:
-            raise _in_use(directory, 'this process, which has opened it before')
+            raise _in_use(directory, 'this process, which opened it before')
         _held.add(held)
         try:
             self._acquire()
@@ -83,14 +83,14 @@ class SpoolLock:
         into files that another process has sent and removed.
         """
         if self._pid != os.getpid():
-            raise SpoolError(f'the spool {self._directory} is of the process {self._pid}. What to do: open one of its own after a fork')
+            raise SpoolError(f'the spool {self._directory} belongs to the process {self._pid}. What to do: open another spool after a fork')
         if not self._lost and time.monotonic() - self._seen_at <= self._stale_s / 2:
             return
         if not self._lost and self._is_own():
             self._seen_at = time.monotonic()
             return
         self._lost = True
-        raise SpoolError(f'another process has taken the spool {self._directory}, because this one did not move')
+        raise SpoolError(f'another process has taken over the spool {self._directory}, because this one was suspended')
 
     def release(self) -> None:
         if self._pid != os.getpid():
@@ -258,5 +258,5 @@ def _place() -> str:
 
 def _in_use(directory: Path, who: str) -> SpoolInUseError:
     return SpoolInUseError(
-        f'the spool {directory} is in use by {who}. What to do: give each process a directory of its own, or end that one'
+        f'the spool {directory} is in use by {who}. What to do: give each process its own directory, or end that process'
     )

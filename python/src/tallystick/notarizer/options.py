@@ -78,11 +78,11 @@ def parse_limits(options: Mapping[str, Any]) -> Limits:
         value = options.get(name, usual)
         is_number = isinstance(value, (int, float)) if name.endswith(('_s', '_s_min', '_s_max')) else isinstance(value, int)
         if isinstance(value, bool) or not is_number or not least <= value <= most:
-            raise UsageError(f'{name} is a number from {least} to {most}')
+            raise UsageError(f'{name} must be a number from {least} to {most}')
         limits[name] = value
     found = Limits(**limits)
     if found.delay_s_min > found.delay_s_max:
-        raise UsageError('delay_s_min is not more than delay_s_max')
+        raise UsageError('delay_s_min must be at most delay_s_max')
     return found
 
 

@@ -98,7 +98,7 @@ class Reports:
         self.last_error = None
         if self._has_complained:
             self._has_complained = False
-            log.warning('it works again')
+            log.warning('records are sent again')
 
     def not_recorded(self, why: str) -> NotRecordedError:
         last = self.last_error

@@ -110,7 +110,7 @@ class _Open:
         found = os.fstat(self._fd)
         if not is_own_file(found):
             os.close(self._fd)
-            raise SpoolError(f'{self._path} is no file of this user. What to do: remove it')
+            raise SpoolError(f'{self._path} is not a file of this user. What to do: remove it')
         return self._fd, found.st_size
 
     def __exit__(self, *_: object) -> None:

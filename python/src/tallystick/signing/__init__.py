@@ -123,14 +123,14 @@ class AgentSigner:
         # The caller chose `create` or `notarize`. A hostile server could name the other kind to get it signed.
         if call.gated is not None and call.gated != facts.gated:
             which = ('', 'create') if facts.gated else ('not ', 'notarize')
-            raise UsageError(f'{body["type"]} is {which[0]}gated, as the server says: use records.{which[1]}')
+            raise UsageError(f'{body["type"]} is {which[0]}gated on this server: use records.{which[1]}')
         return of_record(body, facts, now_ms=now_ms, traceparent=traceparent)
 
     def _read_record(self, call: Call) -> Any:
         record = yield operations.GET_RECORDS_BY_ID, Call(params=call.params)
         # A hostile server could show another record, or a later version, to get a step of that signed.
         if record.get('id') != call.params['id']:
-            raise _wrong_server(f'the server answered another record than {call.params["id"]}')
+            raise _wrong_server(f'the server answered with another record than {call.params["id"]}')
         return {**record, 'version': call.said.get('if_version', record['version'])}
 
     def _identify(self, client: object) -> Any:
@@ -149,7 +149,7 @@ class AgentSigner:
         if kind not in types:
             name, slash, version = kind.partition('/')
             if not slash:
-                raise UsageError(f'a type is name/version, not {kind}')
+                raise UsageError(f'a type must be name/version, not {kind}')
             found = yield operations.GET_TYPES_BY_NAME_BY_VERSION, Call(params={'name': name, 'version': version})
             types[kind] = _facts_of(kind, found)
         return types[kind]
@@ -162,8 +162,8 @@ def _facts_of(kind: str, found: Mapping[str, Any]) -> TypeFacts:
         own = sha256(canonical(definition)).hexdigest()
         if own == digest:
             return TypeFacts('evidenceSchema' in definition, own)
-    raise _wrong_server(f'the definition that the server shows is not that of {kind}')
+    raise _wrong_server(f'the server answered with a definition that is not that of {kind}')
 
 
 def _wrong_server(message: str) -> UnexpectedAnswerError:
-    return UnexpectedAnswerError(f"{message}: check that the address is a Tallystick server's", retryable=False, idempotency_key=None)
+    return UnexpectedAnswerError(f'{message}: check that the address is that of a Tallystick server', retryable=False, idempotency_key=None)

@@ -25,7 +25,7 @@ def seal(key: PrivateKey, protected: bytes, payload: bytes) -> bytes:
     signature = key.sign(signature_structure(protected, payload))
     envelope = b'\xd2\x84' + _bytes(protected) + b'\xa0' + _bytes(payload) + _bytes(signature)
     if len(envelope) > ENVELOPE_BYTES_MAX:
-        raise UsageError(f'the envelope has {len(envelope)} bytes, more than the {ENVELOPE_BYTES_MAX} that are taken')
+        raise UsageError(f'the envelope has {len(envelope)} bytes, more than {ENVELOPE_BYTES_MAX}, the maximum')
     return envelope
 
 

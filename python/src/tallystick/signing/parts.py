@@ -30,7 +30,7 @@ class Salted(NamedTuple):
 def salt_document(document: Any, given: str | None, random: Random = os.urandom) -> Salted:
     salt = random(SALT_BYTES) if given is None else from_base64url(given)
     if salt is None or len(salt) != SALT_BYTES:
-        raise UsageError('a salt is 16 bytes, base64url without padding')
+        raise UsageError('a salt must be 16 bytes, base64url without padding')
     return Salted(salt, to_base64url(salt), digest_with(salt, document))
 
 
@@ -44,7 +44,7 @@ def time_of(text: str) -> str:
     try:
         return rfc3339(datetime.fromisoformat(text))
     except ValueError:
-        raise UsageError(f'{text} is no time') from None
+        raise UsageError(f'{text} is not a time') from None
 
 
 def time_at(ms: int) -> str:

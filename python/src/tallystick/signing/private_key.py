@@ -47,15 +47,15 @@ def read_private_key(pkcs8: bytes | str | None, seed: bytes | None) -> PrivateKe
         if seed is not None:
             return PrivateKey(Ed25519PrivateKey.from_private_bytes(seed))
         if pkcs8 is None:
-            raise UsageError('a private key is given as `pkcs8` (PEM or DER), or as `seed`')
+            raise UsageError('give a private key as `pkcs8` (PEM or DER), or as `seed`')
         data = pkcs8.encode() if isinstance(pkcs8, str) else pkcs8
         is_pem = data.lstrip().startswith(b'-----BEGIN')
         key = load_pem_private_key(data, None) if is_pem else load_der_private_key(data, None)
     except (ValueError, TypeError) as error:
-        raise UsageError('the key is neither Ed25519 nor P-256 in PKCS #8 without a password') from error
+        raise UsageError('the key is not an Ed25519 or P-256 key in PKCS #8 without a password') from error
     if isinstance(key, Ed25519PrivateKey) or (isinstance(key, EllipticCurvePrivateKey) and isinstance(key.curve, SECP256R1)):
         return PrivateKey(key)
-    raise UsageError('the key is neither Ed25519 nor P-256')
+    raise UsageError('the key is not an Ed25519 or P-256 key')
 
 
 def make_private_key(alg: Algorithm = 'EdDSA') -> str:

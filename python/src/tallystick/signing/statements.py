@@ -205,7 +205,7 @@ def _judged(record: Json) -> tuple[Subject, Json, Json | None]:
     gated = record.get('gated') or {}
     completion, verification = gated.get('completion') or {}, gated.get('verification')
     if not completion.get('digest') or not verification:
-        raise UsageError(f'{record["id"]} has no verified completion: there is nothing to judge yet')
+        raise UsageError(f'{record["id"]} has no verified completion, so there is nothing to judge yet')
     return Subject(completion['id'], completion['digest']), verification, gated.get('verdict')
 
 

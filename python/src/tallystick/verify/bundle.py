@@ -430,9 +430,9 @@ class _Bundle:
 
     def _notices(self) -> list[str]:
         return [
-            *(['it is a selection: all of it is genuine, and the ledger may hold more'] if self.span is None else []),
-            *(['whether the issuers of some statements signed them was not judged'] if self.statements > self.issuers_judged else []),
-            *(['it was made without documents: whether they are intact was not checked'] if self.context.withheld else []),
+            *(['it is a selection: everything in it is genuine, and the ledger may have more'] if self.span is None else []),
+            *(['it was not checked whether the issuers of some statements signed them'] if self.statements > self.issuers_judged else []),
+            *(['it was made without documents: it was not checked whether they are intact'] if self.context.withheld else []),
         ]
 
 

@@ -77,24 +77,26 @@ def _parser() -> argparse.ArgumentParser:
         epilog='Exit codes: 0 intact; 1 not intact; 64 wrong arguments; 65 not such a file; 69 unreadable archive; 74 unreadable file.',
     )
     parser.add_argument('file', metavar='FILE', help='what to verify; a directory is an archive, - an export or a bundle on standard input')
-    parser.add_argument('--as', dest='kind', choices=KINDS, help='what FILE is; otherwise its beginning tells')
-    parser.add_argument('--reconcile', metavar='FILE', help='the export of the other one of two ledgers that share records')
-    parser.add_argument('--key', action='append', default=[], metavar='KID', help='the first kid of the ledger, known from elsewhere')
+    parser.add_argument('--as', dest='kind', choices=KINDS, help='the form of FILE. Default: recognized by its first bytes')
+    parser.add_argument('--reconcile', metavar='FILE', help='the export of the other ledger, of two that share records')
+    parser.add_argument(
+        '--key', action='append', default=[], metavar='KID', help='the kid of the ledger’s first envelope key, known from elsewhere'
+    )
     parser.add_argument('--note-key', metavar='VKEY', help='the note verifier key of the ledger, known from elsewhere')
-    parser.add_argument('--checkpoint', action='append', default=[], metavar='FILE', help='a checkpoint that you kept')
+    parser.add_argument('--checkpoint', action='append', default=[], metavar='FILE', help='a checkpoint that you stored')
     parser.add_argument(
         '--consistency', action='append', default=[], metavar='FILE', help='a consistency proof, which joins two checkpoints'
     )
-    parser.add_argument('--receipt', action='append', default=[], metavar='FILE', help='a receipt that you kept')
-    parser.add_argument('--compromised', action='append', default=[], metavar='KID[=TIME]', help='a key in wrong hands')
+    parser.add_argument('--receipt', action='append', default=[], metavar='FILE', help='a receipt that you stored')
+    parser.add_argument('--compromised', action='append', default=[], metavar='KID[=TIME]', help='a stolen key')
     parser.add_argument('--agent-key', action='append', default=[], metavar='AGENT=KID', help='a key of an agent, known from elsewhere')
-    parser.add_argument('--witness', action='append', default=[], metavar='VKEY', help='a witness that you know')
+    parser.add_argument('--witness', action='append', default=[], metavar='VKEY', help='the verifier key of a witness')
     parser.add_argument('--witnesses-min', type=_count, metavar='K', help='how many of them must have cosigned (default: all)')
     parser.add_argument('--keys', metavar='FILE', help='the keys document, to verify the signature of a receipt’s entry')
     parser.add_argument('--issuer-key', metavar='FILE', help='the issuer’s public key (PEM), to verify the signature of a statement')
-    parser.add_argument('--archive-key', metavar='FILE', help='the keys of an archive’s documents, which otherwise are withheld')
-    parser.add_argument('--record', metavar='FILE', help='the record as a server answers it: it must be what was signed')
-    parser.add_argument('--strict', action='store_true', help='fail unless keys and checkpoint are given and documents shown')
+    parser.add_argument('--archive-key', metavar='FILE', help='the keys of an archive’s documents; without them documents are withheld')
+    parser.add_argument('--record', metavar='FILE', help='the record as the server answers it; it must agree with the signed entry')
+    parser.add_argument('--strict', action='store_true', help='fail unless keys and a checkpoint are given, and documents are shown')
     parser.add_argument('--erasures', action='store_true', help='list what was erased')
     parser.add_argument('--json', action='store_true', help='print the report as one object')
     parser.add_argument('--processes', type=_count, default=0, metavar='N', help='processes that verify (default: one for each core)')
@@ -104,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
 def _count(text: str) -> int:
     """Parses ASCII digits only, like the verifier in TypeScript. `int` also accepts signs, spaces and digits of every script."""
     if _COUNT.match(text) is None:
-        raise argparse.ArgumentTypeError(f'{text!r} is no count')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a count')
     return int(text)
 
 
@@ -164,7 +166,7 @@ def _check_taken(options: argparse.Namespace, kind: str) -> None:
     """Refuses options without effect: a user would believe that they were applied."""
     for name, kinds in _TAKEN_BY.items():
         if getattr(options, name) not in (None, False, []) and kind not in kinds:
-            raise UsageError(f'--{name.replace("_", "-")} is of no use for {kind}')
+            raise UsageError(f'--{name.replace("_", "-")} does not go with {kind}')
 
 
 class _Asked:
@@ -218,7 +220,7 @@ class _Asked:
 
     def need_note_key(self) -> NoteKey:
         if self.note_key is None:
-            raise UsageError('a receipt needs --note-key: it alone makes it one of that ledger')
+            raise UsageError('a receipt needs --note-key: only this key ties it to the ledger')
         return self.note_key
 
 
@@ -230,14 +232,14 @@ def _read_pem(data: bytes) -> Key:
     try:
         spki = load_pem_public_key(data).public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     except ValueError:
-        raise Unreadable('the issuer’s key is no public key in PEM') from None
+        raise Unreadable('the issuer’s key is not a public key in PEM') from None
     return parse_key(EDDSA if len(spki) < _P256_SPKI_BYTES else ES256, spki)
 
 
 def _kid(text: str) -> bytes:
     text = text.lower()
     if not is_hex64(text):
-        raise Refused('usage', f'{text!r} is no kid: 64 lower-case hex digits')
+        raise Refused('usage', f'{text!r} is not a kid of 64 lower-case hex digits')
     return bytes.fromhex(text)
 
 
@@ -248,7 +250,7 @@ def _compromised(text: str) -> tuple[bytes, int | None]:
     whole = _WHOLE_SECOND.match(time)
     since = milliseconds(f'{whole[1]}.000Z' if whole else time)
     if since is None:
-        raise Refused('usage', f'{time!r} is no time: 2026-11-20T12:00:00Z')
+        raise Refused('usage', f'{time!r} is not a time like 2026-11-20T12:00:00Z')
     return _kid(kid), since
 
 
@@ -257,7 +259,7 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
     for text in texts:
         agent, _, kid = text.partition('=')
         if not is_id_of(agent, 'agt'):
-            raise Refused('usage', f'{text!r} is no key of an agent: agt_…=<64 hex digits>')
+            raise Refused('usage', f'{text!r} is not agt_…=<64 hex digits>')
         keys[agent] = keys.get(agent, frozenset()) | {_kid(kid)}
     return keys
 
@@ -265,7 +267,7 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
 def _verify_export(asked: _Asked) -> Result:
     # The kind was detected from the first bytes, or given.
     is_other = asked.kind is None and asked.file != '-'
-    with _naming(asked.file, '. It is not a bundle, a proof or a receipt either' if is_other else ''):
+    with _naming(asked.file, '. It is no bundle, proof or receipt either' if is_other else ''):
         return _verify_lines(asked, open_lines(asked.file))
 
 
@@ -281,7 +283,7 @@ def _naming(path: str, more: str = '') -> Iterator[None]:
 def _verify_archive(asked: _Asked) -> Result:
     archive = Archive(Path(asked.file), asked.archive_keys)
     if asked.archive_keys is not None and asked.archive_keys.ledger != archive.ledger:
-        raise UsageError('the file of --archive-key is of another ledger')
+        raise UsageError('the file of --archive-key belongs to another ledger')
     return _verify_lines(asked, archive.lines(), archive)
 
 
@@ -310,7 +312,7 @@ def _read_keys(data: bytes) -> dict[bytes, Key | None]:
         value = parse(data, LINE_DEPTH_MAX).value
         hints = value.get('keys') if isinstance(value, dict) else None
         if not isinstance(hints, list) or not all(map(is_hint, hints)):
-            raise Refused('usage', 'it is no answer of /.well-known/tallystick-keys.json')
+            raise Refused('usage', 'it is not an answer of /.well-known/tallystick-keys.json')
         keys, compromised = named_keys([hint for hint in hints if hint.get('use') == 'envelope'])
     except Refused as refused:
         raise UsageError(f'--keys takes a keys document: {refused.reason}') from None
@@ -319,14 +321,14 @@ def _read_keys(data: bytes) -> dict[bytes, Key | None]:
 
 def _reconcile(asked: _Asked) -> Result:
     if asked.other is None:
-        raise UsageError('--reconcile names the other export')
+        raise UsageError('--reconcile needs the other export')
     histories = []
     for path in (asked.file, asked.other):
         with _naming(path), open_lines(path) as lines:
             histories.append(read_history(path, lines, Trust(processes=asked.processes, compromised=asked.compromised)))
     one, other = histories
     if one.report.ledger == other.report.ledger:
-        raise UsageError('twice the same ledger')
+        raise UsageError('the two exports are of the same ledger')
     return report.of_reconciliation(reconcile(one, other), weaker_keys(one, other))
 
 

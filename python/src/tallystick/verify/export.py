@@ -126,7 +126,7 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
             beside.end(state.erasures)
         _check_named(state, trust, header)
     except RecursionError:
-        raise Refused('json_depth', 'nested beyond any sense') from None
+        raise Refused('json_depth', 'nested too deep') from None
     finally:
         # Closed here and not by the garbage collector, because processes are joined.
         entries.close()
@@ -254,12 +254,12 @@ def _report(state: Ledger, trust: Trust, witnessed: list[int], header: Header) -
 
 def _check_strict(report: Report, trust: Trust, state: Ledger) -> None:
     if report.keys == 'self-asserted':
-        raise Refused('keys_not_given', 'whose keys these are is the ledger’s own word')
+        raise Refused('keys_not_given', 'only the ledger itself says that these are its keys')
     if trust.witnesses:
         if not report.witnessed:
             raise Refused('witnesses_too_few', 'no checkpoint is cosigned by enough witnesses')
     elif report.checkpoint != 'given':
-        raise Refused('checkpoint_not_given', 'no checkpoint that was kept covers the ledger')
+        raise Refused('checkpoint_not_given', 'no stored checkpoint covers the ledger')
     if state.is_own_tail_long():
         raise Refused('checkpoint_missing_tail', 'the ledger’s own checkpoint is more than a minute behind')
     if report.withheld:

@@ -329,9 +329,9 @@ def check_compromised(said: set[bytes], kid: bytes, statement: Statement, joined
 
 def check_strict(keys_given: bool, coverage: Coverage, trust: OfflineTrust) -> None:
     if not keys_given:
-        raise Refused('keys_not_given', 'whose keys these are is the proof’s own word')
+        raise Refused('keys_not_given', 'only the proof itself says whose keys these are')
     cosignatures = coverage.cosignatures
     if cosignatures is not None and cosignatures.cosigned < trust.witnesses_min:
         raise Refused('witnesses_too_few', f'{cosignatures.cosigned} witnesses cosigned')
     if cosignatures is None and not coverage.given:
-        raise Refused('checkpoint_not_given', 'no checkpoint that was kept covers the entry')
+        raise Refused('checkpoint_not_given', 'no stored checkpoint covers the entry')

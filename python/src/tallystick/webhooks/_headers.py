@@ -41,7 +41,7 @@ def read_head(headers: WebhookHeaders) -> Head:
     pairs = _pairs_of(headers)
     listed = _read(pairs, 'webhook-signature', _LIST).split(' ', _SIGNATURES_MAX)
     if len(listed) > _SIGNATURES_MAX:
-        raise WebhookVerificationError('header_invalid', f'more than {_SIGNATURES_MAX} signatures')
+        raise WebhookVerificationError('header_invalid', f'there are more than {_SIGNATURES_MAX} signatures')
     return Head(
         _read(pairs, 'webhook-id', _ID),
         _read(pairs, 'webhook-timestamp', _TIMESTAMP),
@@ -54,7 +54,7 @@ def _pairs_of(headers: WebhookHeaders) -> list[tuple[str, str]]:
     # show both.
     items = getattr(headers, 'multi_items', None) or getattr(headers, 'items', None)
     if isinstance(headers, str | bytes) or not (callable(items) or isinstance(headers, Iterable)):
-        raise UsageError('headers are those of the request: a mapping of names and values, or pairs of them')
+        raise UsageError('headers must be those of the request: a mapping of names and values, or pairs of them')
     listed = cast(Iterable[tuple[object, object]], items() if callable(items) else headers)
     pairs: list[tuple[str, str]] = []
     for name, value in listed:
@@ -70,16 +70,16 @@ def _text(value: object) -> str:
 def _read(pairs: list[tuple[str, str]], name: str, form: re.Pattern[str]) -> str:
     values = [value for found, value in pairs if found == name]
     if not values:
-        raise WebhookVerificationError('header_missing', f'there is no {name}')
+        raise WebhookVerificationError('header_missing', f'thereis not a valid {name}')
     if len(values) > 1:
         raise WebhookVerificationError('header_invalid', f'{name} is there twice')
     if not form.fullmatch(values[0]):
-        raise WebhookVerificationError('header_invalid', f'{name} is not of its format, or there twice')
+        raise WebhookVerificationError('header_invalid', f'{name} has the wrong format, or is there twice')
     return values[0]
 
 
 def _parse_signature(text: str) -> Signature:
     match = _SIGNATURE.fullmatch(text)
     if match is None:
-        raise WebhookVerificationError('header_invalid', 'webhook-signature is no list of signatures')
+        raise WebhookVerificationError('header_invalid', 'webhook-signature is not a list of signatures')
     return Signature(match[1], match[2])

@@ -34,7 +34,7 @@ def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[st
     secrets = [_parse_secret(text) for text in _list_of(secret, 'secret')]
     public_keys = [_parse_public_key(text) for text in _list_of(public_key, 'public_key')]
     if not secrets and not public_keys:
-        raise UsageError('give secret, public_key or both, as the endpoint was made with them')
+        raise UsageError('give secret, public_key or both, as shown for the endpoint')
     return Keys(secrets, public_keys)
 
 
@@ -72,14 +72,14 @@ def _list_of(given: str | Sequence[str] | None, name: str) -> Sequence[str]:
     listed = [given] if isinstance(given, str) else given
     # An empty list must not turn verification off.
     if not isinstance(listed, list | tuple) or not 0 < len(listed) <= _KEYS_MAX:
-        raise UsageError(f'{name} is a text, or a list of 1 to {_KEYS_MAX}')
+        raise UsageError(f'{name} must be a string, or a list of 1 to {_KEYS_MAX}')
     return listed
 
 
 def _parse_secret(text: str) -> bytes:
     data = _decode(text, 'whsec_')
     if data is None or not _SECRET_BYTES_MIN <= len(data) <= _SECRET_BYTES_MAX:
-        raise UsageError('secret is not whsec_ and the base64 of a key, and nothing else')
+        raise UsageError('secret must be whsec_ and the base64 of a key, and nothing else')
     return data
 
 
@@ -95,7 +95,7 @@ def _parse_public_key(text: str) -> Key:
             return parse_key(EDDSA, ed25519_spki(raw))
         except Refused:
             pass
-    raise UsageError('public_key is not whpk_ and the base64 of an Ed25519 key, and nothing else')
+    raise UsageError('public_key must be whpk_ and the base64 of an Ed25519 key, and nothing else')
 
 
 def _decode(text: object, prefix: str) -> bytes | None:
@@ -115,5 +115,5 @@ def _values_of(signatures: list[Signature], version: str) -> list[bytes]:
 def _mismatch(version: str, key: str) -> WebhookVerificationError:
     return WebhookVerificationError(
         'signature_mismatch',
-        f"no {version} signature verifies: it is not of the ledger, the body is not as it was received, or the {key} is another endpoint's",
+        f'no {version} signature verifies: it is not from the ledger, the body was changed, or the {key} is that of another endpoint',
     )

@@ -87,7 +87,7 @@ def verify_signal(
     Not signed, and therefore not returned: the record's type, the entry's position (which needs a proof), and documents.
     """
     if not isinstance(ledger, str) or not ledger:
-        raise UsageError('ledger is the one that is worked for: a server signs for all of its ledgers')
+        raise UsageError('give the id of your ledger as ledger, because a server signs for all of its ledgers')
     if now is not None and now.tzinfo is None:
         raise UsageError('now needs a time zone: datetime.now(UTC)')
     data, timestamp = _parts_of(event)
@@ -95,7 +95,7 @@ def verify_signal(
         raise SignalError('event_syntax', 'it has no envelope')
     found = _verify_envelope(data['envelope'], _plain_keys(keys), ledger)
     if found.predicate.get('signal') is None or found.predicate.get('version') is None:
-        raise SignalError('signal_absent', f'{found.kind} says nothing to anybody who settles')
+        raise SignalError('signal_absent', f'an entry of kind {found.kind} has no settlement signal')
     _refuse_contradictions(data, found)
     if timestamp is not None:
         _refuse_other('timestamp', timestamp, found.predicate['recordedAt'])
@@ -121,20 +121,20 @@ def _parts_of(event: object) -> tuple[Mapping[str, Any], object]:
     value = event.event if isinstance(event, VerifiedWebhook) else event
     told = value.to_dict() if isinstance(value, DeliveredSignalEvent | SignalEvent | SignalEventData) else value
     if not isinstance(told, Mapping):
-        raise UsageError('an event is what webhooks.verify answers, or its data')
+        raise UsageError('an event must be what webhooks.verify returns, or its data')
     if 'data' not in told:
         return told, None
     if told.get('type') != 'signal.emitted':
-        raise UsageError('of all events only signal.emitted brings a signal')
+        raise UsageError('only the event signal.emitted has a signal')
     if not isinstance(told['data'], Mapping):
-        raise SignalError('event_syntax', 'its data is no object')
+        raise SignalError('event_syntax', 'its data is not an object')
     return told['data'], told.get('timestamp', '')
 
 
 def _plain_keys(keys: object) -> list[Mapping[str, Any]]:
     listed = keys.keys if isinstance(keys, KeyDocument) else keys
     if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
-        raise UsageError('keys is the list of /.well-known/tallystick-keys.json')
+        raise UsageError('keys must be the list of /.well-known/tallystick-keys.json')
     return [key.to_dict() if isinstance(key, PublishedKey) else cast(Mapping[str, Any], key) for key in listed]
 
 
@@ -167,9 +167,9 @@ def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
     """Returns the key of this kid. A compromised key can sign anything, so an envelope alone proves nothing under it."""
     named = [key for key in keys if key.get('use') == 'envelope' and key.get('kid') == kid]
     if any(key.get('compromisedAt') is not None for key in named):
-        raise SignalError('key_compromised', f'{kid} is compromised: only a proof can show that it was signed before')
+        raise SignalError('key_compromised', f'{kid} is compromised: only a proof can show that the entry was signed before that')
     if not named:
-        raise SignalError('key_unknown', f'nobody gave the key {kid}')
+        raise SignalError('key_unknown', f'the key {kid} is not among the given keys')
     return named[0]
 
 
@@ -200,7 +200,7 @@ def _refuse_other(name: str, told: object, signed: object) -> None:
         # The value is missing, not JSON, or nested without end.
         is_same = False
     if not is_same:
-        raise SignalError('event_contradicts_envelope', f'{name} is not what is signed')
+        raise SignalError('event_contradicts_envelope', f'{name} differs from the signed value')
 
 
 def _signal_of(found: _Found) -> VerifiedSignal:

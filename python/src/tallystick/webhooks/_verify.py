@@ -74,22 +74,22 @@ def _bytes_of(body: object) -> bytes:
     if isinstance(body, bytes | bytearray | memoryview):
         return bytes(body)
     raise UsageError(
-        'body is the text or the bytes as they were received: the signature is over them, and a parsed body is not the same. What to '
-        'do: take the body before the parser (await request.body() of Starlette and FastAPI, request.get_data() of Flask, '
+        'body must be the text or the bytes as received: the signature is over them, and a parsed body is not the same. '
+        'What to do: read the body before the parser (await request.body() of Starlette and FastAPI, request.get_data() of Flask, '
         'request.body of Django)'
     )
 
 
 def _verify_time(seconds: int, tolerance: float, now: datetime | None) -> datetime:
     if not math.isfinite(tolerance) or tolerance < 0:
-        raise UsageError('tolerance is a number of seconds, 0 or more')
+        raise UsageError('tolerance must be a number of seconds, 0 or more')
     if now is not None and now.tzinfo is None:
         raise UsageError('now needs a time zone: datetime.now(UTC)')
     age = math.floor(time.time() if now is None else now.timestamp()) - seconds
     if age > tolerance:
-        raise WebhookVerificationError('timestamp_too_old', f'sent {age} s ago by this clock')
+        raise WebhookVerificationError('timestamp_too_old', f'it was sent {age} s ago by this clock')
     if -age > tolerance:
-        raise WebhookVerificationError('timestamp_in_future', f'sent in {-age} s by this clock')
+        raise WebhookVerificationError('timestamp_in_future', f'it was sent {-age} s in the future by this clock')
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -99,7 +99,7 @@ def _parse_event(data: bytes) -> DeliveredEvent:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise WebhookVerificationError('body_invalid', 'it is signed, but no JSON object')
+        raise WebhookVerificationError('body_invalid', 'it is signed, but not a JSON object')
     try:
         return WebhookEvent.model_validate(value).root
     except ValidationError:

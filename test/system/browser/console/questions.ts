@@ -84,7 +84,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     question: 'What waits for somebody, and for whom?',
     go: (page) => menu(page, 'Waiting'),
-    answer: () => 'Not taken on yet: 1',
+    answer: () => 'Not accepted yet: 1',
   },
   {
     question: 'What was erased, by whom, and which entry records it?',

@@ -165,7 +165,7 @@ test('on a phone the pages fold into one line, and a row says first what happene
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Menu')
     await page.keyboard.press('Enter')
     await names.getByRole('link', { name: 'Waiting' }).click()
-    await page.waitForSelector('text=For a verdict: 1')
+    await page.waitForSelector('text=Needs a verdict: 1')
     assert.equal(await names.isVisible(), false)
     assert.ok((await bottom('.works h3')) < (await bottom('button:has-text("Accept")')))
     for (const each of pagesOf(fleet)) {
@@ -192,14 +192,14 @@ test('a reader without a mouse gives a verdict', async () => {
   await page.waitForSelector('h1:has-text("Overview")')
   await tabTo(page, 'Waiting')
   await page.keyboard.press('Enter')
-  await page.waitForSelector('text=For a verdict: 1')
+  await page.waitForSelector('text=Needs a verdict: 1')
   assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1')
   await tabTo(page, 'Accept')
   await page.keyboard.press('Enter')
-  await tabTo(page, 'Reason (may be left out): it is signed, and can be erased')
+  await tabTo(page, 'Reason (optional): it is signed, and can be erased')
   await page.keyboard.insertText('counted twice')
   await page.keyboard.press('Enter')
-  await page.waitForSelector('text=For a verdict: 0')
+  await page.waitForSelector('text=Needs a verdict: 0')
   const { state, gated } = await fleet.client.records.get(fleet.records.waiting)
   assert.deepEqual([state, gated?.verdict?.reason], ['ACCEPTED', 'counted twice'])
   assert.deepEqual(complaints, [])
@@ -309,7 +309,7 @@ test('a text is found in payloads, and an answer without a record says what to t
     await show(page, { hash: '#/search?text=COPPER', ready: 'text=payload.arguments.query' })
     await page.waitForSelector('text=payload.deliver')
     await page.waitForSelector('text=of all')
-    await show(page, { hash: '#/search?text=Jane%20Roe', ready: 'text=cannot be found, nor' })
+    await show(page, { hash: '#/search?text=Jane%20Roe', ready: 'text=cannot be found' })
     await page.waitForSelector('text=Try fewer words')
     await show(page, {
       hash: '#/search?text=copper&type=approval%2F1',
@@ -359,18 +359,18 @@ test('a hold is set and lifted, and a rule is looked at before it is set', async
   await page.getByLabel('Only these records (ids)').fill(`${fleet.records.run} ${fleet.records.open}`)
   await page.click('button:has-text("Hold them")')
   await page.locator('summary:has-text("Lift 2026/18")').click()
-  await page.click('button:has-text("lift it")')
+  await page.click('button:has-text("Lift it")')
   await page.waitForSelector('text=lifted by entry')
   await page.locator('summary:has-text("Set a rule")').click()
   await page.getByLabel(/^Days/).first().fill('2')
   await page.getByLabel(/^Basis/).fill('too_short')
-  await page.click('button:has-text("Look what it would erase")')
+  await page.click('button:has-text("Show what it would erase")')
   await page.waitForSelector('text=It would erase nothing now.')
   await page.click('button:has-text("Set it")')
   await page.waitForSelector('.note.bad')
   await page.getByLabel(/^Days/).first().fill('900')
   await page.getByLabel(/^Basis/).fill('policy_9')
-  await page.click('button:has-text("Look what it would erase")')
+  await page.click('button:has-text("Show what it would erase")')
   await page.click('button:has-text("Set it")')
   await page.waitForSelector('text=900 days')
   // The refused rule of two days.
@@ -394,9 +394,7 @@ test('a case file of a day is made, verified and downloaded; one of an agent is 
     await page.click('button:has-text("Make the file")')
     await page.waitForSelector('text=It is complete', { timeout: 60_000 })
     // A fresh browser has no trusted key.
-    await page.waitForSelector(
-      'text=The key came from this server just now, so only the server vouches for it',
-    )
+    await page.waitForSelector('text=The key came from this server just now, so you trust the server for it')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.click('text=Download the bundle'),
@@ -416,13 +414,13 @@ test('a case file of a day is made, verified and downloaded; one of an agent is 
       hash: '#/checkpoints',
       ready: 'text=This browser has stored the key since',
     })
-    await page.getByLabel(/^Note key that you have/).fill(noteVerifierKey)
+    await page.getByLabel(/^Note key from elsewhere/).fill(noteVerifierKey)
     await page.click('button:has-text("Use this key")')
     await show(page, { hash: '#/case', ready: 'text=Make the file' })
     await page.click('button:has-text("Make the file")')
     await page.waitForSelector('text=It is signed by the key that you gave at', { timeout: 60_000 })
     await page.getByLabel('From (UTC)').fill('2020-01-01')
-    await page.getByLabel('To, with that day').fill('2020-01-02')
+    await page.getByLabel('To (inclusive)').fill('2020-01-02')
     await page.click('button:has-text("Make the file")')
     await page.waitForSelector('text=the ledger has no entry in that period')
   })
@@ -458,7 +456,7 @@ test('a day counts each action once: its tables and its headings agree', async (
       ['Denied', 'Actions denied'],
       ['Failed', 'Actions failed'],
       ['No outcome', 'Actions without an outcome'],
-      ['Not known', 'Actions with an unknown outcome'],
+      ['Unknown', 'Actions with an unknown outcome'],
     ] as const) {
       const sum = await sumOf(column)
       await page.waitForSelector(`h2:text-is("${heading}: ${sum}")`)

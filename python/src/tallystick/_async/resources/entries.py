@@ -156,7 +156,7 @@ async def sent_entries(
 ) -> AsyncGenerator[SentEntry]:
     """Yields entries as `entries.stream` does, with the objects that the server sent."""
     if after < -1 or (limit is not None and limit < 0):
-        raise UsageError('after is a seq, and limit a number of entries')
+        raise UsageError('after must be a seq, and limit a number of entries')
     retries = http.retries_of(options)
     seq = after + 1
     end = None if limit is None else seq + limit

@@ -87,5 +87,5 @@ def split_type(type: str) -> dict[str, str | int]:
     """Returns name and version of a type as path parameters. Raises UsageError unless it has both."""
     name, _, version = type.partition('/')
     if not name or not version or '/' in version:
-        raise UsageError(f'{type!r} is no type: it has a name and a version, such as order/1')
+        raise UsageError(f'{type!r} is not a type: give a name and a version, such as order/1')
     return {'name': name, 'version': version}

@@ -154,7 +154,7 @@ class AsyncWebhooks:
                 return redelivered
             # A server that queues nothing but reports more would be asked for ever.
             if page.redelivered <= 0:
-                raise wrong_server('more is to be redelivered, and nothing was')
+                raise wrong_server('the server answered that it redelivered nothing and that more remains')
 
     async def recover(
         self,

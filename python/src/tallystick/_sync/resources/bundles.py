@@ -218,7 +218,7 @@ class Bundles:
     def _selection(self, of: Sent, home: str, plan: Plan, request: BundleRequest) -> Generator[bytes, None, None]:
         tree = self._tree(self._prove(plan.top, request.size, request), plan.agents, (), request)
         if home != tree.ledger:
-            raise UsageError(f"the record's home is {home}: a bundle of it is made there")
+            raise UsageError(f"the record's home is {home}: make its bundle there")
         wanted = plan.wanted(tree.foundation)
         yield head_line(tree, of, 'selection', request)
         for text in self._proved(wanted, tree, request):
@@ -239,7 +239,7 @@ class Bundles:
         with closing(self._stream(wanted.seq, wanted.seq + 1, request)) as entries:
             for entry in entries:
                 return proved_line(entry.sent, proof.path, request)
-        raise wrong_server(f'the entry {wanted.seq} is not there')
+        raise wrong_server(f'the server has no entry {wanted.seq}')
 
     def _part_of_batch(self, ids: Iterable[str], tree: Tree, request: BundleRequest) -> Sent:
         proofs: list[Sent] = []
@@ -332,5 +332,5 @@ class Bundles:
             if last is not None:
                 return last
             if start == 0:
-                raise wrong_server('the server signed no entry')
+                raise wrong_server('the server answered that no entry is signed')
             span *= 2

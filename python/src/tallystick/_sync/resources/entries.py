@@ -153,7 +153,7 @@ class Export:
 def sent_entries(http: Transport, after: int, limit: int | None, follow: bool, options: CallOptions) -> Generator[SentEntry, None, None]:
     """Yields entries as `entries.stream` does, with the objects that the server sent."""
     if after < -1 or (limit is not None and limit < 0):
-        raise UsageError('after is a seq, and limit a number of entries')
+        raise UsageError('after must be a seq, and limit a number of entries')
     retries = http.retries_of(options)
     seq = after + 1
     end = None if limit is None else seq + limit

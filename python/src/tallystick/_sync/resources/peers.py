@@ -48,7 +48,7 @@ class Peers:
         """
         made = self._http.json(NewPeer, ops.POST_PEERS, Call(body={'name': name}, options=options))
         if not isinstance(made.invitation, str):
-            raise wrong_server('no invitation was answered')
+            raise wrong_server('the server answered without an invitation')
         return made
 
     def accept(self, *, name: str, invitation: str, **options: Unpack[CallOptions]) -> NewPeer:
@@ -128,7 +128,7 @@ class Peers:
         poll = POLL_SECONDS_MIN
         while found.asking:
             if time.monotonic() + poll > end:
-                raise TallystickError(f'the other side of {id} has not answered within {within:g} s', retryable=True)
+                raise TallystickError(f'the peer {id} has not answered within {within:g} s', retryable=True)
             sleep(poll)
             poll = min(POLL_SECONDS_MAX, poll * POLL_GROWTH)
             found = self.reconciliation(id, **options)

@@ -251,12 +251,12 @@ class Records:
         record = self.get(id, peer=peer, **options)
         while record.state not in states:
             if not record.next_events:
-                raise TallystickError(f'{id} has ended as {record.state}, and never becomes {wanted}')
+                raise TallystickError(f'{id} has ended as {record.state}, and can never become {wanted}')
             left = end - time.monotonic()
             if left <= 0:
                 next_events = ', '.join(record.next_events)
                 raise TallystickError(
-                    f'{id} is still {record.state} after {within:g} s, not {wanted}; next can be: {next_events}',
+                    f'{id} is still {record.state} after {within:g} s, not {wanted}; possible next events: {next_events}',
                     retryable=True,
                 )
             # The server takes tenths of a second.

@@ -30,7 +30,7 @@ class Statements:
         Repeating the call returns the first registration. Raises UsageError if `statement` is not bytes.
         """
         if not isinstance(statement, bytes):
-            raise UsageError('a Signed Statement is bytes')
+            raise UsageError('a Signed Statement must be bytes')
         call = Call(content=statement, media_type=COSE, options=options)
         return self._http.json(Statement, ops.POST_ENTRIES, call)
 

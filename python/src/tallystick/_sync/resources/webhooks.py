@@ -155,7 +155,7 @@ class Webhooks:
                 return redelivered
             # A server that queues nothing but reports more would be asked for ever.
             if page.redelivered <= 0:
-                raise wrong_server('more is to be redelivered, and nothing was')
+                raise wrong_server('the server answered that it redelivered nothing and that more remains')
 
     def recover(
         self,
