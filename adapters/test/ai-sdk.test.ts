@@ -188,8 +188,7 @@ for (const [name, { ai, mocks }] of Object.entries(LIBRARIES))
       ledger.proxy.refuse()
       const told = await run()
       ledger.proxy.accept()
-      const why =
-        'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
+      const why = 'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
       assert.deepEqual([(told!.error as Error).message, asked], [why, []])
       assert.deepEqual(await tree(away), held(`denied · NotRecordedError · ${why}`))
     })

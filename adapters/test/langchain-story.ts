@@ -151,8 +151,7 @@ export function testAgents(name: string, isOldest: boolean): void {
       ledger.proxy.refuse()
       const told = await run(away)
       ledger.proxy.accept()
-      const why =
-        'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
+      const why = 'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
       assert.deepEqual([told, asked], [why, []])
       assert.deepEqual(await tree(away), held(`denied · NotRecordedError · ${why}`))
     })

@@ -182,8 +182,7 @@ test('agents of the OpenAI Agents SDK', async (t) => {
     const away = open(100)
     ledger.proxy.refuse()
     const { asked, told } = await run(away)
-    const why =
-      'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
+    const why = 'the action was not started, because it is not in the ledger: no confirmation after 100 ms'
     assert.deepEqual([asked, told.includes(why)], [[], true])
     ledger.proxy.accept()
     assert.deepEqual(await tree(away), held(`denied · NotRecordedError · ${why}`))

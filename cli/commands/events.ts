@@ -49,7 +49,8 @@ export const events = defineCommand({
     const client = await connect(values)
     const items = read(client, eventFilterOf(values), position, limit)
     await printItems(items, COLUMNS, values.json, io.stdout)
-    if (position.cursor !== undefined) io.stderr.write(`tallystick: continue with --after ${position.cursor}\n`)
+    if (position.cursor !== undefined)
+      io.stderr.write(`tallystick: continue with --after ${position.cursor}\n`)
     return EXIT.ok
   },
 })

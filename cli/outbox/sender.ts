@@ -58,9 +58,7 @@ export async function sendOnce(
       if (!error.retryable) blocked = error
     },
     onRefused: ({ type }, error) =>
-      report(
-        `a record of type ${type} was refused, and is in ${directory}/refused.ndjson: ${error.message}`,
-      ),
+      report(`a record of type ${type} was refused, and is in ${directory}/refused.ndjson: ${error.message}`),
   })
   try {
     settleCalls(directory)

@@ -111,7 +111,10 @@ test('a bundle that does not verify gets no report, and a map that is none is re
   for (const [map, message] of [
     ['a: [', /is not YAML/],
     ['title: x\ncontrols: []\n', /is not a control map: controls/],
-    ['title: x\ncontrols: [{id: a, title: b, kinds: [nothing]}]\n', /is not a control map: controls.0.kinds.0/],
+    [
+      'title: x\ncontrols: [{id: a, title: b, kinds: [nothing]}]\n',
+      /is not a control map: controls.0.kinds.0/,
+    ],
     ['title: x\ncontrols: [{id: a, title: b}, {id: a, title: c}]\n', /two controls have the same id/],
   ] as const) {
     writeFileSync(at('map.yaml'), map)

@@ -28,7 +28,10 @@ test('what one agent has left in a spool is not sent by another one', async (t) 
   await assert.rejects(other.close(), (error) => {
     assert.ok(error instanceof SpoolError)
     assert.equal(error.retryable, false)
-    assert.match(error.message, new RegExp(`agent ${app.ledger.agent.id} of .* the key belongs to ${agent} of `))
+    assert.match(
+      error.message,
+      new RegExp(`agent ${app.ledger.agent.id} of .* the key belongs to ${agent} of `),
+    )
     return true
   })
   assert.deepEqual(await recordedNumbers(app, 'owner'), [0])

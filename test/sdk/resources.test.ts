@@ -251,7 +251,10 @@ test('every operation of the server has a method that calls it', async (t) => {
     const { id } = await client.records.create({ payload: { work: 'forever' } })
     await assert.rejects(client.records.until(id, ['ACCEPTED'], { timeoutMs: 20 }), (error) => {
       assert.ok(error instanceof TallystickError && error.retryable)
-      assert.match(error.message, /still CREATED after 20 ms, not ACCEPTED; possible next events: record-activated/)
+      assert.match(
+        error.message,
+        /still CREATED after 20 ms, not ACCEPTED; possible next events: record-activated/,
+      )
       return true
     })
   })

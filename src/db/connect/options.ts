@@ -43,10 +43,7 @@ function parseAccepted(text: string | undefined, report: ReportIssue): Acceptabl
   const names = text ? text.split(',').map((name) => name.trim()) : []
   const known = names.filter((name): name is Acceptable => (ACCEPTABLE as readonly string[]).includes(name))
   if (known.length < names.length)
-    report(
-      'TALLYSTICK_DATABASE_ACCEPT',
-      `must be ${ACCEPTABLE.join(' or ')}, or both, separated by a comma`,
-    )
+    report('TALLYSTICK_DATABASE_ACCEPT', `must be ${ACCEPTABLE.join(' or ')}, or both, separated by a comma`)
   return known
 }
 

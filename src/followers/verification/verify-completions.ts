@@ -82,7 +82,10 @@ export async function verifyCompletions(
   })
 }
 
-async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedRecordKey[]): Promise<AttemptResult[]> {
+async function attempt(
+  deps: VerifyCompletionsDeps,
+  names: readonly GatedRecordKey[],
+): Promise<AttemptResult[]> {
   const { cursorMac, envelopeKeys } = deps
   const cases = await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, names)
   const blocked = cases.filter((found) => found !== null && waitsForWorker(found) && isClosedOrFaulty(found))

@@ -177,12 +177,18 @@ class Lease {
   /** First error of the database. No statement runs after it. */
   #error: Error | undefined
 
-  constructor(reserved: ReservedConnection, readers: number, reserveAnother: () => Promise<ReservedConnection>) {
+  constructor(
+    reserved: ReservedConnection,
+    readers: number,
+    reserveAnother: () => Promise<ReservedConnection>,
+  ) {
     this.#reserved = Promise.resolve(reserved)
     this.#readers = readers
     this.#reserveAnother = reserveAnother
     const query = this.#query as unknown as Db['query']
-    this.db = wrapArchiveReads({ query, archive: reserved.db.archive ?? null }, (read) => this.#whileIdle(read))
+    this.db = wrapArchiveReads({ query, archive: reserved.db.archive ?? null }, (read) =>
+      this.#whileIdle(read),
+    )
   }
 
   /** MUST be called once for each reader. */

@@ -129,7 +129,8 @@ async function readEntrySteps(
     const eventTypes = all.slice(eventsDelivered).filter((type) => isEventWanted(type, filter.events))
     for (const event of eventsOfEntry(row, eventTypes, { ...source, readStatement })) {
       const eventsPassed = all.indexOf(event.type as EntryEvent) + 1
-      if (isGated(event, verifiedSize)) return { steps, end: seq, eventsDelivered: eventsPassed - 1, isGated: true }
+      if (isGated(event, verifiedSize))
+        return { steps, end: seq, eventsDelivered: eventsPassed - 1, isGated: true }
       const isLast = eventsPassed === all.length
       const { checkpoint } = from
       const after = isLast

@@ -85,7 +85,11 @@ function receive(consequences: ReceivedConsequences): Decision {
 }
 
 function forked(entry: ProposedEntry, storedLeaf: string): EntryRefused {
-  return new EntryRefused('fork', `a different entry than ${entry.leaf} is stored for its position`, storedLeaf)
+  return new EntryRefused(
+    'fork',
+    `a different entry than ${entry.leaf} is stored for its position`,
+    storedLeaf,
+  )
 }
 
 function predicateOf({ statement }: ProposedEntry): Readonly<Record<string, unknown>> {

@@ -273,7 +273,14 @@ class EntryReceiver {
     { leaf, seq, record, version, envelope }: ProposedEntry,
     { storedLeaf }: EntryRefused,
   ): Promise<void> {
-    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, storedLeaf: storedLeaf!, envelope }
+    const fork = {
+      leaf,
+      remoteSeq: seq,
+      recordId: record?.id ?? null,
+      version,
+      storedLeaf: storedLeaf!,
+      envelope,
+    }
     return storeFork(this.#client, this.#request, fork, PEER_FORKS_STORED_MAX)
   }
 

@@ -78,7 +78,10 @@ function verifyClaims(
   const found = { ledger, leaf, kind, record, version: ENTRY_KINDS[kind].movesRecord ? version : null }
   for (const name of names) {
     if (claims[name] !== found[name])
-      throw new ProofError('received_mismatch', `${name} is ${found[name]}, but the entry says ${claims[name]}`)
+      throw new ProofError(
+        'received_mismatch',
+        `${name} is ${found[name]}, but the entry says ${claims[name]}`,
+      )
   }
 }
 

@@ -71,7 +71,10 @@ export function verifyTrust(
   trust: LedgerTrust,
 ): void {
   if (ledger !== null && ledger !== claimedLedger) {
-    throw new ProofError('ledger_foreign', `the source says ${claimedLedger}, but the chain belongs to ${ledger}`)
+    throw new ProofError(
+      'ledger_foreign',
+      `the source says ${claimedLedger}, but the chain belongs to ${ledger}`,
+    )
   }
   for (const kid of trust.kids ?? []) {
     if (!kids.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
