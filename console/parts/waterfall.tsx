@@ -221,7 +221,9 @@ class ActivityRow extends Component<ActivityRowProps> {
                   <State state={wordOf(decision) ?? 'erased'} /> {summaryOf(decision)}
                 </span>
               ))}
-              {isFolded && hasBelow && <span class="quiet">{count(inside, 'activity', 'activities')} inside</span>}
+              {isFolded && hasBelow && (
+                <span class="quiet">{count(inside, 'activity', 'activities')} inside</span>
+              )}
               {isFolded && troubles > 0 && <State state={`${troubles} not ok`} tone="bad" />}
             </span>
           </td>

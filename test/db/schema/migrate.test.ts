@@ -169,7 +169,10 @@ test('a server and migrate go on with a newer schema that says that it serves th
   // A later migration that only the version in between still serves.
   await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
   await owner.query('insert into tallystick.schema_serves values (9999, 9998)')
-  await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*operations.md#upgrading/)
+  await assert.rejects(
+    checkSchema(owner),
+    /migration 9999\) is newer than this version[\s\S]*operations.md#upgrading/,
+  )
 })
 
 test('a migration that serves older code says so in its first line, and the database knows it', async (t) => {
