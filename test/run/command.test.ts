@@ -71,7 +71,7 @@ test('no command, and one that is not there, are answered with those that are, a
   assert.match(unknown.stderr, /there is no command constructor/)
   const rotated = await run(['rotate-key', '--compromised-at', 'yesterday'])
   assert.deepEqual([rotated.code, rotated.stdout], [1, ''])
-  assert.match(rotated.stderr, /--compromised-at yesterday is no time/)
+  assert.match(rotated.stderr, /--compromised-at yesterday is not a time/)
 })
 
 test('--help prints the usage and nothing else; an argument that a command does not know is refused, and nothing is done', async () => {

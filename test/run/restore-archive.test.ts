@@ -369,7 +369,9 @@ test('an archive that ends before a kept checkpoint is refused, unless the loss 
   const refused = await restore(target, copy, '--checkpoint', kept)
   assert.equal(refused.code, 1)
   assert.ok(
-    refused.stderr.includes(`ends after ${size} entries, and a checkpoint that you stored covers ${size + 1}`),
+    refused.stderr.includes(
+      `ends after ${size} entries, and a checkpoint that you stored covers ${size + 1}`,
+    ),
   )
   const accepted = await restore(target, copy, '--checkpoint', kept, '--accept-loss')
   assert.deepEqual([accepted.code, accepted.stderr], [0, ''])
@@ -432,13 +434,19 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
   assert.deepEqual(await ledgersOf(sql), [0, 0])
   const run = await restore(target, copy, '--read-only')
   assert.equal(run.code, 0, run.stderr)
-  assert.match(run.stdout, /cannot be reopened, because this deployment lacks its private envelope and note key/)
+  assert.match(
+    run.stdout,
+    /cannot be reopened, because this deployment lacks its private envelope and note key/,
+  )
   const restored = (await openApp(t, { database: target })).of(app.ledger)
   const at = `/v1/ledgers/${copy.ledger}/restore`
   const { known } = expectStatus(200, await restored.send('GET', at, { key: OPERATOR_KEY })).json()
   const refused = await restored.send('POST', at, { key: OPERATOR_KEY, body: { known } })
   assert.deepEqual([refused.statusCode, refused.json().code], [409, 'state_conflict'])
-  assert.match(refused.json().detail, /cannot be reopened, because this deployment lacks its private envelope and note key/)
+  assert.match(
+    refused.json().detail,
+    /cannot be reopened, because this deployment lacks its private envelope and note key/,
+  )
   const report = await verifyLedger(database(target.superuserUrl, copy.ledger))
   assert.deepEqual([report.failure, report.entries], [null, size])
   const { rows } = await sql.query(
@@ -465,7 +473,7 @@ test('the file of the new secret is made before the restore, and goes if that fa
   const there = files.write('there', 'mine')
   const nowhere = { ...target, ownerUrl: 'postgres://nobody@127.0.0.1:1/nothing' }
   const refused = await restore(nowhere, copy, '--api-key-out', there)
-  assert.match(refused.stderr, /--api-key-out .*there: there is a file of that name/)
+  assert.match(refused.stderr, /--api-key-out .*there: the file exists already/)
   assert.equal(await readFile(there, 'utf8'), 'mine')
   const path = join(files.directory, 'api-key')
   const failed = await restore(target, copy, '--api-key-out', path, '--key', 'a'.repeat(64))

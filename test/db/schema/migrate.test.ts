@@ -194,7 +194,7 @@ test('a migration that has to wait for a lock gives up at once, before appends w
   await writer.query('begin; lock table tallystick.ledgers in row exclusive mode')
   await assert.rejects(
     migrate({ ownerUrl, masterKey, passwords }),
-    /0003-agents-keys-types.sql changes a table that somebody/,
+    /0003-agents-keys-types.sql changes a table that has been read/,
   )
   assert.deepEqual(await tablesOf(owner, ['types']), [])
   await writer.query('rollback')
@@ -281,10 +281,10 @@ test('a server, and migrate, refuse a database that was migrated with other file
   const { ownerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   await owner.query("update tallystick.schema_migrations set sha256 = 'another' where version = 1")
-  await assert.rejects(checkSchema(owner), /0001-rules-and-keys.sql is not the file/)
+  await assert.rejects(checkSchema(owner), /0001-rules-and-keys.sql differs from the file/)
   await assert.rejects(
     migrate({ ownerUrl, masterKey, passwords }),
-    /0001-rules-and-keys.sql is not the file .*: a database of a development version is not upgraded \(docs\/upgrading.md\)/,
+    /0001-rules-and-keys.sql differs from the file .*: a database of a development version cannot be upgraded \(docs\/operate\/operations.md#upgrading\)/,
   )
 })
 
