@@ -100,7 +100,7 @@ test('if the port is in use, the last line of a server names the variable to cha
   assert.equal(last.length, 1)
   assert.match(
     last[0]!,
-    /^tallystick server: port \d+ on 127\.0\.0\.1 is taken .*: stop that, or choose another with TALLYSTICK_PORT=\d+$/,
+    /^tallystick server: port \d+ on 127\.0\.0\.1 is in use .*: stop that, or choose another with TALLYSTICK_PORT=\d+$/,
   )
 })
 

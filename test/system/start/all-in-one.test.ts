@@ -159,7 +159,7 @@ test('says who has the port, and who has the data', async (t) => {
   t.after(() => started.stop('SIGTERM'))
   await assert.rejects(
     startAllInOne({ env }),
-    /port \d+ on 127.0.0.1 is taken \(a Tallystick \S+ answers there\).*TALLYSTICK_PORT=/,
+    /port \d+ on 127.0.0.1 is in use \(a Tallystick \S+ answers there\).*TALLYSTICK_PORT=/,
   )
   await assert.rejects(
     startAllInOne({ env: { ...env, TALLYSTICK_PORT: await freePort() } }),
