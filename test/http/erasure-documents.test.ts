@@ -223,10 +223,7 @@ test('DELETE of a document of a gated record', async (t) => {
       for (const headers of [{}, { 'idempotency-key': `second-${document}` }]) {
         const problem = assertProblem(await eraseAt(app, address, { headers }), 409, 'already_ended')
         assert.deepEqual([problem['seq'], problem['remaining']], [first.erasure.entry.seq, first.remaining])
-        assert.match(
-          problem['detail'] as string,
-          new RegExp(`^the ${document} .* was erased by entry \\d+$`),
-        )
+        assert.match(problem['detail'] as string, new RegExp(`^the ${document} .* was erased by entry \\d+$`))
       }
       assert.deepEqual(await app.written(), before)
     })

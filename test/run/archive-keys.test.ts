@@ -47,7 +47,10 @@ test('a key file made after an erasure restores the ledger before and after that
   await eraser.run()
   const early = await makeKeys('keys')
   assert.equal(early.code, 3, early.stderr)
-  assert.match(early.stderr, /^led_\S+: 2 erasures are not archived yet: .* Until then the file can open these/)
+  assert.match(
+    early.stderr,
+    /^led_\S+: 2 erasures are not archived yet: .* Until then the file can open these/,
+  )
   assert.deepEqual(await keyed('keys'), [true, true, true, true])
   const restored = await restore('keys')
   assert.equal(restored.code, 0, restored.stderr)
