@@ -20,7 +20,7 @@ export function readKeyFiles(env: Environment): {
     const file = env[variable]
     if (file === undefined) continue
     const tell = (message: string) => issues.push({ path: [variable], message })
-    if (env[name] !== undefined) tell(`and ${name} are both set: remove one`)
+    if (env[name] !== undefined) tell(`is set, and so is ${name}: remove one`)
     else {
       const found = readKeyFile(file)
       if ('fault' in found) tell(found.fault)

@@ -131,7 +131,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
   // The state after `pg_restore --disable-triggers`.
   await refuses(
     'alter table tallystick.entries disable trigger all; alter table tallystick.entries enable trigger all',
-    /the trigger entries_extend_chain of entries is off, the trigger records_begin of records is off: `npm run op -- migrate`/,
+    /the trigger entries_extend_chain of entries is off, the trigger records_begin of records is off: run `npm run op -- migrate`/,
   )
   await migrateNow(database.ownerUrl)
   await openAs(database.apiUrl)
@@ -143,7 +143,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
   await migrateNow(database.ownerUrl)
   await refuses(
     'alter table tallystick.tree_tiles set unlogged',
-    /the table tree_tiles is unlogged: as the owner: `alter table tallystick.tree_tiles set logged`/,
+    /the table tree_tiles is unlogged: as the owner run `alter table tallystick.tree_tiles set logged`/,
   )
   await superuser.query('alter table tallystick.tree_tiles set logged')
   await openAs(database.apiUrl)

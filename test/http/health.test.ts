@@ -102,7 +102,7 @@ test('a server refuses to start', async (t) => {
     const set = (sha256: string) =>
       app.sql('update tallystick.schema_migrations set sha256 = $1 where version = 1', [sha256])
     await set('0'.repeat(64))
-    await refuses(app.database.apiUrl, /0001-rules-and-keys\.sql is not the file/)
+    await refuses(app.database.apiUrl, /0001-rules-and-keys\.sql differs from the file/)
     await set(migration!.sha256)
   })
 

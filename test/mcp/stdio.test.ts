@@ -99,10 +99,10 @@ test('refuses lines that are no messages, by their id where they show one, and g
     ...[6, 'last', null].map((id) => [
       id,
       -32600,
-      `a message may have at most ${MCP_LINE_BYTES_MAX} bytes: s`.slice(0, 35),
+      `a message may have at most ${MCP_LINE_BYTES_MAX} bytes: s`.slice(0, 38),
     ]),
-    [11, -32602, 'initialize needs protocolVersion (a'],
-    [12, -32602, 'initialize needs protocolVersion (a'],
+    [11, -32602, 'initialize needs protocolVersion (a st'],
+    [12, -32602, 'initialize needs protocolVersion (a st'],
   ])
   const done = byId.filter(([, code]) => code === null)
   assert.deepEqual(done.map(([id]) => id).sort(), [0, 13, 7, 8])

@@ -71,7 +71,7 @@ test('no command, and one that is not there, are answered with those that are, a
   assert.match(unknown.stderr, /there is no command constructor/)
   const rotated = await run(['rotate-key', '--compromised-at', 'yesterday'])
   assert.deepEqual([rotated.code, rotated.stdout], [1, ''])
-  assert.match(rotated.stderr, /--compromised-at yesterday is no time/)
+  assert.match(rotated.stderr, /--compromised-at yesterday is not a time/)
 })
 
 test('--help prints the usage and nothing else; an argument that a command does not know is refused, and nothing is done', async () => {
@@ -100,7 +100,7 @@ test('if the port is in use, the last line of a server names the variable to cha
   assert.equal(last.length, 1)
   assert.match(
     last[0]!,
-    /^tallystick server: port \d+ on 127\.0\.0\.1 is taken .*: stop that, or choose another with TALLYSTICK_PORT=\d+$/,
+    /^tallystick server: port \d+ on 127\.0\.0\.1 is in use .*: stop that, or choose another with TALLYSTICK_PORT=\d+$/,
   )
 })
 

@@ -150,7 +150,7 @@ test('a key may be in a file, of its owner and group alone, with a newline at it
     [{ TALLYSTICK_MASTER_KEY_FILE: dir }, /MASTER_KEY_FILE: /],
     [
       { TALLYSTICK_OPERATOR_KEY_FILE: file(operator), TALLYSTICK_OPERATOR_KEY: operator },
-      /TALLYSTICK_OPERATOR_KEY_FILE: is set beside TALLYSTICK_OPERATOR_KEY: one of them/,
+      /TALLYSTICK_OPERATOR_KEY_FILE: is set, and so is TALLYSTICK_OPERATOR_KEY: remove one/,
     ],
   ]
   for (const [env, message] of refused) {

@@ -99,7 +99,7 @@ test('an operator lists dead letters, and puts them back into their queue', asyn
       /^\S{36} \S+Z queue=audit {"audit":"aud_\w+","ledger":"led_\w+"} error="it was not to be"\n$/,
     )
     const id = stdout.slice(0, 36)
-    assert.match((await operate(ownerUrl, 'redrive', 'x')).stderr, /x is no job[\s\S]*usage:/)
+    assert.match((await operate(ownerUrl, 'redrive', 'x')).stderr, /x is not the id of a job[\s\S]*usage:/)
     assert.equal((await operate(ownerUrl, 'redrive', id)).stdout, 'put 1 job back\n')
     assert.equal((await operate(ownerUrl, 'redrive')).stdout, 'put 0 jobs back\n')
     const [again] = await boss.fetch<{ ledger: string }>('audit')

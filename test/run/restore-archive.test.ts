@@ -471,7 +471,7 @@ test('the file of the new secret is made before the restore, and goes if that fa
   const there = files.write('there', 'mine')
   const nowhere = { ...target, ownerUrl: 'postgres://nobody@127.0.0.1:1/nothing' }
   const refused = await restore(nowhere, copy, '--api-key-out', there)
-  assert.match(refused.stderr, /--api-key-out .*there: there is a file of that name/)
+  assert.match(refused.stderr, /--api-key-out .*there: the file exists already/)
   assert.equal(await readFile(there, 'utf8'), 'mine')
   const path = join(files.directory, 'api-key')
   const failed = await restore(target, copy, '--api-key-out', path, '--key', 'a'.repeat(64))

@@ -16,7 +16,7 @@ test('without a worker there is no checkpoint: smoke says so and where to look, 
   assert.ok(failed)
   assert.match(
     lines.at(-2)!,
-    /^FAIL {2}a checkpoint covers entry 4, \d+ ms: none within 0\.5 s\n +→ workers publish them/,
+    /^FAIL {2}a checkpoint covers entry 4, \d+ ms: none within 0\.5 s\n +→ check that a worker runs/,
   )
   assert.match(lines.at(-1)!, /^ok {4}the key is revoked/)
 })
@@ -56,12 +56,15 @@ test('a wrong operator key, and a server that is not there, are each said in one
   assert.ok(wrong.failed)
   assert.match(
     wrong.lines.at(-1)!,
-    /^FAIL {2}the ledger helm-test is there, \d+ ms: 401 .*\n +→ is TALLYSTICK_OPERATOR_KEY/,
+    /^FAIL {2}the ledger helm-test is there, \d+ ms: 401 .*\n +→ check that TALLYSTICK_OPERATOR_KEY/,
   )
   const away = await trySmoke({ url: 'http://127.0.0.1:9' })
   assert.ok(away.failed)
   assert.equal(away.lines.length, 1)
-  assert.match(away.lines[0]!, /^FAIL {2}the server is ready, \d+ ms: .*127\.0\.0\.1:9.*\n +→ do servers run/)
+  assert.match(
+    away.lines[0]!,
+    /^FAIL {2}the server is ready, \d+ ms: .*127\.0\.0\.1:9.*\n +→ check that servers run/,
+  )
 })
 
 async function trySmoke(target: Partial<Parameters<typeof smoke>[0]> = {}) {

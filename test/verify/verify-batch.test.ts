@@ -372,7 +372,7 @@ const FAULTS: [what: string, change: Change, finding: RegExp][] = [
     sql(
       `insert into tallystick.batch_keys select ledger_id, 'Tother/1', 99, 0 from tallystick.batch_chunks where :mine and chunk = 1`,
     ),
-    /batch_keys: a row says/,
+    /batch_keys: a row belongs/,
   ],
   [
     'a payload that is gone, though no entry says so',

@@ -11,7 +11,7 @@ export async function checkConnection(database: DatabaseOrUrl): Promise<void> {
     await withOwner(database, async () => {})
   } catch (error) {
     const { message, code } = error as ConnectError
-    const orOwn = code === 'ECONNREFUSED' ? ' Or unset DATABASE_URL to use the built-in Postgres' : ''
+    const orOwn = code === 'ECONNREFUSED' ? '. Or unset DATABASE_URL to use the built-in Postgres' : ''
     throw new Error(`DATABASE_URL: ${message}${orOwn}`)
   }
 }

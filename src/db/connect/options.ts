@@ -26,7 +26,7 @@ export function parseDatabaseOptions(env: Environment): {
   if (file !== null && line !== null)
     report(
       'TALLYSTICK_DATABASE_PASSWORD_COMMAND',
-      'and TALLYSTICK_DATABASE_PASSWORD_FILE are both set: remove one',
+      'is set, and so is TALLYSTICK_DATABASE_PASSWORD_FILE: remove one',
     )
   if (line !== null && command === null)
     report(

@@ -101,7 +101,7 @@ test('words are arguments, and no shell reads them', async () => {
   for (const line of [`echo "a b"`, '["echo", 1]', '[', '[]', '{}"'])
     assert.throws(
       () => parseConfig({ TALLYSTICK_DATABASE_PASSWORD_COMMAND: line }),
-      /TALLYSTICK_DATABASE_PASSWORD_COMMAND: must be words with spaces in between, or/,
+      /TALLYSTICK_DATABASE_PASSWORD_COMMAND: must be words separated by spaces, or/,
       line,
     )
 })
@@ -122,7 +122,7 @@ test('a command that fails is told by how, and never by what it printed', async 
   }
   assert.equal(existsSync(left), false)
   const missing = { command: ['/nowhere/token'], cacheMs: 0, env: {} } as const
-  await assert.rejects(open(missing).get(), /the password command \/nowhere\/token is not there/)
+  await assert.rejects(open(missing).get(), /the password command \/nowhere\/token does not exist/)
 })
 
 test('one place says the password: two are refused', () => {
@@ -137,7 +137,7 @@ test('one place says the password: two are refused', () => {
         TALLYSTICK_DATABASE_PASSWORD_FILE: '/run/password',
         TALLYSTICK_DATABASE_PASSWORD_COMMAND: 'token',
       }),
-    /TALLYSTICK_DATABASE_PASSWORD_COMMAND: is set beside TALLYSTICK_DATABASE_PASSWORD_FILE/,
+    /TALLYSTICK_DATABASE_PASSWORD_COMMAND: is set, and so is TALLYSTICK_DATABASE_PASSWORD_FILE/,
   )
   assert.throws(
     () => parseConfig({ TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS: '-1' }),

@@ -24,7 +24,7 @@ const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
 const names = ['functions', ...listMigrations().map((migration) => migration.name)]
 
-/** Runs `npm run op -- migrate` as a process and returns its standard output. */
+/** Runs `npm run op -- migrate` in a process of its own; returns its standard output. */
 async function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
   const { code, stdout, stderr } = await runCommand('migrate', [], {
     env: {
@@ -69,7 +69,7 @@ async function checkMigrated(t: TestContext, ownerUrl: string): Promise<void> {
 test('several processes may migrate one database at once: one does, the others find it done', async (t) => {
   const { ownerUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
-  // Without passwords: setting one would serialize the processes by accident.
+  // Without passwords to set: setting one would make them wait for each other by accident.
   const [apiUrl, workerUrl] = (['api', 'worker'] as const).map((login) => {
     const url = new URL(withLogin(ownerUrl, login))
     url.password = ''
@@ -107,7 +107,7 @@ function skipWithout15(): string | false {
   return existsSync('/usr/lib/postgresql/15/bin/postgres') ? false : 'this machine has no Postgres 15'
 }
 
-/** Sets the suite's shared passwords, as making a database from the template does. */
+/** Their passwords are everybody's in this suite: a database that is made from the template sets them. */
 async function prepareLogins(t: TestContext): Promise<void> {
   await createTestDatabase(t)
 }
@@ -126,7 +126,7 @@ test('a failed migration leaves nothing behind', async (t) => {
   const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
   const superuser = await connect(t, superuserUrl)
-  // Makes the last statements fail.
+  // Something that stands in the way of the last statements.
   await superuser.query(`create function public.refuse() returns event_trigger language plpgsql as $$ begin
       if to_regclass('tallystick.tree_tiles') is not null then raise exception 'in the way'; end if;
     end $$;
@@ -166,13 +166,10 @@ test('a server and migrate go on with a newer schema that says that it serves th
   await owner.query('insert into tallystick.schema_serves values (9998, $1)', [newest])
   await checkSchema(await connect(t, apiUrl))
   assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
-  // A later migration that only the version in between still serves.
+  // One more, for which the version between is the oldest.
   await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
   await owner.query('insert into tallystick.schema_serves values (9999, 9998)')
-  await assert.rejects(
-    checkSchema(owner),
-    /migration 9999\) is newer than this version[\s\S]*operations.md#upgrading/,
-  )
+  await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*#upgrading/)
 })
 
 test('a migration that serves older code says so in its first line, and the database knows it', async (t) => {
@@ -197,7 +194,7 @@ test('a migration that has to wait for a lock gives up at once, before appends w
   await writer.query('begin; lock table tallystick.ledgers in row exclusive mode')
   await assert.rejects(
     migrate({ ownerUrl, masterKey, passwords }),
-    /0003-agents-keys-types.sql changes a table that somebody/,
+    /0003-agents-keys-types.sql changes a table that has been read/,
   )
   assert.deepEqual(await tablesOf(owner, ['types']), [])
   await writer.query('rollback')
@@ -205,7 +202,7 @@ test('a migration that has to wait for a lock gives up at once, before appends w
   assert.deepEqual(await tablesOf(owner, ['types']), ['types'])
 })
 
-/** Restores the state before migration 3, which refers to the table of ledgers. */
+/** Leaves the database as it was before migration 3, which refers to the table of ledgers. */
 async function undoMigration3(owner: pg.Client): Promise<void> {
   await owner.query(`drop table tallystick.types, tallystick.statements, tallystick.agent_signing_keys, tallystick.api_key_secrets, tallystick.api_keys, tallystick.agents cascade;
     delete from tallystick.guards g where to_regclass('tallystick.' || g.relation) is null;
@@ -284,10 +281,10 @@ test('a server, and migrate, refuse a database that was migrated with other file
   const { ownerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   await owner.query("update tallystick.schema_migrations set sha256 = 'another' where version = 1")
-  await assert.rejects(checkSchema(owner), /0001-rules-and-keys.sql is not the file/)
+  await assert.rejects(checkSchema(owner), /0001-rules-and-keys.sql differs from the file/)
   await assert.rejects(
     migrate({ ownerUrl, masterKey, passwords }),
-    /0001-rules-and-keys.sql is not the file .*: a database of a development version is not upgraded \(docs\/operate\/operations.md#upgrading\)/,
+    /0001-rules-and-keys.sql differs from the file .*: a database of a development version cannot be upgraded \(docs\/operate\/operations.md#upgrading\)/,
   )
 })
 
@@ -328,7 +325,7 @@ test('refuses logins that could do more than a stolen pod may', async (t) => {
     await superuser.query(`grant usage on schema tallystick to ${login}`)
     await checkLogin(client, 'worker')
     const powers: [string, string, RegExp][] = [
-      // noinherit: it has the owner's rights only after SET ROLE.
+      // noinherit: it has none of the owner's rights until it says SET ROLE
       [`grant tallystick_owner to ${login}`, `revoke tallystick_owner from ${login}`, /may become its owner/],
       [`alter role ${login} superuser`, `alter role ${login} nosuperuser`, /superuser/],
       [`alter role ${login} createrole`, `alter role ${login} nocreaterole`, /may create roles/],

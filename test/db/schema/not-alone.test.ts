@@ -149,7 +149,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
       })
     await assert.rejects(
       change(),
-      /the logins tallystick_api_b, tallystick_worker_b of this database are in use: name them in TALLYSTICK_API_DATABASE_URL/,
+      /the logins tallystick_api_b, tallystick_worker_b of this database are in use. Name them in TALLYSTICK_API_DATABASE_URL/,
     )
     assert.deepEqual(await sql("select from pg_roles where rolname = 'b$$works'"), [])
     await b.works()
@@ -305,7 +305,7 @@ test('a login that the owner may not change, make, or give away is named, with w
     await assert.rejects(migrateAs({ ...names, api: powerful }), /has too many privileges/)
   await assert.rejects(
     migrateAs({ ...names, worker: 'made_by_others' }),
-    /have the same login, made_by_others/,
+    /have the same login made_by_others/,
   )
   await sql('grant made_by_others to second_owner with admin option')
   await migrateAs(names)

@@ -294,7 +294,7 @@ for (const [what, sql, expected] of [
     'given a twin',
     `alter table tallystick.entries drop constraint entries_pkey cascade;
      insert into tallystick.entries select * from tallystick.entries where seq = 57`,
-    /57 seq_not_dense seq 57 is there twice/,
+    /57 seq_not_dense seq 57 occurs twice/,
   ],
   [
     'given another version',

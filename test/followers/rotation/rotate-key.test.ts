@@ -45,8 +45,8 @@ test('npm run op -- rotate-key makes a key and says what comes next; again it wa
 test('npm run op -- rotate-key changes nothing when it does not understand what it is told', async (t) => {
   const app = await lendApp(t)
   for (const [args, env, reason] of [
-    [['--compromised-at', '2026-13-01T00:00Z'], {}, /2026-13-01T00:00Z is no time such as/],
-    [['--compromised-at', '2026-02-30T00:00Z'], {}, /2026-02-30T00:00Z is no time such as/],
+    [['--compromised-at', '2026-13-01T00:00Z'], {}, /2026-13-01T00:00Z is not a time such as/],
+    [['--compromised-at', '2026-02-30T00:00Z'], {}, /2026-02-30T00:00Z is not a time such as/],
     [['--compromised-at', '2999-01-01T00:00:00.000Z'], {}, /is in the future/],
     [['--comprised'], {}, /usage: rotate-key/],
     [[], { DATABASE_URL: app.database.apiUrl }, /permission denied/],

@@ -73,7 +73,7 @@ test('moves to another port when the remembered one is taken, and says so when a
       settings,
       port: first.port,
     }),
-    /port \d+ on 127.0.0.1 is taken/,
+    /port \d+ on 127.0.0.1 is in use/,
   )
 })
 

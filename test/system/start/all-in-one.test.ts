@@ -159,7 +159,7 @@ test('says who has the port, and who has the data', async (t) => {
   t.after(() => started.stop('SIGTERM'))
   await assert.rejects(
     startAllInOne({ env }),
-    /port \d+ on 127.0.0.1 is taken \(a Tallystick \S+ answers there\).*TALLYSTICK_PORT=/,
+    /port \d+ on 127.0.0.1 is in use \(a Tallystick \S+ answers there\).*TALLYSTICK_PORT=/,
   )
   await assert.rejects(
     startAllInOne({ env: { ...env, TALLYSTICK_PORT: await freePort() } }),
@@ -205,7 +205,7 @@ test('uses DATABASE_URL instead, and says what is wrong with one that does not w
   const nobodyThere = bad((url) => {
     url.port = port
   })
-  await assert.rejects(nobodyThere, /ECONNREFUSED.*: is Postgres running there\? Or unset DATABASE_URL/)
+  await assert.rejects(nobodyThere, /ECONNREFUSED.*: check that Postgres runs there\. Or unset DATABASE_URL/)
 })
 
 test('a first start with too few connections says so in its last words', async (t) => {
@@ -217,7 +217,7 @@ test('a first start with too few connections says so in its last words', async (
       const said = message.split('\n').filter((line) => line.startsWith('tallystick: '))
       assert.match(
         said.at(-1)!,
-        /cannot connect to the database .*there are more processes than max_connections has room for \(docs\/operate\/settings.md#connections\)$/,
+        /cannot connect to the database .*raise max_connections, or run fewer processes \(docs\/operate\/settings.md#connections\)$/,
       )
       return true
     },
