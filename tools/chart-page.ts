@@ -9,11 +9,13 @@ export function chartPage(): string {
   const text = readFileSync(join(CHART_DIR, 'values.yaml'), 'utf8')
   return `# tallystick
 
-The chart of an open, self-hosted accountability ledger for AI-agent fleets. How to install, upgrade and operate it:
-[docs/operate/kubernetes.md](../../docs/operate/kubernetes.md). This page is made of \`values.yaml\` (\`npm run docs\`).
+This is the chart of an open, self-hosted accountability ledger for AI-agent fleets.
+[docs/operate/kubernetes.md](../../docs/operate/kubernetes.md) shows how to install, upgrade and operate it. This page
+is generated from \`values.yaml\` by \`npm run docs\`.
 
-It needs Kubernetes 1.30 or newer, Helm 3.22 or 4, a Postgres that is there already, and Secrets that are there already: a value named
-\`existingSecret\` names one. \`ci/\` has values for each optional feature, all of which are tested.
+The chart needs Kubernetes 1.30 or newer, Helm 3.22 or 4, a Postgres outside the chart, and Secrets that you make
+yourself: each value named \`existingSecret\` names one of them. \`ci/\` has tested values for each optional
+feature.
 
 | Key | Default | Description |
 |---|---|---|

@@ -67,7 +67,7 @@ try {
   const traffic: Traffic = { asked: 0, answered: 0 }
   const send = sender(system.bearer)
   const rows = [
-    await measure('one a request', Number(values.records), () => send('/v1/records', record())),
+    await measure('single records', Number(values.records), () => send('/v1/records', record())),
     await measure('… with an Idempotency-Key', Number(values.records), () =>
       send('/v1/records', record(), { 'Idempotency-Key': `volume-order-${counter}` }),
     ),

@@ -56,15 +56,15 @@ test('its examples follow from its formulas and its figures', () => {
     rowOf('gated, agreed to accepted'),
   ]
   const cpu = {
-    alone: cell('one a request, each its own commit', 2),
-    half: cell('one a request, at half of it', 2),
+    alone: cell('single records, each its own commit', 2),
+    half: cell('single records, at half of that rate', 2),
   }
   const columns = [0, 1, 2]
   for (const column of columns) {
     const [ones, batches, gates, deliveries] = [
-      'one a request, a second',
-      'in batches, a second',
-      'gated, a second',
+      'single records, a second',
+      'records in batches, a second',
+      'gated records, a second',
       'deliveries, a second',
     ].map((name) => rowOf(name)[column]!) as [number, number, number, number]
     const entries = ones + batches / 100 + gates * 5
