@@ -23,7 +23,7 @@ test('a temporary directory that is not there is this machine’s fault, and the
     assert.deepEqual([code, stdout], [74, ''])
     assert.match(
       stderr,
-      /^tallystick: the temporary directory \/nowhere\/tmp cannot be used \(ENOENT\): set TMPDIR to another$/m,
+      /^tallystick: the temporary directory \/nowhere\/tmp cannot be used \(ENOENT\): set TMPDIR to another directory$/m,
     )
   }
 })
