@@ -91,7 +91,7 @@ class InvalidRequestError(ApiError):
 class ConflictError(ApiError):
     """409, 412: the current state does not allow the request.
 
-    Of a gated record, the properties tell its state, its version and the steps that are allowed.
+    If it is about a gated record, the properties give the record's state, its version and the allowed steps.
     """
 
     @property

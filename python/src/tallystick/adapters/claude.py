@@ -223,7 +223,7 @@ class _Events:
         return self._following('agent-action/1', call, payload, is_before=is_before)
 
     def _following(self, kind: str, call: _Called, payload: dict[str, Any], *, is_before: bool = False) -> HookRecord:
-        """Returns a record below its action. If the event does not identify the action, the record goes beside it."""
+        """Returns a record below its action. If the event does not identify the action, the record gets the action's parent."""
         options = {**self._options(call), 'parent_handle': call.handle or call.within}
         return HookRecord(kind, payload, _given(options), is_before=is_before)
 

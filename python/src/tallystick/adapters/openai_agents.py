@@ -41,7 +41,7 @@ class _Node:
     """A trace or a span that has begun."""
 
     action: Action | None
-    """None: the span is of a kind that is no action. Its children belong to the action around it."""
+    """None: a span of this kind is no action. The children of the span belong to the action around it."""
     above: '_Node | None'
     agent: str | None
     """Name of the agent that acts in the span."""
@@ -67,7 +67,8 @@ class TallystickTracingProcessor(TracingProcessor):
 
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
-        # A trace stays after its end: a run that asked for input continues under it without a new start.
+        # Traces stay here after their end: a run that asked for input continues in the same trace, without a new
+        # start.
         self._nodes: Runs[_Node] = Runs()
         self._guarded: set[str] = set()
 
@@ -89,7 +90,8 @@ class TallystickTracingProcessor(TracingProcessor):
             run.action.end(error=_raised_in(run) or run.error)
 
     def on_span_start(self, span: Span[Any]) -> None:
-        # A tool's input, and the call of a guarded tool, are known only after the library goes on.
+        # Deferred: the library sets a tool's input, and calls the guardrail of a guarded tool, only after this method
+        # returns.
         if span.span_data.type == 'function':
             try:
                 asyncio.get_running_loop().call_soon(lambda: span.ended_at is None and self._begin(span))
@@ -155,8 +157,7 @@ class TallystickTracingProcessor(TracingProcessor):
     def shutdown(self) -> None:
         """Waits for open traces, at most 5 s, and then ends them as `unknown`.
 
-        In an event loop it does not wait, because it would block the loop. Records that are not sent by then stay in the spool, if
-        there is one.
+        In an event loop it does not wait, because it would block the loop. With a spool, records that are not sent by then stay there.
         """
         with suppress(TallystickError):
             self.actions.close(FLUSH_S_MAX)
@@ -228,7 +229,7 @@ class TallystickTracingProcessor(TracingProcessor):
         return replace(guardrail, guardrail_function=run, name=guardrail.get_name())
 
     def _begin(self, span: Span[Any], call: '_CallMembers | None' = None, told: Told = 'before') -> _Node:
-        """Returns the node of a span. The first caller makes it."""
+        """Returns the node of a span. The first call makes the node."""
         known = self._nodes.find(span.span_id)
         if known is not None:
             return known
@@ -284,7 +285,7 @@ def _top_of(node: _Node) -> _Node | None:
 
 
 def _describe_start(data: Any) -> dict[str, Any] | None:
-    """Describes an action that begins with its span, because the span has its name at the start. None: it does not."""
+    """Describes an action that begins with its span. None: the span has no name yet, or is no action."""
     if data.type == 'agent':
         return {'kind': 'agent', 'name': data.name}
     if data.type == 'function':

@@ -42,11 +42,11 @@ class Lock(NamedTuple):
 
 
 class SpoolLock:
-    """The lock of a directory. Its owner updates the file's time regularly, in a thread of its own.
+    """The lock of a directory. Its owner updates the file's time regularly, in a separate thread.
 
-    A lock is stale if its process is known to have ended, or if nobody has touched it for `stale_s` by the clock of the waiting process.
-    Killed processes leave their lock behind. In a container every process has pid 1. Files on a shared disk have the time of another
-    machine.
+    A killed process leaves its lock behind. A lock is therefore stale if its process is known to have ended, or if nobody has touched the
+    lock for `stale_s`. The pid alone proves nothing, because in containers many processes have pid 1. The waiting process uses its own
+    clock, because files on a shared disk have the time of another machine.
     """
 
     def __init__(self, directory: Path, stale_s: float, reserve: Reserve) -> None:
@@ -159,7 +159,7 @@ class SpoolLock:
     def _make_replacement(self, path: Path, found: Lock) -> bool:
         """Writes the new lock beside the old one.
 
-        False: on a full disk its only room is the lock of a process that has ended, which must be removed first.
+        False: the disk is full, and the old lock belongs to a process that has ended. Removing the old lock makes room.
         """
         try:
             self._make_file(path)
@@ -205,7 +205,7 @@ class SpoolLock:
 
 
 def _read_lock(path: Path) -> Lock | None:
-    """Returns the lock. None: there is none."""
+    """Returns the lock. None: the file does not exist."""
     try:
         text = path.read_bytes()
         return Lock(text, path.stat().st_mtime_ns, parse_holder(text))
@@ -244,7 +244,7 @@ def is_gone(holder: Holder | None) -> bool:
 
 
 def _place() -> str:
-    """Returns the machine since its start and, on Linux, the pid namespace: each container counts its pids from 1."""
+    """Returns the machine's boot and, on Linux, its pid namespace: each container counts its pids from 1."""
     try:
         boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
     except OSError:

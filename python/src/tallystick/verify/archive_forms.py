@@ -1,4 +1,4 @@
-"""Formats of the objects of an archive (docs/formats/archive.md). One function reads each, and accepts or refuses all of it."""
+"""Formats of the objects of an archive (docs/formats/archive.md). One function for each format accepts or refuses a whole object."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def split_bundle(bundle: bytes, width: int) -> list[bytes]:
 
 
 def split_documents(data: bytes, count: int) -> list[bytes]:
-    """Splits sealed documents. Each is empty, or at least as long as a ciphertext."""
+    """Splits sealed documents. Each document is empty, or at least as long as a ciphertext."""
     sealed: list[bytes] = []
     at = 0
     while at + 4 <= len(data) and len(sealed) < count:
@@ -294,7 +294,7 @@ def _line(data: bytes) -> dict[str, Any]:
 
 
 def _check_definition(value: dict[str, Any]) -> None:
-    """Checks a definition: an object in canonical form. Its digest is signed, and a restore reads it."""
+    """Checks that a definition is an object in canonical form, because its digest is signed and a restore reads it."""
     if (value['definition'] is not None) != (value['kind'] == 'type-registered'):
         raise refused('lacks a definition, or has one where none belongs')
     if value['definition'] is None:

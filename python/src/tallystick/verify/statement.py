@@ -81,7 +81,7 @@ class Kind(NamedTuple):
     required: dict[str, Check]
     optional: dict[str, Check]
     subjects: str
-    """Subjects, separated by spaces: a prefix, or the kind of the name. `?` marks an optional one."""
+    """Expected subjects, separated by spaces. Each is the prefix of an id, or the kind of a name. `?` marks an optional subject."""
     event: bool = False
     first: bool = False
 

@@ -41,7 +41,8 @@ def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[st
 def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -> None:
     """Raises `signature_missing` or `signature_mismatch` unless a signature of each given kind of key verifies.
 
-    With keys of both kinds, both must verify: the receiver has the secret too, so a thief of the secret could sign with it alone.
+    With keys of both kinds, both must verify. Otherwise a thief of the receiver's secret could sign with the secret alone.
+
     Secrets are checked first, which costs microseconds: without the secret, a sender cannot cause 32 checks of Ed25519.
     """
     if keys.secrets:
