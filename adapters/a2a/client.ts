@@ -141,12 +141,12 @@ async function* stream(
     action.end({ ...answer.outcome, status: statusOfThrown(error), error })
     throw error
   } finally {
-    // Also if the reader stops, or the stream ends before the task.
+    // Ends the action also if the reader stops, or if the stream ends before the task.
     action.end(answer.outcome)
   }
 }
 
-/** Yields the events of a resubscription. The first one has the current state of the task. */
+/** Yields the events of a resubscription. The first event has the current state of the task. */
 async function* resubscribed(
   events: AsyncGenerator<StreamResponse, void, undefined>,
   open: OpenTasks,

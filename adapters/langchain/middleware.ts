@@ -92,7 +92,7 @@ export function tallystickMiddleware({
     }
   }
 
-  /** Returns the run in a hook's state. Its watch will end the run. */
+  /** Returns the run in a hook's state. The watch of the current call will end this run. */
   const runOf = ({ _tallystickRun: id }: { _tallystickRun?: string | undefined }): Run | undefined => {
     const run = runs.find(id)
     const watch = currentWatch(isOurs)
@@ -176,7 +176,7 @@ class RunWatch implements Watch {
   ended(outputs: unknown): void {
     const { messages = [] } = Object(outputs) as { messages?: readonly BaseMessage[] }
     if (!this.run) return
-    // The run may wait for a person's answer, with which another call continues it.
+    // The run may wait for a person's answer. Another call then continues it.
     if (!this.isTold && !this.isAfterAgent) return
     this.#tellDenied(this.run, messages)
     this.end(this.run, { status: 'ok', result: messages.at(-1)?.content })

@@ -15,7 +15,7 @@ export type Watch = {
   /** Not called if the call asked for input, because another call continues with the answer. */
   ended(outputs: unknown): void
   failed(error: unknown, signal: AbortSignal | undefined): void
-  /** True if the handler is called for runs below the agent. Another library may have removed it there. */
+  /** True if the handler is called for runs below the agent. Another library may have removed the handler there. */
   isTold: boolean
   /** Actions in which a tool, or a runnable in its place, has begun. */
   readonly begun: WeakSet<Action>

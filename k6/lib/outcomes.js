@@ -1,7 +1,7 @@
 /* Outcomes of requests. The metrics have the same names in every script, because the audit and the report read them. */
 import { Counter, Rate, Trend } from 'k6/metrics'
 
-/** A slower refusal is not quick: the client could have been served in that time. */
+/** A refusal within this time is quick. In a longer time, the client could have been served. */
 const REFUSED_QUICKLY_MS = 20
 
 /** Records in 2xx answers to writes. If one of them is missing in its ledger, the run has failed. */
