@@ -31,8 +31,8 @@ const FRAMEWORK = 'a2a-js'
  *
  *     const factory = new ClientFactory(recordCalls())
  *
- * `receipts`: see RecordCallsOptions. Returns `options` with recording transports. It wraps the transports, because
- * the library does not report failed requests to interceptors. With `failClosed` sending throws NotRecordedError
+ * `receipts`: see RecordCallsOptions. Returns `options` with transports that record: interceptors would not do,
+ * because the library does not report failed requests to them. With `failClosed` sending throws NotRecordedError
  * instead of sending unrecorded.
  */
 export function recordCalls(

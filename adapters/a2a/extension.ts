@@ -37,7 +37,7 @@ const RECORD = /^rec_[0-9a-z]{26}$/
 const RECEIPT_CHARS_MAX = 64 * 1024
 
 /**
- * Returns the valid parts of the extension data of a message. They are claims of the sender: verify the receipt, or
+ * Returns the valid parts of the extension data of a message. The sender only claims them: verify the receipt, or
  * read the sender's ledger.
  */
 export function carriedBy(message: Message | undefined): Carried {

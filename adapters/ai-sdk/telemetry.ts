@@ -36,8 +36,8 @@ const AGENTS: readonly string[] = ['ai.generateText', 'ai.streamText']
  *
  *     registerTelemetry(new TallystickTelemetry())
  *
- * It never throws, and nothing waits for it, unless `failClosed` is set. Then a tool is called only when the ledger
- * has the record. Otherwise the model gets an error text.
+ * The telemetry never throws, and calls wait for it only with `failClosed`. A tool is then called only when the
+ * ledger has the record; otherwise the model gets an error text.
  */
 export class TallystickTelemetry implements Telemetry {
   readonly actions: Actions

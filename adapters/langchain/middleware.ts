@@ -28,8 +28,8 @@ const FRAMEWORK = 'langchain-js'
  *
  *     createAgent({ model, tools, middleware: [tallystickMiddleware()] })
  *
- * Put it first, so that it sees what the other middleware decide. Nothing waits for it, unless `failClosed` is set.
- * Then a tool is called only when the ledger has the record. Otherwise the model gets an error text.
+ * Put it first, so that it sees what the other middleware decide. Calls wait for it only with `failClosed`. A tool is
+ * then called only when the ledger has the record; otherwise the model gets an error text.
  */
 export function tallystickMiddleware({
   actions = new Actions(),

@@ -117,8 +117,9 @@ export class TallystickTracingProcessor implements TracingProcessor {
    * Adds a guardrail to a tool as its first one, and returns the tool.
    *
    * The guardrail records the call with its id, and the decisions of the other guardrails. With `failClosed` the tool
-   * is called only when the ledger has the record. Otherwise the model gets an error text. The return of a guarded
-   * tool is observed: for other tools the library reports no end that proves success.
+   * is called only when the ledger has the record. Otherwise the model gets an error text.
+   *
+   * `guard` also observes when the tool returns. For other tools, the library reports no end that proves success.
    */
   guard<Tool extends Pick<FunctionTool, 'type' | 'name'>>(tool: Tool): Tool {
     const guarded = tool as unknown as Pick<FunctionTool, 'inputGuardrails' | 'invoke'>

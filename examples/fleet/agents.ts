@@ -13,7 +13,7 @@ const SCOPES = {
 
 export type Fleet = { readonly [Name in keyof typeof SCOPES]: FleetAgent }
 
-/** Done by the gateway: registers each agent and gives it a key of its own. */
+/** Registers each agent, as a gateway would, and gives it a key of its own. */
 export async function openFleet(gateway: Tallystick<FleetTypes>, server: TallystickOptions): Promise<Fleet> {
   const fleet: Record<string, FleetAgent> = {}
   for (const [name, scopes] of Object.entries(SCOPES)) {

@@ -8,7 +8,7 @@ const REFUSED_QUICKLY_MS = 20
 const acknowledgedRecords = new Counter('acknowledged_records')
 /** Records sent in requests that ended without an answer that shows whether they were written. */
 const unansweredRecords = new Counter('unanswered_records')
-/** Records that were sent, and those whose request came to an end. The two differ where k6 cuts an iteration off. */
+/** Records that were sent, and records whose request came to an end. The two differ where k6 cuts an iteration off. */
 export const sentRecords = new Counter('sent_records')
 const settledRecords = new Counter('settled_records')
 /** Duration of 2xx answers, from the request for a connection to the last byte. */

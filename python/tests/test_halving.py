@@ -29,7 +29,7 @@ STATUSES = [400, 403, 404, 405, 406, 409, 410, 413, 415, 418, 422, 431, 451, 494
 
 
 class Crash(BaseException):
-    """The process ends."""
+    """Simulates the end of the process."""
 
 
 class World(NamedTuple):

@@ -46,7 +46,7 @@ class StepOptions(WriteOptions, total=False):
     """Options of steps of a gated record."""
 
     if_version: int
-    """Takes the step only if the record still has this version. Otherwise ConflictError `version_mismatch`."""
+    """Takes the step only if the record still has this version. Otherwise raises ConflictError `version_mismatch`."""
 
 
 @dataclass(frozen=True, slots=True)

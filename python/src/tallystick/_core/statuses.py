@@ -14,7 +14,7 @@ either.
 _PASSING_4XX: Final = frozenset({408, 425, 429, 499})
 """499 is a status of nginx: its client closed the connection."""
 _LASTING_5XX: Final = frozenset({501, 505, 510, 511})
-"""5xx statuses that the same request would get again."""
+"""5xx statuses that the same request would get again. It is therefore not retried."""
 
 _CHECK_ADDRESS: Final = "check that the address is a Tallystick server's"
 _LIMIT_OF_HEADERS: Final = 'raise the limit for addresses and headers of the proxy'
@@ -38,7 +38,6 @@ class StatusMeaning:
     nothing_done: bool
     """True if the status proves that the server never received the whole request."""
     advice: str
-    """Advice for the error message."""
 
 
 def meaning_of(status: int) -> StatusMeaning:

@@ -123,8 +123,8 @@ class TallystickOperator(_Closing):
         with TallystickOperator(operator_key='tlo_…') as operator:
             made = operator.ledgers.create(name='purchasing')
 
-    `operator_key` is the one operator key of the server. It is never read from the environment, where agents find their keys.
-    Raises UsageError for invalid arguments.
+    `operator_key` is the one operator key of the server. It is never read from the environment, because agents read their keys
+    there. Raises UsageError for invalid arguments.
     """
 
     def __init__(

@@ -91,7 +91,7 @@ class Actions:
         self._disk = OffLoop() if spool is not None and spool.is_durable else None
         """Writes records to the spool when the caller's thread runs an event loop."""
         self._open: dict[int, weakref.ref[Action]] = {}
-        """Open actions, by `id`."""
+        """Open actions, by their `id()`."""
         _living.add(self)
 
     @property

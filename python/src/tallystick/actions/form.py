@@ -288,7 +288,7 @@ _PATHS: dict[type, str] = {PurePosixPath: 'posix', PosixPath: 'posix', PureWindo
 
 
 def _numpy_scalar(value: Any) -> bool | int | float | None:
-    """Returns the number or boolean that equals a scalar of NumPy. None: it is no such scalar."""
+    """Returns the number or boolean that equals a scalar of NumPy. None: the value is no such scalar."""
     if issubclass(type(value), Integral):
         return int(value)
     numpy = sys.modules.get('numpy')
@@ -321,7 +321,7 @@ def _own(value: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _attributes(value: Any) -> Iterator[str]:
-    """Yields the names of the attributes that a value has, without those of `cached_property`."""
+    """Yields the names of a value's attributes, except those that `cached_property` made."""
     kind = type(value)
     for name in getattr(value, '__dict__', {}):
         if not isinstance(getattr(kind, name, None), functools.cached_property):

@@ -117,7 +117,7 @@ _CALL_MEMBERS = ('kind', 'name', 'server', 'callId', 'session', 'agent', 'framew
 
 
 def _agent_of(event: Event) -> str:
-    """Returns the key of the agent: the session, and the subagent if there is one."""
+    """Returns the key of the agent: its session, and its id if it is a subagent."""
     return json.dumps([event.get('session_id'), event.get('agent_id')], default=str)
 
 

@@ -411,7 +411,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
 
 
 class _Part:
-    """A running step of a chain, with its own action or that of the step around it."""
+    """A running step of a chain. `action`: its own action, or the action of the step around it."""
 
     def __init__(self, action: Action, root: _Part | None, *, is_own: bool = True) -> None:
         self.action = action

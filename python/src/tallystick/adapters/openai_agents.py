@@ -50,7 +50,7 @@ class _Node:
     is_guarded: bool = False
     """True once the tool's guardrail ran, right before the tool is called."""
     result: Any = MISSING
-    """Result of a guarded tool."""
+    """Result of a guarded tool. MISSING: the tool has not returned a result that is known."""
     error: str | None = None
     """Why the run failed."""
     around: BaseException | None = field(default_factory=sys.exception)
@@ -132,7 +132,7 @@ class TallystickTracingProcessor(TracingProcessor):
     def _end_tool(self, action: Action, node: _Node, span: Span[Any]) -> None:
         """Ends the action of a tool: `ok` only if a result is known.
 
-        The library reports a call that waits for approval, or was cancelled, in the same way as a call whose result it hides.
+        The library may hide a result. It reports such a call in the same way as one that waits for approval, or was cancelled.
         """
         data, error = span.span_data, _error_in(node, span)
         result = data.output if isinstance(node.result, Missing) and not node.is_guarded else node.result

@@ -39,8 +39,8 @@ class SpoolDirectory(Protocol):
 class BatchFile:
     """A batch in a file. Each accepted record is written to the page cache at once, which survives the process.
 
-    The file and its name are on the disk before the first byte is sent. After a power cut, the same request can therefore be sent
-    again.
+    The file and its name are on the disk before the first byte is sent. If a request was sent before a power cut, the same request
+    is therefore sent again afterwards.
     """
 
     def __init__(self, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> None:

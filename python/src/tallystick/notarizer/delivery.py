@@ -117,7 +117,7 @@ class Delivery:
     def _avoid(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: UnexpectedAnswerError) -> Effects:
         """Returns the segments that are left after an intermediary refused the first.
 
-        These are its halves, or the segments after a single record that was set aside.
+        These are the two halves of the first segment. If it had a single record, that record is set aside, and the other segments are left.
         """
         if len(segment.items) == 1:
             why = set_aside(len(_body_of(segment)), error)

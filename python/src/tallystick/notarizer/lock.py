@@ -26,7 +26,8 @@ _held: set[tuple[int, Path]] = set()
 class Holder(NamedTuple):
     """Process that owns a spool.
 
-    `place`: the machine and namespace in which its pid is valid. `started_at_ms`: distinguishes it from an earlier process of the same pid.
+    `place`: the machine and namespace in which the pid is valid. `started_at_ms`: distinguishes the process from an earlier one with
+    the same pid.
     """
 
     token: str
@@ -214,7 +215,7 @@ def _read_lock(path: Path) -> Lock | None:
 
 
 def parse_holder(text: bytes) -> Holder | None:
-    """Returns the owner in a lock file. None: the text is not that of a lock, or incomplete."""
+    """Returns the owner in a lock file. None: the text is incomplete, or is no lock."""
     try:
         found = json.loads(text)
         token, pid, place, started = found['token'], found['pid'], found['place'], found['startedAtMs']

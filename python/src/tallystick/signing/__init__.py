@@ -157,7 +157,10 @@ class AgentSigner:
 
 
 def _facts_of(kind: str, found: Mapping[str, Any]) -> TypeFacts:
-    """Returns the facts of a type. The digest is signed, so it must be that of the definition that the caller can read."""
+    """Returns the facts of a type.
+
+    Raises UnexpectedAnswerError unless the digest, which is signed, is the digest of the definition that the server shows.
+    """
     definition, digest = found.get('definition'), found.get('digest')
     if isinstance(definition, dict) and f'{definition.get("name")}/{definition.get("version")}' == kind:
         own = sha256(canonical(definition)).hexdigest()

@@ -114,7 +114,7 @@ class Archive:
         self._seals = self._read_seals()
         self.ledger: str = self._seals[-1].ledger['id']
         self.notes = [*(seal.checkpoint for seal in self._seals), note]
-        """All checkpoints, those of the seals first."""
+        """All checkpoints: first the checkpoints of the seals, then the newest."""
         self._faults: list[str] = []
         self._erasures = {(subject, of): seq for seal in self._seals for subject, of, seq in seal.erasures}
         self._unexplained: list[str] = []

@@ -240,7 +240,10 @@ def split_documents(data: bytes, count: int) -> list[bytes]:
 
 
 def plain_text(data: bytes) -> str:
-    """Returns a decrypted document as text for a line of an export. It must be one object, so that no other document follows it."""
+    """Returns a decrypted document as text for a line of an export.
+
+    Raises Refused unless the text is one object and nothing else: otherwise another document could follow it in the line.
+    """
     value = parse(data, LINE_DEPTH_MAX - 2).value
     if not isinstance(value, dict) or not {'salt', 'document'} <= value.keys() <= {'salt', 'document', 'references'}:
         raise refused('holds a document of other members')

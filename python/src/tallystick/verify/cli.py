@@ -168,8 +168,6 @@ def _check_taken(options: argparse.Namespace, kind: str) -> None:
 
 
 class _Asked:
-    """The parsed options."""
-
     def __init__(self, options: argparse.Namespace) -> None:
         self.file: str = options.file
         self.kind: str | None = options.kind

@@ -334,9 +334,9 @@ def _verify(line: bytes, context: Context, seq: int) -> Entry | Refused:
 
 
 def kept_notes(data: bytes) -> list[str]:
-    """Returns the checkpoints of a file that the user stored. Raises Unreadable if there is none.
+    """Returns the checkpoints of a file that the user stored. Raises Unreadable if it has no checkpoint.
 
-    The file is a note, or has lines with a checkpoint: those of `checkpoints watch`, the last line of an export, the first of a bundle.
+    The file is a note, or has lines with a checkpoint: lines of `checkpoints watch`, the last line of an export, the first of a bundle.
     """
     text = data.decode('utf-8', 'replace')
     if not text.startswith('{') and '\n\n\u2014 ' in text:

@@ -166,7 +166,7 @@ def _p256_point(spki: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _p256(spki: bytes) -> EllipticCurvePublicKey | None:
-    """Returns the key. None: it is not a point of the curve, so no signature verifies under it."""
+    """Returns the key. None: the bytes are no point of the curve, so no signature verifies under them."""
     try:
         return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), b'\x04' + _p256_point(spki))
     except ValueError:

@@ -188,7 +188,7 @@ def is_references(value: Any) -> bool:
 
 
 def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple[Envelope, Statement, bytes, Key | None]:
-    """Verifies envelope, signature and statement, and that the line repeats them. Raises Refused."""
+    """Verifies envelope, signature and statement, and that the line agrees with them. Raises Refused."""
     envelope = parse_envelope(data)
     signer = None if value['signer'] is None else _signer(value['signer'], envelope)
     key = signer or context.keys.get(envelope.kid)

@@ -45,7 +45,7 @@ class ShownEntry:
 
     @property
     def signal(self) -> dict[str, Any] | None:
-        """Settlement signal of the entry. None: it has none."""
+        """Settlement signal of the entry. None: the entry has no signal."""
         found: dict[str, Any] | None = self.statement.predicate.get('signal')
         return found
 
@@ -94,7 +94,7 @@ def _signed(statement: Statement, item: dict[str, Any] | None) -> dict[str, Any]
     """Returns the members of the record that the entry signs."""
     predicate = statement.predicate
     if item is None and not KINDS[statement.kind].first:
-        # Later entries name their own actor, not that of the record.
+        # Later entries name their own actor. The actor of the record is in the first entry.
         return {'id': predicate['record'], 'digest': statement.digest, 'ledger': predicate['ledger']}
     of = predicate if item is None else item
     return {

@@ -135,7 +135,7 @@ def _is_performer(value: Any) -> bool:
 
 
 def _is_scopes(value: Any) -> bool:
-    # Scopes are ASCII, so the order of code points is that of UTF-16.
+    # Scopes are ASCII. Their order by code points, which Python compares, is therefore also their order in UTF-16.
     return _list(f.is_scope, SCOPES_MAX)(value) and all(a < b for a, b in pairwise(value))
 
 

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from ._errors import WebhookVerificationError
 
 WebhookHeaders: TypeAlias = Mapping[str, str] | Mapping[str, Sequence[str]] | Iterable[tuple[str | bytes, str | bytes]]
-"""Headers of the request: those of Starlette, Flask or Django, a dict, or pairs as ASGI has them. Names in any case."""
+"""Headers of the request, in any case: an object of Starlette, Flask or Django, a dict, or pairs as in ASGI."""
 
 _SIGNATURES_MAX: Final = 32
 """Most signatures of a request, more than any rotation needs. The sender controls how many are checked."""

@@ -106,7 +106,7 @@ def _decode(text: object, prefix: str) -> bytes | None:
 
 
 def _values_of(signatures: list[Signature], version: str) -> list[bytes]:
-    """Returns the signatures of a version. Those of other versions are ignored, as is base64 that is not canonical."""
+    """Returns the signatures of a version. Ignores signatures of other versions, and base64 that is not canonical."""
     ours = [signature for signature in signatures if signature.version == version]
     if not ours:
         raise WebhookVerificationError('signature_missing', f'there is no {version} signature')

@@ -24,7 +24,7 @@ class AsyncAudits:
         self._http = http
 
     async def start(self, **options: Unpack[CallOptions]) -> Audit:
-        """`POST /v1/audits`: starts an audit in the background. Returns the running audit if there is one."""
+        """`POST /v1/audits`: starts an audit in the background. If an audit is queued or running already, returns that one."""
         return await self._http.json(Audit, ops.POST_AUDITS, Call(body={}, options=options))
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[Audit]:

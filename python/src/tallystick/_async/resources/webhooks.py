@@ -133,7 +133,7 @@ class AsyncWebhooks:
         return await self._http.json(Delivery, ops.GET_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT, call)
 
     async def redeliver(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event now, under the same id, whatever its state."""
+        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under the same id, in any state."""
         operation = ops.POST_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT_REDELIVER
         return await self._deliver(operation, {'id': id, 'event': event}, options)
 

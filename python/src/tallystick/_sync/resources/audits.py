@@ -25,7 +25,7 @@ class Audits:
         self._http = http
 
     def start(self, **options: Unpack[CallOptions]) -> Audit:
-        """`POST /v1/audits`: starts an audit in the background. Returns the running audit if there is one."""
+        """`POST /v1/audits`: starts an audit in the background. If an audit is queued or running already, returns that one."""
         return self._http.json(Audit, ops.POST_AUDITS, Call(body={}, options=options))
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[Audit]:

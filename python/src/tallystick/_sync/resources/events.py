@@ -102,8 +102,8 @@ class Events:
                     for piece in stream:
                         for event in parse_events(parser, piece):
                             yield event
-                        # The first chunk contains only the starting cursor. It is no progress: it arrives even if
-                        # every connection breaks after it.
+                        # The first chunk contains only the starting cursor. It does not show progress: it arrives
+                        # even if every connection breaks after it.
                         pieces += 1
                         if pieces > 1:
                             retries.reset()

@@ -81,7 +81,7 @@ class Holds:
         agent: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Hold:
-        """`POST /v1/holds`: sets a hold on the named records, on those of a type or an agent, or on all."""
+        """`POST /v1/holds`: sets a hold on the named records, on the records of a type or an agent, or on all records."""
         body = members(case=case, records=records, type=type, agent=agent)
         return self._http.json(Hold, ops.POST_HOLDS, Call(body=body, options=options))
 
