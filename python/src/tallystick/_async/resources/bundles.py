@@ -47,7 +47,7 @@ from .statements import AsyncStatements
 
 
 class AsyncBundle:
-    """A bundle, whose lines are requested while they are read.
+    """A bundle whose lines are requested while they are read.
 
     `async for line in bundle` yields its lines with their newlines. `await bundle.save('record.bundle')` writes a file.
     """

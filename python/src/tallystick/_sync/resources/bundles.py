@@ -48,7 +48,7 @@ from .statements import Statements
 
 
 class Bundle:
-    """A bundle, whose lines are requested while they are read.
+    """A bundle whose lines are requested while they are read.
 
     `for line in bundle` yields its lines with their newlines. `bundle.save('record.bundle')` writes a file.
     """
