@@ -4,7 +4,7 @@ import { formatId, type Uuid } from '../src/proof/ids.ts'
 import { describeMs, printLine } from './archive-records.ts'
 
 const READS = 500
-/** Tens of millions of records have thousands of pieces. */
+/** Most pieces that are read. Tens of millions of records have thousands of pieces. */
 const PIECES_MAX = 300
 
 const OPERATIONS = ['record', 'proof'] as const

@@ -13,7 +13,7 @@ export type Writing = {
 
 /**
  * Returns the milliseconds of each request. They count from sending or, with a rate, from the time when the request
- * was due, so that waiting for a client counts.
+ * was due. Waiting for a free client therefore counts.
  */
 export async function writeRecords(
   client: Tallystick,

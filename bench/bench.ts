@@ -22,7 +22,9 @@ const OVERLOAD_CONNECTIONS = 1_024
 const LATENCY_SHARES = [0.1, 0.2, 0.5, 0.8, 0.9, 0.95]
 const OVERLOAD_SHARES = [1.5, 2, 4, 10]
 const SHARE_WARM_UP_MS = 2_000
-/** Straight after an overload. Within a second the server accepts everything again. */
+/**
+ * Load straight after an overload. Within a second the server accepts everything again, so the warm-up is one second.
+ */
 const RECOVERY = { share: 0.5, warmUpMs: 1_000 }
 
 const log = (line: string) => console.log(line)

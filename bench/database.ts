@@ -11,7 +11,7 @@ import { findPostmaster } from './watch/cpu.ts'
 export type Database = {
   readonly ownerUrl: string
   readonly postgres: string
-  /** null: not on this machine, or not visible from here. */
+  /** Process id of the postmaster. null: Postgres is on another machine, or not visible from here. */
   readonly postmaster: number | null
   /** Directory of Postgres' WAL, or a folder for temporary files if this process cannot write there. */
   readonly walDirectory: string
@@ -21,7 +21,7 @@ export type Database = {
   close(): Promise<void>
 }
 
-/** The reference opens as many connections as the load. */
+/** The reference load opens as many connections as the load itself. */
 const OWN_MAX_CONNECTIONS = 400
 
 /**
@@ -83,7 +83,7 @@ async function openGiven(databaseUrl: string): Promise<Database> {
     async close() {
       for (const url of made)
         await execute(databaseUrl, `drop database ${new URL(url).pathname.slice(1)} with (force)`)
-      // Logins belong to the whole cluster. Those that this run created are dropped with it.
+      // Logins belong to the whole cluster. The logins that this run created are dropped with the database.
       if (logins === 0)
         await execute(databaseUrl, `drop role if exists ${DEFAULT_LOGINS.api}, ${DEFAULT_LOGINS.worker}`)
     },

@@ -5,7 +5,7 @@ import type { Side } from './pair.ts'
 /** A ledger in a database that its owner may read. */
 export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
-/* Reads both chains as their owners, so that they cost no server anything. */
+/* Reads both chains from their databases, so that no server spends CPU on this. */
 
 /** A received entry: its position in the sender's chain, and the lag between the two `recordedAt`. */
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }

@@ -4,7 +4,7 @@ import type { Phase } from './phase.ts'
 import type { System } from './system.ts'
 
 export type LifecycleAudit = {
-  /** Records that a client saw accepted, and records that it gave up. The latter may have any state. */
+  /** Records that a client saw accepted, and records that it gave up. A record that was given up may have any state. */
   readonly complete: number
   readonly abandoned: number
   readonly states: Readonly<Record<string, number>>
@@ -16,8 +16,8 @@ export type LifecycleAudit = {
 }
 
 /**
- * Audits lifecycles. A record that clients saw accepted must be accepted, by one entry of each kind. Every other one
- * was given up.
+ * Audits lifecycles. A record that clients saw accepted must be accepted, by one entry of each kind. Every other
+ * record was given up.
  */
 export async function auditLifecycles(
   ownerUrl: string,

@@ -49,8 +49,8 @@ async function measurePreflight(client: pg.ClientBase, directory: string): Promi
 }
 
 /**
- * Throws if a throughput would say more about the disk than about the program. The flush is that of Postgres' own
- * commits, so it counts even if Postgres' disk is on another machine.
+ * Throws if the disk is so slow that a throughput would measure the disk and not the program. The flush is measured
+ * by commits, so it counts even if Postgres' disk is on another machine.
  */
 export function checkGate({ flush }: Pick<Preflight, 'flush'>, gateMs: number, force: boolean): void {
   if (flush.p50 / 1e6 <= gateMs || force) return

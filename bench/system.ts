@@ -80,8 +80,8 @@ function givenLogin(url: string | undefined, ownerUrl: string): string | null {
 }
 
 /**
- * Throws if the logins exist. They belong to the whole cluster, so a new password would lock out the deployment that
- * uses them.
+ * Throws if the logins exist. Logins belong to the whole cluster, so a new password would lock out the deployment
+ * that uses them.
  */
 async function refuseForeignLogins(ownerUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: ownerUrl })

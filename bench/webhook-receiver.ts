@@ -16,7 +16,7 @@ export type Received = {
   readonly events: number
   readonly signaturesChecked: number
   readonly signaturesBad: number
-  /** By endpoint, since the window started. */
+  /** Arrivals since the window started, by group of endpoints. */
   readonly windows: readonly ReceivedWindow[]
 }
 

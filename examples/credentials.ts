@@ -7,7 +7,7 @@ const KEPT = join(process.env['TALLYSTICK_DATA'] || '.tallystick', 'credentials.
 
 /**
  * Returns what `npm start` stored in this folder. Empty if the environment has a key, because the client reads that
- * itself.
+ * key itself.
  */
 export function credentials(): Credentials {
   if (process.env['TALLYSTICK_API_KEY']) return {}

@@ -62,8 +62,8 @@ function nextShared({ id, performer }) {
 }
 
 /**
- * The backlog is drained in `setup`: k6 fixes the start times of scenarios beforehand, but how long the drain takes
- * is what is measured.
+ * The backlog is drained in `setup` and not in a scenario: k6 fixes the start times of scenarios, but how long the
+ * drain takes is what is measured.
  */
 export async function setup() {
   const peering = makePeering('federation-drain')
@@ -109,7 +109,7 @@ export function teardown({ peering, sizeBefore, filled }) {
   const all = sizeOf(home) - readOf(home, `/v1/peers/${id}`).addedSeq - ENTRIES_OF_NO_RECORD
   check(null, {
     'all that was shared is received': () => awaitSize(guest, sizeBefore + all, ARRIVE_SECONDS_MAX),
-    // The sender learns of its last entry after the receiver has appended it.
+    // Polled: the sender learns that its last entry was received only after the receiver has appended it.
     'nothing is behind, dead or forked, on either side': () =>
       [home, guest].every((ledger) =>
         awaitThat(() => {

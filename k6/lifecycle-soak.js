@@ -3,8 +3,8 @@
  * another number. The goal is a run without faults: no error, no record given up, no restart, no dead letter, and
  * constant memory. The runner checks the last three.
  *
- * One more client shares its records with a second organisation, whose agent performs them. They do not count in the
- * figures but must be free of faults too. The runner compares both chains.
+ * One more client shares its records with a second organisation, whose agent performs them. These records do not
+ * count in the figures but must be free of faults too. The runner compares both chains.
  */
 import exec from 'k6/execution'
 import { Counter } from 'k6/metrics'

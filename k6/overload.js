@@ -31,12 +31,12 @@ const SEARCH_WARM_UP_SECONDS = profile.searchWarmUpSeconds
 /** Fewer than the server admits at once, so that it refuses none of them. */
 const SEARCH_USERS = 128
 /**
- * Each request in progress occupies a user. There must be enough for those that the server admits (256, and once a
- * burst of 2,048) and those that it is about to refuse. With fewer, k6 could not offer the load. `short` only shows
- * that the script works.
+ * Each request in progress occupies a user. There must be users for the requests that the server admits (256, and
+ * once a burst of 2,048) and for those that it is about to refuse. With fewer users, k6 could not offer the load.
+ * `short` only shows that the script works.
  */
 const USERS_MAX = profile.usersMax
-/** For a low ceiling too: fewer than 256 users would never be refused. */
+/** Minimum for a low ceiling: fewer than 256 users would never be refused. */
 const USERS_MIN = 320
 /** Share of the offered load that must be accepted each second for the throughput to count as recovered. */
 const BACK_SHARE = 0.95

@@ -22,10 +22,10 @@ const FILL_IN_FLIGHT = 32
 /** Time for the other followers to finish the backlog's entries before the backlog is drained. */
 const CALM_SECONDS = 4
 const LOOK_EVERY_SECONDS = 0.1
-/** The server stores an arrival a moment later: up to a minute on a busy machine. */
+/** The server stores the result of a delivery after its arrival: on a busy machine up to a minute later. */
 const STANDING_LOOKS_MAX = 120
 const STANDING_LOOK_EVERY_SECONDS = 0.5
-/** For the whole backlog, and for deliveries on their way when the constant rate ends. */
+/** Time for the whole backlog to arrive, and for deliveries on their way when the constant rate ends. */
 const DRAIN_SECONDS_MAX = 180
 const ARRIVE_SECONDS_MAX = 60
 
@@ -68,8 +68,8 @@ export const options = makeOptions({
 const nextBody = makeRecordBodies()
 
 /**
- * The backlog is drained in `setup`: k6 fixes the start times of scenarios beforehand, but how long the drain takes
- * is what is measured.
+ * The backlog is drained in `setup` and not in a scenario: k6 fixes the start times of scenarios, but how long the
+ * drain takes is what is measured.
  */
 export async function setup() {
   const first = countEndpoints()

@@ -21,8 +21,8 @@ const STEADY_SECONDS = Number(__ENV.SECONDS ?? profile.seconds)
 /** Every n-th read is checked, and each read of an erased record. */
 const CHECK_EVERY = 16
 /**
- * A user may erase its own records and its share of the seeded ones, so that no record is erased twice. It draws at
- * most this often to find one.
+ * A user may erase its own records and its share of the seeded ones, so that no record is erased twice. To find such
+ * a record, it draws at most this often.
  */
 const DRAWS_MAX = 64
 const ERASURE = JSON.stringify({ code: 'measurement' })

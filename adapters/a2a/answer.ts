@@ -24,7 +24,7 @@ type Json = Readonly<Record<string, unknown>>
 const ENDS: Readonly<Record<string, Outcome>> = {
   completed: { status: 'ok' },
   failed: { status: 'error', errorType: 'failed' },
-  // The task may have been done in part.
+  // A canceled task may have been done in part.
   canceled: { status: 'unknown', errorType: 'canceled' },
   rejected: { status: 'denied', errorType: 'rejected' },
 }
@@ -102,7 +102,7 @@ export class Answer {
     return !this.#isMessage && this.#ended === undefined && !WAITING.has(this.#state ?? '')
   }
 
-  /** Id of the task that the agent created for the message. undefined: none. */
+  /** Id of the task that the agent created for the message. undefined: it created no task. */
   get task(): string | undefined {
     return this.#task
   }

@@ -31,8 +31,8 @@ const FRAMEWORK = 'a2a-js'
  *
  *     const factory = new ClientFactory(recordCalls())
  *
- * `receipts`: see RecordCallsOptions. Returns `options` with recording transports. It wraps the transports, because
- * the library does not report failed requests to interceptors. With `failClosed` sending throws NotRecordedError
+ * `receipts`: see RecordCallsOptions. Returns `options` with transports that record: interceptors would not do,
+ * because the library does not report failed requests to them. With `failClosed` sending throws NotRecordedError
  * instead of sending unrecorded.
  */
 export function recordCalls(
@@ -141,12 +141,12 @@ async function* stream(
     action.end({ ...answer.outcome, status: statusOfThrown(error), error })
     throw error
   } finally {
-    // Also if the reader stops, or the stream ends before the task.
+    // Ends the action also if the reader stops, or if the stream ends before the task.
     action.end(answer.outcome)
   }
 }
 
-/** Yields the events of a resubscription. The first one has the current state of the task. */
+/** Yields the events of a resubscription. The first event has the current state of the task. */
 async function* resubscribed(
   events: AsyncGenerator<StreamResponse, void, undefined>,
   open: OpenTasks,

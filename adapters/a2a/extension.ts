@@ -6,7 +6,7 @@ export const EXTENSION = 'https://tallystick.dev/a2a/record/v1'
 
 /** Data of the extension, in a message's metadata under its URI: where the sender recorded the message. */
 export type Carried = {
-  /** Id of the record in the sender's ledger. Absent if it was not there in time. */
+  /** Id of the record in the sender's ledger. Absent if the ledger did not have the record in time. */
   readonly record?: string
   /** W3C Trace Context of that record. The records of both sides have the same trace id. */
   readonly traceparent?: string
@@ -37,7 +37,7 @@ const RECORD = /^rec_[0-9a-z]{26}$/
 const RECEIPT_CHARS_MAX = 64 * 1024
 
 /**
- * Returns the valid parts of the extension data of a message. They are claims of the sender: verify the receipt, or
+ * Returns the valid parts of the extension data of a message. The sender only claims them: verify the receipt, or
  * read the sender's ledger.
  */
 export function carriedBy(message: Message | undefined): Carried {
@@ -54,7 +54,7 @@ export function carriedBy(message: Message | undefined): Carried {
 /** After this time a message is sent without the record's id. */
 const RECORD_MS_MAX = 1_000
 
-/** Returns the id of the action's record. null: it was not there in time. */
+/** Returns the id of the action's record. null: the ledger did not have the record in time. */
 export async function recordOf(action: Action): Promise<string | null> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<null>((resolve) => {

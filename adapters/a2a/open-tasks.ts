@@ -2,7 +2,7 @@ import type { Task } from '@a2a-js/sdk'
 import type { Action } from '@tallystick/sdk/actions'
 import { Answer } from './answer.ts'
 
-/** Limit of unfinished tasks. Above it the actions of the oldest end as `unknown`. */
+/** Most unfinished tasks. Beyond this limit, the actions of the oldest task end as `unknown`. */
 const OPEN_TASKS_MAX = 1_000
 
 /** Actions of unfinished tasks. They end when the client polls or subscribes to the task, and gets a final state. */

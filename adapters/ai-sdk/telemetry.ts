@@ -19,7 +19,7 @@ type Run = {
   readonly action: Action
   /** The open call of the model. */
   model: Action | null
-  /** Error of that call, or of the last one, reported by a part of its stream. */
+  /** Error that a part of the model's stream reported, in the open call or in the one before. */
   failed: Outcome | null
   /** Open tool calls by the library's call object, because a model may give two calls the same id. */
   readonly tools: Map<object, Action>
@@ -36,8 +36,8 @@ const AGENTS: readonly string[] = ['ai.generateText', 'ai.streamText']
  *
  *     registerTelemetry(new TallystickTelemetry())
  *
- * It never throws, and nothing waits for it, unless `failClosed` is set. Then a tool is called only when the ledger
- * has the record. Otherwise the model gets an error text.
+ * The telemetry never throws, and calls wait for it only with `failClosed`. A tool is then called only when the
+ * ledger has the record; otherwise the model gets an error text.
  */
 export class TallystickTelemetry implements Telemetry {
   readonly actions: Actions
@@ -134,7 +134,7 @@ export class TallystickTelemetry implements Telemetry {
     }
   }
 
-  /** Records the result of a tool. `executeTool` has recorded a throw. */
+  /** Records the result of a tool. If the tool threw, `executeTool` has recorded it already. */
   onToolExecutionEnd = ({
     callId,
     toolCall,
@@ -146,7 +146,7 @@ export class TallystickTelemetry implements Telemetry {
     else action?.end({ status: 'ok', result: toolOutput.output, durationMs: toolExecutionMs })
   }
 
-  /** Records the decisions of the application's rules. The allowed tools have run by then. */
+  /** Records the decisions of the application's rules. Allowed tools have already run at this time. */
   onStepEnd = ({ callId, content }: EventOf<'onStepEnd'>): void => {
     const run = this.#runs.get(callId)
     for (const part of run ? content : []) {
@@ -232,8 +232,8 @@ function isOf(one: ToolCall, other: ToolCall): boolean {
 }
 
 /**
- * Returns the status for a finish reason. A failed stream has the reason `error`, a cut-off one `interrupted`.
- * Neither throws.
+ * Returns the status for a finish reason. A failed stream ends with `error`, a cut-off stream with `interrupted`;
+ * neither throws.
  */
 function statusOf(finishReason: string | undefined): 'ok' | 'error' | 'unknown' {
   if (finishReason === 'error') return 'error'

@@ -23,7 +23,8 @@ type Run = {
 }
 
 /**
- * Records chains and graphs of LangChain that are not agents of `createAgent`. For those use `tallystickMiddleware`.
+ * Records chains and graphs of LangChain that are not agents of `createAgent`. For such agents use
+ * `tallystickMiddleware`.
  *
  *     await graph.invoke(input, { callbacks: [new TallystickCallbackHandler()] })
  *

@@ -28,8 +28,8 @@ const FRAMEWORK = 'langchain-js'
  *
  *     createAgent({ model, tools, middleware: [tallystickMiddleware()] })
  *
- * Put it first, so that it sees what the other middleware decide. Nothing waits for it, unless `failClosed` is set.
- * Then a tool is called only when the ledger has the record. Otherwise the model gets an error text.
+ * Put it first, so that it sees what the other middleware decide. Calls wait for it only with `failClosed`. A tool is
+ * then called only when the ledger has the record; otherwise the model gets an error text.
  */
 export function tallystickMiddleware({
   actions = new Actions(),
@@ -92,7 +92,7 @@ export function tallystickMiddleware({
     }
   }
 
-  /** Returns the run in a hook's state. Its watch will end the run. */
+  /** Returns the run in a hook's state. The watch of the current call will end this run. */
   const runOf = ({ _tallystickRun: id }: { _tallystickRun?: string | undefined }): Run | undefined => {
     const run = runs.find(id)
     const watch = currentWatch(isOurs)
@@ -181,7 +181,7 @@ class RunWatch implements Watch {
   ended(outputs: unknown): void {
     const { messages = [] } = Object(outputs) as { messages?: readonly BaseMessage[] }
     if (!this.run) return
-    // The run may wait for a person's answer, with which another call continues it.
+    // The run may wait for a person's answer. Another call then continues it.
     if (!this.hasHandlers && !this.isAfterAgent) return
     this.#recordDenied(this.run, messages)
     this.end(this.run, { status: 'ok', result: messages.at(-1)?.content })

@@ -52,7 +52,7 @@ export function valuesOf(messages: readonly BaseMessage[]): object[] {
   }))
 }
 
-/** Returns the provider's name of a model, or that of its class. */
+/** Returns the provider's name of a model, or the name of its class. */
 export function nameOfModel(model: unknown): string {
   const named = model as { model?: unknown; modelName?: unknown; getName?: () => string }
   const name = [named.model, named.modelName].find((name) => typeof name === 'string')

@@ -15,7 +15,7 @@ export type Watch = {
   /** Not called if the call asked for input, because another call continues with the answer. */
   ended(outputs: unknown): void
   failed(error: unknown, signal: AbortSignal | undefined): void
-  /** True if the handler is called for runs below the agent. Another library may have removed it there. */
+  /** True if the handler is called for runs below the agent. Another library may have removed the handler there. */
   hasHandlers: boolean
   /** Actions in which a tool, or a runnable in its place, has begun. */
   readonly begun: WeakSet<Action>
@@ -34,9 +34,11 @@ export function currentWatch<Made extends Watch>(isMade: (watch: Watch) => watch
 }
 
 /**
- * Watches `invoke`, `stream` and `streamEvents` of each agent with this middleware. The library has no hook for a
- * recursion limit or for the throw of another middleware, and a middleware cannot add a callback handler. These three
- * methods of the class that `createAgent` returns are therefore replaced by ones that add a handler.
+ * Watches `invoke`, `stream` and `streamEvents` of each agent with this middleware.
+ *
+ * The library has no hook for a recursion limit or for an error of another middleware, and a middleware cannot add a
+ * callback handler. Therefore these three methods of the class that `createAgent` returns are replaced by methods
+ * that add a handler.
  */
 export function watchRuns(middleware: AgentMiddleware, make: () => Watch): void {
   watched.set(middleware, make)
@@ -63,7 +65,7 @@ type Method = (
 type Agents = Record<'invoke' | 'stream' | 'streamEvents', Method>
 
 function withHandlers(config: RunnableConfig = {}, watches: readonly Watch[]): RunnableConfig {
-  // Without callbacks the library uses those of the surrounding runnable.
+  // Without `callbacks` in the config, the library uses the callbacks of the surrounding runnable.
   const inherited = (AsyncLocalStorageProviderSingleton.getRunnableConfig() as RunnableConfig | undefined)
     ?.callbacks
   const callbacks = config.callbacks ?? inherited

@@ -10,13 +10,13 @@ export type Node = {
   readonly agent: string | undefined
   readonly session: string | undefined
   isDenied: boolean
-  /** A guarded tool has returned. */
+  /** True after a guarded tool has returned. */
   hasReturned: boolean
-  /** Status of its outcome. null: it is open. */
+  /** Status of the action's outcome. null: the action is open. */
   ended: Outcome['status'] | null
   /** For a model call: the answer requests a tool of this process. */
   requestsTool: boolean
-  /** The last tool, model or hand-over that began in it. */
+  /** The last tool, model or hand-over that began in this span or trace. */
   last: Node | null
   /** For a trace: the outcome of its last run, if that run failed. */
   failed: Outcome | null
@@ -80,7 +80,7 @@ export class Runs {
   }
 }
 
-/** Returns the parent action for a part of this node. undefined: none. */
+/** Returns the parent action for a part of this node. undefined: no node around the part is an action. */
 export function actionAround(node: Node | null): Action | undefined {
   for (let found = node; found !== null; found = found.above) if (found.action !== null) return found.action
   return undefined

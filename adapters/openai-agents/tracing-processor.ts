@@ -49,7 +49,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
       parent: currentAction.getStore(),
     })
     this.#runs.add(trace, action)
-    // A trace that is started by hand is in no context.
+    // A trace that is started by hand is in no context, so its end cannot be checked.
     const isOpen = () => getCurrentTrace()?.traceId === trace.traceId
     if (!isOpen()) return
     this.#open.set(trace, AsyncResource.bind(isOpen))
@@ -80,7 +80,8 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   async onSpanStart(span: Span<SpanData>): Promise<void> {
-    // The input of a tool is set only after this callback, and so is the call of a guarded tool.
+    // The library sets a tool's input only after this callback, and the call of a guarded tool is known only then
+    // too.
     if (span.spanData.type !== 'function') this.#begin(span)
     else queueMicrotask(() => span.endedAt === null && this.#begin(span))
   }
@@ -104,8 +105,8 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   /**
-   * Waits for open traces for half of `timeoutMs`, and then ends them as `unknown`. Records not sent within
-   * `timeoutMs` stay in the spool, if there is one. Never throws.
+   * Waits for open traces for half of `timeoutMs`, and then ends them as `unknown`. With a spool, records not sent
+   * within `timeoutMs` stay there. Never throws.
    */
   async shutdown(timeoutMs: number = FLUSH_MS_MAX): Promise<void> {
     this.#endThrown()
@@ -116,8 +117,9 @@ export class TallystickTracingProcessor implements TracingProcessor {
    * Adds a guardrail to a tool as its first one, and returns the tool.
    *
    * The guardrail records the call with its id, and the decisions of the other guardrails. With `failClosed` the tool
-   * is called only when the ledger has the record. Otherwise the model gets an error text. The return of a guarded
-   * tool is observed: for other tools the library reports no end that proves success.
+   * is called only when the ledger has the record. Otherwise the model gets an error text.
+   *
+   * `guard` also observes when the tool returns. For other tools, the library reports no end that proves success.
    */
   guard<Tool extends Pick<FunctionTool, 'type' | 'name'>>(tool: Tool): Tool {
     const guarded = tool as unknown as Pick<FunctionTool, 'inputGuardrails' | 'invoke'>

@@ -4,7 +4,7 @@ import type { Test } from '../../test/helpers/app.ts'
 import { OUTCOMES, outcomeCases } from '../../test/helpers/outcome-cases.ts'
 import { type Ended, openLedger } from './ledger.ts'
 
-/** Runs a case with an adapter that records through the actions. A throw is a result of the case. */
+/** Runs a case with an adapter that records through the actions. It may throw, which is a result of the case. */
 export type Happens = (actions: Actions) => unknown
 
 /** Cases whose end is not reported, so that `close` ends them. */

@@ -2,7 +2,10 @@ import type { DrivenRound, Findings, K6Options, K6Run, Running, Scenario } from 
 
 /** A rate counts as sustained if its p99 is at most this. */
 const P99_MS_MAX = 250
-/** Share of the offered rate. Arrivals at the edges of a step are counted on one side only. */
+/**
+ * Share of the offered rate that must be achieved. Below 1, because arrivals at the edges of a step are counted on
+ * one side only.
+ */
 const ACHIEVED_SHARE_MIN = 0.97
 const FIRST_RATE = { short: 100, full: 1_000 }
 const RATE_MAX = { short: 400, full: 100_000 }

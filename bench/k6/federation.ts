@@ -54,7 +54,7 @@ export async function compareChains(
     if (found !== wanted) faults.push(`${what}: ${found}, expected ${wanted}`)
   }
   expect('entries of the home that the guest has received', atGuest.length, shared)
-  // One of them is the guest's half of the handshake.
+  // One received entry is no offer: the guest's half of the handshake.
   expect('offers that the home has received', atHome.length - 1, offers)
   expect('open offers', open, 0)
   for (const received of [atGuest, atHome])

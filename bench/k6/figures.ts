@@ -22,8 +22,7 @@ export function judgeGoal(
 ): GoalVerdict {
   if (goal === undefined) return null
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = goal
-  // A few seconds at a low rate say nothing about rates and latencies. They do count for errors, of which there must
-  // be none.
+  // A few seconds at a low rate say nothing about rates and latencies. They are enough for a goal of no errors.
   const isTried = tried >= atLeast && (profile === 'full' || atMost === 0)
   if (!isTried || value === null || value === undefined) return 'not tried'
   return value >= atLeast && value <= atMost ? 'met' : 'not met'

@@ -4,7 +4,7 @@ import { compareChains, type Exchanged } from './federation.ts'
 import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
 /**
- * Audits more than for other scripts. Each record has the expected state, was delivered, verified and judged once,
+ * Audits more than the other scripts: each record has the expected state, was delivered, verified and judged once,
  * and the chains of the two organisations agree.
  */
 export const lifecycleSoak = {
@@ -34,7 +34,9 @@ function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
   return { figures: summary.figures, extras: summary.extras, faults: [...faults, ...exchanged.faults] }
 }
 
-/** Compares states. A lifecycle that clients saw complete is accepted or rejected; every other one was given up. */
+/**
+ * Compares states. A lifecycle that clients saw complete is accepted or rejected; every other lifecycle was given up.
+ */
 export function compareLifecycles(
   { states, notOnce }: FoundLedger,
   complete: number,

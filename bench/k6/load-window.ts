@@ -10,7 +10,7 @@ type LoadWindow = {
 /** k6 needs about this long to read a script and run its setup. */
 const START_MS = 1_500
 
-/** Uses the script's own figures: `warmUpSeconds` are left out, `seconds` count. */
+/** Measures the time after the warm-up. The script's own `warmUpSeconds` and `seconds` give its start and length. */
 export function measureWindow({
   samples,
   cpu,
@@ -29,7 +29,7 @@ export function measureWindow({
   return { cores, microsPerRecord: Object.fromEntries(perRecord) }
 }
 
-/** `API`, or `API 2` of several, as round.ts names them. */
+/** Returns whether this is an API process by its name in round.ts: `API`, or `API 2` of several. */
 export function isServer(name: string): boolean {
   return /^API( \d+)?$/.test(name)
 }

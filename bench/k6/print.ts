@@ -52,8 +52,8 @@ type Tabled = Pick<K6Report, 'published' | 'figures' | 'extras'> & {
 }
 
 /**
- * Describes the cores that k6 used, and all cores in use, over all runs. The server lacked k6's share on this
- * machine.
+ * Describes the cores that k6 used, and all cores in use, over all runs. On this machine, the server could not use
+ * the cores that k6 used.
  */
 function describeK6Cores(rounds: Tabled['rounds']): string {
   const runs = rounds.flatMap((round) => round.runs)

@@ -45,7 +45,7 @@ function throttledShare(quota: CpuQuota): number {
   return periods === 0 ? 0 : (100 * throttledPeriods) / periods
 }
 
-/** Counts as fully used: the scheduler leaves the rest. */
+/** Share of a resource that counts as fully used: the scheduler leaves the rest unused. */
 const OF_A_PROCESS = 0.9
 const OF_THE_MACHINE = 0.93
 

@@ -13,7 +13,10 @@ import type {
   ScriptName,
 } from './types.ts'
 
-/** Memory of a process that grows by more of its mean, over the second half of a run, is not constant. */
+/**
+ * Most growth of a process's memory over the second half of a run, in percent of its mean. Above this, the memory is
+ * not constant.
+ */
 const GROWTH_PERCENT_MAX = 10
 /** In a shorter run, a heap that fills for the first time looks like a growing one. */
 const GROWTH_JUDGED_FROM_MS = 120_000

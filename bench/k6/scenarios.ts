@@ -46,7 +46,7 @@ export function combineRounds(
   return { figures: summary.figures, extras: summary.extras }
 }
 
-/** The goal is 60,000 records a second. The database and its WAL need about this many bytes for each. */
+/** The goal's rate, and about how many bytes the database and its WAL need for each record. */
 const BATCH_RECORDS_PER_SECOND = 60_000
 const BYTES_PER_RECORD = 900
 const BATCH_SECONDS = { short: 8, full: 600 }

@@ -81,7 +81,10 @@ export type RoundResult = {
 
 type Figures = Readonly<Record<string, number | null>>
 
-/** Runs on fresh processes, and in `full` on a fresh database. All its runs are audited together. */
+/**
+ * Runs of a scenario on fresh processes and, in `full`, on a fresh database. All runs of a round are audited
+ * together.
+ */
 export type Round = {
   readonly name: string
   readonly servers: number
@@ -113,7 +116,7 @@ export type Scenario = {
   readonly env?: (options: K6Options) => Readonly<Record<string, string>>
   /** Disk space that a round may need, if it is much. */
   readonly diskBytes?: (options: K6Options) => number
-  /** Combines the figures of several rounds or runs; default: those of the last run. */
+  /** Combines the figures of several rounds or runs; default: the figures of the last run. */
   readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
 }
 

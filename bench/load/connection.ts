@@ -24,8 +24,8 @@ const READ_BUFFER = Buffer.allocUnsafe(65_536)
 
 /**
  * One keep-alive HTTP/1.1 connection with one request in flight, on a raw socket. An HTTP client would cost more CPU
- * per request than the server under test. It reads only what such a server sends: a status line, a `content-length`
- * and a body (no body after 304). Anything else closes the connection with a code.
+ * per request than the server under test. The connection reads only what this server sends: a status line, a
+ * `content-length` and a body (no body after 304). Anything else closes the connection with a code.
  */
 export class LoadConnection {
   inFlight = false

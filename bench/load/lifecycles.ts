@@ -21,8 +21,8 @@ export type LifecyclePlan = Times & {
 }
 
 /**
- * `load` is of whole records, in nanoseconds. Counted are records that started, and requests that were answered,
- * within the window.
+ * `load`: figures of whole records, in nanoseconds. Only records that started within the window count, and only
+ * requests that were answered within it.
  */
 type LifecycleResult = {
   readonly load: LoadResult
@@ -129,7 +129,7 @@ class LifecycleRun implements LifecycleEvents {
 
   result(): LifecycleResult {
     const { seconds, measured, sent, unanswered } = this.#tally
-    // They count as sent when they are answered.
+    // `sent` counts a record when it is answered, so unanswered ones are added.
     this.#tally.sent = sent + unanswered
     return {
       load: this.#tally.result('closed loop'),

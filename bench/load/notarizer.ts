@@ -22,7 +22,7 @@ export type NotarizerPlan = Times & {
 const TEMPLATES = 64
 /** One record in this many measures the time from `record` to the ledger. */
 const TAG_EVERY = 500
-/** Limits the spool. It accepts what the server cannot keep up with, so the producer would use up the machine. */
+/** Limits the spool. A spool accepts more than the server can keep up with, so the producer would fill the disk. */
 const SPOOL_BYTES_MAX = 16 * 1024 * 1024
 
 async function loadByNotarizer(plan: NotarizerPlan, onEdge: (edge: WindowEdge) => void): Promise<LoadResult> {
@@ -74,7 +74,7 @@ type Notarizer = ReturnType<Tallystick['notarizer']>
 
 type Producer = { readonly taken: Promise<number>; stop(): void }
 
-/** The loop that the README shows. */
+/** Records in a loop, as the README shows. */
 function startProducer(notarizer: Notarizer, { payloadBytes, seed }: NotarizerPlan): Producer {
   const random = randomFrom(seed)
   const orders = Array.from({ length: TEMPLATES }, () => makeOrder(payloadBytes, random))

@@ -19,7 +19,9 @@ export type Pacer = {
 
 type Send = (connection: LoadConnection, dueAt: number) => void
 
-/** Node's timers are no finer. Under load, every answer checks the clock too. */
+/**
+ * Interval at which the clock is checked: Node's timers are no finer. Under load, every answer checks the clock too.
+ */
 const TICK_MS = 1
 
 export function makeClosedLoop(): Pacer {

@@ -22,7 +22,7 @@ export type RequestShape = {
 export type Requests = { next(): Buffer }
 
 const TEMPLATES_PER_CONNECTION = 16
-/** A batch varies within itself, and is large. */
+/** Few templates are enough: a batch is large, and its items differ. */
 const TEMPLATES_PER_BATCH_CONNECTION = 2
 const COUNTER_DIGITS = 12
 const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)

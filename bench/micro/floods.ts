@@ -2,8 +2,8 @@
  * npm run bench -- floods [--connections 800] [--seconds 8] [--rounds 1] [--embedded]
  *
  * Floods the server with requests without a valid key, while ledgers notarize one record after another. Measures how
- * many of the ledgers' requests are refused, and the latency of the others. The first row is the control: a flood
- * that names no ledger.
+ * many of the ledgers' requests are refused, and the latency of the others. The first flood names no ledger. The
+ * other floods are compared with it.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -114,7 +114,7 @@ export async function runFloods(
     const inspected = await evaluate(server!)
     await inspected(`globalThis.loopDelay = process.getBuiltinModule('node:perf_hooks').monitorEventLoopDelay({ resolution: 5 });
       loopDelay.enable()`)
-    // The first request starts a thread.
+    // The first request starts a thread, so it is not measured.
     await (await fetch(`${url}/v1/traces`, told(quiet))).arrayBuffer()
     const chosen = FLOODS.filter(({ name }) => (options.only ?? name).split(',').includes(name))
     const rows: string[][] = []
@@ -197,7 +197,7 @@ function percentiles(taken: readonly number[]): string {
   return `${at(0.5)} / ${at(0.99)}`
 }
 
-/** Runs in a separate process, so that making its requests delays no measured one. */
+/** Runs the flood in a separate process, so that making its requests does not delay measured requests. */
 function sendFlood(plan: Plan): Promise<SentCounts> {
   if (plan.flood === 'nothing')
     return new Promise((resolve) => setTimeout(resolve, plan.seconds * 1_000, { records: 0, refused: 0 }))

@@ -25,7 +25,10 @@ import { runFloods } from './otlp-floods.ts'
 
 const SPANS = 500
 const CLIENTS = 8
-/** Hex digits that each request replaces by its own number: those of the trace, and the first digits of each span. */
+/**
+ * Hex digits that each request replaces by its own number: all digits of the trace id, and the first digits of each
+ * span id.
+ */
 const TRACE = 'f00df00df00df00df00df00d00000000'
 const SPAN = 'f00df00df00d'
 

@@ -3,8 +3,8 @@
  * a primary and a standby of the system's Postgres on this machine, a server that reads from the standby, a server
  * that does not, and writers.
  *
- * -- --checked 1000000: number of reads that demand a known size (100,000 by default). A fifth as many demand none,
- * as a control: some of these must be behind, or the test shows nothing.
+ * -- --checked 1000000: number of reads that demand a known size (100,000 by default). For comparison, a fifth as many
+ * reads demand no size. Some of these must return an older state; otherwise the demand is not tested.
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -36,9 +36,7 @@ const RECORDS = 2_000
 const READERS = 16
 const WRITERS = 2
 const WRITE_PAUSE_MS = 20
-/**
- * Lag of the standby. On one machine it would have almost none, and a read on a busy machine takes longer than that.
- */
+/** Lag of the standby. Without a delay, a standby on the same machine would lag less than a read takes. */
 const APPLY_DELAY_MS = 1_000
 
 type Server = { readonly url: string; readonly metricsPort: number; readonly process: ProductProcess }

@@ -3,8 +3,9 @@
  *
  * Measures retention over a ledger: documents per second from the rule until all documents are erased, by rounds of
  * the worker's sweeps and erasures side by side. `--records` come in batches of 1,000, `--rows` one per request.
- * `--share` is the sweeps' share of the time; by default the worker's. Their timestamps are made a year older for the
- * sweep. Afterwards the ledger must verify, and a second ledger must be unchanged.
+ * `--share` is the share of the time that sweeps get; by default the same as in the worker. Before the sweep, the
+ * timestamps of all records are made a year older. Afterwards the ledger must verify, and a second ledger must be
+ * unchanged.
  */
 import { parseArgs } from 'node:util'
 import pg from 'pg'

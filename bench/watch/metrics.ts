@@ -1,9 +1,9 @@
-/** A sample is taken each second: a process that answers later is left out. */
+/** Less than the second between two samples. A process that answers later is left out. */
 const SCRAPE_MS_MAX = 900
 
 /**
  * Reads the metrics of several processes. Counters and sizes are summed; of event loop lags, the worst counts. null:
- * one did not answer.
+ * a process did not answer.
  */
 export async function scrapeAll(urls: readonly string[]): Promise<Record<string, number> | null> {
   try {

@@ -65,7 +65,10 @@ export function startSampling(watched: Watched): Sampling {
   }
 }
 
-/** The CPU counters of a process disappear with it. The end of k6 does not belong to its run. */
+/**
+ * Returns whether k6 has ended: the CPU counters of a process disappear with it. The time after that does not belong
+ * to the run.
+ */
 function hasEnded(before: CpuSnapshot, now: CpuSnapshot): boolean {
   return (now.seconds['k6'] ?? 0) < (before.seconds['k6'] ?? 0)
 }

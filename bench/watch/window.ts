@@ -43,7 +43,7 @@ export async function watchWindow(
   }
 }
 
-/** The other API processes share the first one's work, so profiling them would only cost. */
+/** The other API processes do the same work as the first one, so profiling them would only cost CPU. */
 function profiledProcesses(
   { servers, worker }: System,
   { profile }: Pick<Options, 'profile'>,

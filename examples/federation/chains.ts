@@ -2,7 +2,7 @@ import { fromBase64 } from '../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
 import { parseStatement } from '../../src/proof/statement/statement.ts'
 
-/** An entry of an export, for drawing. `receives`: leaf of the other chain's entry that it names, or null. */
+/** An entry of an export, for drawing. `receives`: leaf of the other chain's entry that this entry names, or null. */
 export type ChainEntry = {
   readonly seq: number
   readonly kind: string
@@ -50,7 +50,8 @@ const ARROWS = ['◀──', '──▶'] as const
 
 /**
  * Draws one line per exchange, in the order of time: what one chain received, beside the entry that it names. An
- * entry that occurs again is in brackets: a step that takes an offer receives, and is received.
+ * entry that was drawn before is in brackets. An example is a step that takes an offer: it receives the offer, and
+ * the other side receives the step.
  */
 export function drawChains(left: Chain, right: Chain): string[] {
   const chains = [left.entries, right.entries] as const
@@ -69,7 +70,10 @@ export function drawChains(left: Chain, right: Chain): string[] {
   return [`${left.name.padEnd(width)}       ${right.name}`, ...lines]
 }
 
-/** Returns a row for each entry that receives another, and for each that the other side has not received. */
+/**
+ * Returns a row for each entry that receives an entry of the other side, and for each entry that the other side has
+ * not received.
+ */
 function rowsOf(chains: readonly [readonly ChainEntry[], readonly ChainEntry[]], side: 0 | 1): Row[] {
   const other = side === 0 ? 1 : 0
   const theirs = new Map(chains[other].map((entry) => [entry.leaf, entry]))

@@ -13,11 +13,11 @@ const SCOPES = {
 
 export type Fleet = { readonly [Name in keyof typeof SCOPES]: FleetAgent }
 
-/** Done by the gateway: registers each agent and gives it a key of its own. */
+/** Registers each agent, as a gateway would, and gives it a key of its own. */
 export async function openFleet(gateway: Tallystick<FleetTypes>, server: TallystickOptions): Promise<Fleet> {
   const fleet: Record<string, FleetAgent> = {}
   for (const [name, scopes] of Object.entries(SCOPES)) {
-    // Registers the agent of that name, if there is none.
+    // Registers the agent too, unless the ledger has one of this name.
     const { id, agent, key } = await gateway.keys.create({ name, scopes: [...scopes] })
     const client = new Tallystick<FleetTypes>({ ...server, apiKey: key })
     fleet[name] = new FleetAgent({ name, id: agent, keyId: id, client })
@@ -49,7 +49,7 @@ export class FleetAgent {
     return result
   }
 
-  /** Reads so many prices, each with a tool call, and returns the delivery. */
+  /** Reads `count` prices, each with a tool call, and returns the delivery. */
   async collectPrices(topic: string, count: number): Promise<Delivery> {
     const lines: string[] = []
     for (let page = 1; page <= count; page++) {

@@ -61,7 +61,8 @@ async function surveyWithARevision({ planner, researcher, scraper }: Fleet): Pro
   const { state, version } = await planner.client.records.until(order.id, CHECKED)
   say('researcher', `delivers 20 prices: ${state}`)
 
-  // Judges only the version that it has seen. After any change the version would differ.
+  // The verdict is only for the version that the planner has seen. After any change the version differs, and the
+  // verdict is refused.
   sayVerdict(
     'planner',
     await planner.client.records.verdict(order.id, { verdict: 'accept' }, { ifVersion: version }),

@@ -8,8 +8,8 @@ type Line = Pick<verify.VerifiedSignal, 'record' | 'version' | 'decision'>
 
 /**
  * File of the signals that were acted on, one per line. It stands for the payer's database. There, one transaction
- * would read the record, store its version and order the payment, under a unique key of record and version, and a
- * second one of paid records.
+ * would read the record, store its version and order the payment. One unique key would cover record and version,
+ * another the paid records.
  */
 export class Book {
   readonly #file: number
@@ -29,9 +29,9 @@ export class Book {
   }
 
   /**
-   * Takes a signal. It may come again, or after a later one (a dead letter delivered by hand): only a higher version
-   * of a record counts. A record is paid once in any case, because a ledger restored from a backup may judge it
-   * again.
+   * Takes a signal. A signal may arrive twice, or after a later signal (a dead letter delivered by hand). Therefore
+   * only a higher version of a record counts. A record is paid at most once, because a ledger restored from a backup
+   * may judge it again.
    */
   take({ record, version, decision }: verify.VerifiedSignal): Taken {
     if (version <= (this.#versions.get(record) ?? 0)) return 'known, or overtaken'

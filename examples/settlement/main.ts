@@ -35,8 +35,8 @@ server.listen(Number(values.port), '127.0.0.1', () => {
 })
 
 /**
- * Returns the status. 2xx: handled, or not relevant. Any other answer is delivered again for more than a day, which
- * leaves time to fix the cause.
+ * Returns the status. 2xx: the event was handled, or is not relevant. After any other status it is delivered again
+ * for more than a day, which leaves time to fix the cause.
  */
 async function receive(request: IncomingMessage): Promise<number> {
   try {

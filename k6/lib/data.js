@@ -110,8 +110,8 @@ export function makeRecordBodies({ type = 'generic/1', bytes } = {}) {
  */
 export function makeBatchBodies(items, { type = 'generic/1', bytes } = {}) {
   return cycle((random) => {
-    // The items are numbered copies of a few. To generate each one would take k6 seconds at its start with 64
-    // producers.
+    // The items are numbered copies of ITEM_KINDS items. Generating each item would take k6 seconds at its start with
+    // 64 producers.
     const kinds = Array.from({ length: ITEM_KINDS }, () =>
       JSON.stringify({ type, payload: payload(random, `call_${random.hex(8)}_${MARK}_${ITEM_MARK}`, bytes) }),
     )

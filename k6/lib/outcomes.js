@@ -1,14 +1,14 @@
 /* Outcomes of requests. The metrics have the same names in every script, because the audit and the report read them. */
 import { Counter, Rate, Trend } from 'k6/metrics'
 
-/** A slower refusal is not quick: the client could have been served in that time. */
+/** A refusal within this time is quick. In a longer time, the client could have been served. */
 const REFUSED_QUICKLY_MS = 20
 
 /** Records in 2xx answers to writes. If one of them is missing in its ledger, the run has failed. */
 const acknowledgedRecords = new Counter('acknowledged_records')
 /** Records sent in requests that ended without an answer that shows whether they were written. */
 const unansweredRecords = new Counter('unanswered_records')
-/** Records that were sent, and those whose request came to an end. The two differ where k6 cuts an iteration off. */
+/** Records that were sent, and records whose request came to an end. The two differ where k6 cuts an iteration off. */
 export const sentRecords = new Counter('sent_records')
 const settledRecords = new Counter('settled_records')
 /** Duration of 2xx answers, from the request for a connection to the last byte. */

@@ -59,7 +59,7 @@ const PROFILES = {
   },
   'webhooks-drain': {
     short: { ledgers: 2, backlog: 600, perSecond: 50, followers: 50, seconds: 5 },
-    // Enough followers for two seconds each at 500 records a second. 250 were too few for a moment.
+    // At 500 records a second, each follower may take two seconds. 250 followers were too few for a moment.
     full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 1_000, seconds: 60 },
   },
   'federation-drain': {

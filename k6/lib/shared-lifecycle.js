@@ -16,7 +16,7 @@ const abandoned = new Counter('shared_abandoned')
 const wholeMs = new Trend('shared_lifecycle', true)
 
 const WAIT_SECONDS = 20
-/** At first the guest has no such record, so a request cannot wait for a change of it. */
+/** Until the record arrives at the guest, a request cannot wait for its change and is answered at once. */
 const LOOK_EVERY_SECONDS = 0.1
 const AWAITED_MS_MAX = 60_000
 

@@ -27,7 +27,8 @@ BODY_BYTES_MAX = 256 * 1024
 
 
 class Book:
-    """Signals that were acted upon. Only a higher version of a record counts. A record is paid at most once."""
+    """Signals that were acted upon. A signal counts only if its version is higher than the record's stored one. A record is paid once at
+    most."""
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path, check_same_thread=False)
@@ -91,7 +92,7 @@ async def receive(request: Request) -> Response:
             signal = verify_signal(webhook, **app.state.trust)
             print(f'{signal.decision} {signal.once}: {app.state.book.take(signal)}', flush=True)
     except SignalExpiredError as error:
-        # A second delivery would be late as well.
+        # Answers 2xx, because a second delivery would be late as well.
         print(f'{error}: somebody must look', flush=True)
     except (WebhookVerificationError, SignalError) as error:
         print(error, flush=True)

@@ -25,7 +25,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 class Draft:
-    """An archive before its seals are written. A changed object is named by its seal."""
+    """An archive before its seals are written. If an object is changed, its seal names the changed object."""
 
     def __init__(self, chain: Chain, cuts: list[int]) -> None:
         """`cuts`: sizes of its seals, below 256, so that there is one tile of each level."""

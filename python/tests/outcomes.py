@@ -15,7 +15,7 @@ _CASES: list[dict[str, Any]] = json.loads((ROOT / 'test/vectors/outcomes.json').
 
 
 def expected(way: str) -> dict[str, Any]:
-    """Returns the statuses for one way in, by case."""
+    """Returns the statuses for one way to record, by case."""
     return {case['name']: case['expected'][way] for case in _CASES if way in case['expected']}
 
 
@@ -57,7 +57,7 @@ class Recorder:
         return NotarizerStats(0, 0, 0, len(self.records), 0, 0, None)
 
     def ends(self, kind: str | None = None, *, name: str | None = None) -> list[str]:
-        """Returns the statuses of actions, in the order in which they began. `open`: none; `ok,error`: two."""
+        """Returns the statuses of actions, in the order in which they began. `open`: no outcome; `ok,error`: two outcomes."""
         found = []
         for payload, options in self.records:
             if options['type'] != 'agent-action/1' or kind not in (None, payload['kind']) or name not in (None, payload['name']):

@@ -14,7 +14,7 @@ BUG = 70
 
 
 def small() -> Draft:
-    """Returns an archive with each form of line, in two seals of two pieces each, which erases documents of an older piece."""
+    """Returns an archive with each form of line, in two seals of two pieces each. It erases documents of an older piece."""
     chain = forge.Chain('archived')
     admin = chain.api_key(chain.agent('admin'), forge.SCOPES)
     chain.type('order/1', admin)
@@ -42,7 +42,7 @@ def differences(draft: Draft, altered: list[Altered], directory: Path, keyed: tu
     found = []
     for (about, arguments), their in zip(asked, theirs, strict=True):
         own = ours(arguments)
-        # Only one verifier names the entry of an archive.
+        # For refused archives, only one of the verifiers names the entry.
         if own[:3] != their[:3] or (own[0] == 0 and own != their) or own[0] == BUG:
             found.append(f'{about}: {arguments}\n  ours   {own}\n  theirs {their}')
     return found

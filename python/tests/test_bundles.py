@@ -93,7 +93,7 @@ class Filled:
         self.statement: int = said['statement']
         self.trace = '0af7651916cd43dd8448eb211c80319c'
         traceparent = f'00-{self.trace}-b7ad6b7169203331-01'
-        # Written carelessly, one of the languages would change each of these numbers or their order.
+        # Naive code in Python or JavaScript would change each of these numbers or their order.
         numbers = {'10': 1, '9': 2, 'b': 1.0, '4294967295': 3, '01': 4, 'big': 1e21, 'less': 123456789.125, 'tiny': 1e-7}
         hard = {**numbers, 'text': '\u2028"\\\x7f\b😀'}
         client.types.register(name='note', version=1, payload_schema={'type': 'object'})

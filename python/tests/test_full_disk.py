@@ -1,4 +1,4 @@
-"""A spool on a full disk: its records can be sent, and it accepts none that could not be."""
+"""A spool on a full disk: its records can be sent, and it accepts no record that could not be sent."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ STATUSES = [400, 403, 404, 405, 406, 409, 410, 413, 415, 418, 422, 431, 451, 494
 
 
 class Crash(BaseException):
-    """The process ends."""
+    """Simulates the end of the process."""
 
 
 class World(NamedTuple):
-    """A ledger, an intermediary that refuses, and a disk. The process may end at any step, and another one goes on."""
+    """A ledger, an intermediary that refuses, and a disk. The process may end at any step; another process then continues."""
 
     records: int = 5
     poisoned: Sequence[int] = ()
@@ -41,7 +41,7 @@ class World(NamedTuple):
     mended_at: int = 1_000_000
     """Number of the request from which on the firewall refuses nothing."""
     is_late: bool = False
-    """True: the firewall judges answers, so the server has written what it refuses."""
+    """True: the firewall judges answers, so the server has already written the records that the firewall refuses."""
     bytes_max: int = 1_000_000
     size_status: int = 413
     invalid: Sequence[int] = ()

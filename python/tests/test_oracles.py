@@ -98,6 +98,6 @@ def test_numbers_as_ecmascript_writes_them(literal: str, text: str) -> None:
 
 
 def test_members_are_sorted_by_utf_16() -> None:
-    """RFC 8785 §3.2.3."""
+    """Compares with the example of RFC 8785 §3.2.3."""
     text = '{"\\u20ac":1,"\\r":2,"\\ufb33":3,"1":4,"\\ud83d\\ude00":5,"\\u0080":6,"\\u00f6":7}'
     assert list(parse_text(canonical(parse_text(text, 2).value).decode(), 2).value.values()) == [2, 4, 6, 7, 1, 5, 3]

@@ -153,7 +153,7 @@ def test_a_pending_peering_hears_of_nothing_else(tmp_path: Path) -> None:
 
 
 def shared_again(times: int) -> Pair:
-    """Returns peers that shared a record through one peering, and `times` more through the next."""
+    """Returns peers that shared a record through one peering, and then `times` times through the next one."""
     pair = Pair('again')
     record = pair.create()
     created = pair.last(pair.home)
@@ -263,7 +263,7 @@ def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
 
 
 class Named(Pair):
-    """Peers of which the guest has another value of one member."""
+    """Peers whose guest has another value in one member of its identity."""
 
     def __init__(self, member: str, value: str) -> None:
         self._named = {member: value}
@@ -367,7 +367,7 @@ def test_statements_of_others_that_nobody_takes(
     code: str, make: Callable[[], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        # The forger uses the verifier for the leaf. Without this patch it would refuse the statement.
+        # The forger takes the leaf from the verifier, which would refuse the statement without this patch.
         patch.setattr(registrations, 'parse_foreign', lambda data: SimpleNamespace(leaf=merkle.leaf_hash(data)))
         file = make()
     assert both(tmp_path / 'file', file)[2] == code
@@ -384,7 +384,7 @@ def test_a_step_is_in_time_by_a_clock_that_is_30_s_off(after: int, code: str, tm
 
 
 def test_a_key_of_an_agent_that_is_disabled_signs_nothing(tmp_path: Path) -> None:
-    """Its registration may have been in flight when the agent was disabled."""
+    """The key's registration is accepted, because it may have been in flight when the agent was disabled."""
     chain, admin = begun('disabled')
     gone = chain.api_key(chain.agent('gone', admin), ['records:write'], admin)
     digest = forge.digest_of({'agent': gone[0], 'name': 'gone'})

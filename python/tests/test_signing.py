@@ -72,7 +72,10 @@ def test_refuses_an_envelope_that_every_verifier_would_refuse() -> None:
 
 @needs_server
 def test_a_server_takes_what_agents_sign_and_nothing_else_in_their_names(ledger: Ledger) -> None:
-    """Signs records, batches of a notarizer and a gated life. With `required`, an entry that the server signed would be refused."""
+    """Signs records, batches of a notarizer and all steps of a gated record.
+
+    With `required`, an entry that the server signed is refused.
+    """
     manager = ledger.client
     principal, _ = join(manager, 'EdDSA', ['records:write', 'records:read', 'verdicts:overturn'])
     performer, agent = join(manager, 'ES256', ['records:write', 'records:read:own'])

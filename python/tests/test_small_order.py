@@ -90,7 +90,7 @@ def test_no_key_is_of_small_order(raw: bytes) -> None:
 
 @pytest.mark.parametrize('raw', ENCODINGS, ids=ids)
 def test_no_signature_is_by_a_key_or_an_r_of_small_order(raw: bytes) -> None:
-    """Under such a key, S = 0 fits one of a few messages, and OpenSSL accepts it."""
+    """Under such a key, S = 0 is a signature of one in a few messages, which OpenSSL accepts."""
     signatures = [other + bytes(32) for other in ENCODINGS]
     key = Key(EDDSA, bytes(32), ed25519_spki(raw))
     assert not any(is_signed(key, signature, message) for signature in signatures for message in MESSAGES)

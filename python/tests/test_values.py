@@ -40,7 +40,7 @@ def both(files: list[File], folder: Path) -> list[tuple[str, Verdict]]:
     found = []
     for (about, commands, _), path, their in zip(files, paths, theirs, strict=True):
         own = ours(placed(commands[1], path))
-        # Both give the code of a refusal. Not every format names an entry.
+        # Of a refusal, the entry is not compared, because not every format names one.
         count = 4 if own[0] == 0 else 3
         assert own[:count] == their[:count], (about, own, their)
         found.append((about, own))
@@ -162,7 +162,8 @@ def test_only_numbers_pass_for_numbers(chain: Chain, tmp_path: Path) -> None:
             # A file whose first line has no `"export":1` is not an export.
             assert verdict[0] == (65 if "('export', 'export')" in about else 1), (about, verdict)
         elif 'statement' not in about:
-            # JSON has one kind of number, so `1.0` is 1. After a changed statement the chain hash would differ.
+            # JSON has one kind of number, so `1.0` is 1. Statements are left out: a changed one has another chain
+            # hash.
             assert verdict[0] == 0, (about, verdict)
 
 
@@ -185,7 +186,7 @@ def test_only_numbers_pass_for_numbers_in_receipts(chain: Chain, tmp_path: Path)
 
 
 def test_nothing_is_in_a_receipt_that_is_not_verified(chain: Chain, tmp_path: Path) -> None:
-    """Checks each reader: of a receipt alone, of a statement's, and of one beside an export."""
+    """Checks each reader: of a receipt alone, of a statement's receipt, and of a receipt beside an export."""
     batch, foreign = seqs_of(chain)['batch-notarized'], next(seq for seq, line in enumerate(chain.lines) if line.statement is None)
     items = chain.lines[batch].items or []
     other = {**items[1], 'type': 'order/1'}
@@ -393,7 +394,7 @@ def test_a_signer_is_the_key_of_its_envelope_where_the_agent_signed(chain: Chain
                 if value.get('signer') != signer:
                     files.append((f'{about} {value["seq"]}', commands, render({**value, 'signer': signer})))
             if 'signer' in value:
-                # The first line may name any key, but only the line tells that the agent signed.
+                # The first line may name any key, but only the entry's own line tells that the agent signed.
                 named = render(without(value, ('signer',))).replace(
                     compact(head),
                     compact({**head, 'keys': [*head['keys'], {**chain.lines[own].signer.public(), 'compromisedAt': None}]}),

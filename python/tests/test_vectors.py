@@ -319,7 +319,7 @@ BUNDLES = read('chains.json')['bundles']
 
 @pytest.mark.parametrize('chain', CHAINS, ids=[one['name'] for one in CHAINS])
 def test_chains(chain: Any, tmp_path: Path) -> None:
-    """Rules of the entries in order, and which is checked first."""
+    """Rules of the entries in order, and the order in which these rules are checked."""
     path = tmp_path / 'ledger.ndjson'
     path.write_text('\n'.join(chain['lines']) + '\n')
     trust = Trust(

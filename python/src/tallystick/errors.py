@@ -18,7 +18,7 @@ class TallystickError(Exception):
 
     retryable: bool
     retry_after: float | None
-    """Seconds that the server asked to wait. None: it named no wait."""
+    """Seconds that the server asked to wait. None: the server named no wait."""
 
     def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(plain(message))
@@ -91,7 +91,7 @@ class InvalidRequestError(ApiError):
 class ConflictError(ApiError):
     """409, 412: the current state does not allow the request.
 
-    Of a gated record, the properties tell its state, its version and the steps that are allowed.
+    If it is about a gated record, the properties give the record's state, its version and the allowed steps.
     """
 
     @property
@@ -175,7 +175,7 @@ class TimeoutError(UnknownOutcomeError):
 
 
 class UnexpectedAnswerError(UnknownOutcomeError):
-    """The answer is not that of a Tallystick server, or is damaged: a proxy's page, a truncated body, a redirect."""
+    """The answer does not come from a Tallystick server, or is damaged: a proxy's page, a truncated body, a redirect."""
 
     status: int | None
     """HTTP status of the answer. None: the body broke off, or was not the expected one."""

@@ -1,4 +1,4 @@
-"""Answers of proxies in place of a server's, and broken answers. Each write happens once if it is repeated as its error says.
+"""Answers of proxies in place of a server's, and broken answers. A write that is repeated as its error advises happens once.
 
 The statuses are those of docs/reference/client-outcomes.md, which the SDK's test reads as well.
 """
@@ -98,7 +98,7 @@ def world(flavour: str) -> Iterator[tuple[Proxy, Callable[..., Any], list[str]]]
         key = operator.ledgers.create(name='behind a proxy').key.key
 
     def write(mark: str, *faults: tuple[bool, bytes, bool]) -> tuple[TallystickError | None, int]:
-        """Writes as an application that repeats a call when its error says so. Returns the first call's error, and the number of tries."""
+        """Writes like an application that repeats a call if its error allows it. Returns the first call's error, and the tries."""
         meant.append(mark)
         payload = {'mark': mark}
         proxy.fail(*faults)

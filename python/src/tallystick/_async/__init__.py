@@ -1,4 +1,4 @@
-"""The client's methods and transport. python/tools/generate.py makes the synchronous ones from the asynchronous ones.
+"""The client's methods and transport.
 
-Only `io.py` is written separately for each.
+python/tools/generate.py makes the synchronous client from the asynchronous one. Only `io.py` is written twice.
 """

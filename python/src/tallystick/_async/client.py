@@ -45,7 +45,7 @@ class _Closing:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connections. Those of a caller's `http_client` stay open."""
+        """Closes the connections that this client made. An `http_client` of the caller stays open."""
         await self._http.aclose()
 
     def __repr__(self) -> str:
@@ -105,7 +105,7 @@ class AsyncTallystick(_Closing):
         self.health = AsyncHealth(self._http)
 
     async def key_document(self, **options: Unpack[CallOptions]) -> KeyDocument:
-        """`GET /.well-known/tallystick-keys.json`: returns the keys that sign envelopes. Trust them as far as the connection."""
+        """`GET /.well-known/tallystick-keys.json`: returns the keys that sign envelopes. They are as trustworthy as the connection."""
         operation = ops.GET_WELL_KNOWN_TALLYSTICK_KEYS_JSON
         return await self._http.json(KeyDocument, operation, Call(options=options))
 
@@ -122,8 +122,8 @@ class AsyncTallystickOperator(_Closing):
         async with AsyncTallystickOperator(operator_key='tlo_…') as operator:
             made = await operator.ledgers.create(name='purchasing')
 
-    `operator_key` is the one operator key of the server. It is never read from the environment, where agents find their keys.
-    Raises UsageError for invalid arguments.
+    `operator_key` is the one operator key of the server. It is never read from the environment, because agents read their keys
+    there. Raises UsageError for invalid arguments.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ sleep = anyio.sleep
 class Clients:
     """Makes an HTTP client for each event loop, because connections work only in their own loop.
 
-    A client is closed when its loop ends: each client has an async generator, and a loop closes its async generators. If
-    a loop is closed without that, its client is dropped later.
+    A client is closed when its loop ends: each client has an async generator, and an ending loop closes its async generators.
+    If a loop is closed without doing that, a later `get` drops its client.
     """
 
     def __init__(self, make: Callable[[], HttpClient]) -> None:
@@ -54,7 +54,7 @@ class Clients:
         return found[0]
 
     async def aclose(self) -> None:
-        """Closes the client of this loop, and schedules the closing of the clients of other running loops."""
+        """Closes the client of this loop. Clients of other running loops are closed soon after, each in its own loop."""
         own = here()
         with self._mutex:
             held, self._held = self._current(), {}
@@ -65,7 +65,7 @@ class Clients:
                 asyncio.run_coroutine_threadsafe(client.aclose(), loop)
 
     def _current(self) -> dict[object, tuple[HttpClient, AsyncGenerator[None]]]:
-        """Returns the clients of this process. A forked process starts with none: it must not write to its parent's connections."""
+        """Returns the clients of this process. A forked process starts without clients: it must not write to its parent's connections."""
         if self._pid != os.getpid():
             self._held, self._pid, self._mutex = {}, os.getpid(), threading.Lock()
         return self._held
@@ -108,7 +108,7 @@ def deadline(seconds: float) -> Generator[Callable[[], None]]:
 
 
 async def ask(api_key: ApiKey) -> str:
-    """Returns the key, calling its function if it is one."""
+    """Returns the API key. If `api_key` is a function, calls it."""
     if isinstance(api_key, str):
         return api_key
     key = api_key()

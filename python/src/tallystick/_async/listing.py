@@ -1,4 +1,4 @@
-"""Lists that are read page by page, as far as they are iterated."""
+"""Lists that load each page when iteration reaches it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ M = TypeVar('M', bound=BaseModel)
 
 
 class AsyncListing(Generic[T]):
-    """A list that is read page by page, as far as it is iterated:
+    """A list that loads each page when iteration reaches it:
 
     async for record in tallystick.records.list(type='order/1'): …
     newest = await tallystick.records.list(limit=10).page()
@@ -39,7 +39,7 @@ class AsyncListing(Generic[T]):
             yield page
             if page.next_cursor is None:
                 return
-            # A page that names itself as the next one would be read for ever.
+            # A page that names its own cursor as the next one would be read for ever.
             if page.next_cursor == cursor:
                 raise wrong_server('the server answered with a page that names itself as the next one')
             cursor = page.next_cursor

@@ -42,7 +42,7 @@ codecs.lookup('idna')
 
 
 class AsyncTransport:
-    """The client's connections. Closes those that it has made itself."""
+    """Connections of a client. `aclose` closes those that were made here, and leaves the caller's `http_client` open."""
 
     def __init__(self, settings: Settings, api_key: ApiKey, http_client: HttpClient | None, signer: RequestSigner | None) -> None:
         if http_client is not None and not isinstance(http_client, HttpClient):
@@ -65,9 +65,10 @@ class AsyncTransport:
         await self._clients.aclose()
 
     async def open(self) -> None:
-        """Prepares what connections need.
+        """Makes the HTTP client before the first request needs it.
 
-        This takes locks of OpenSSL. If the process forks while another thread has them, the child process waits for ever.
+        Making it takes locks of OpenSSL. If the process forks while another thread has these locks, the child process waits for
+        ever.
         """
         await self._client()
 
@@ -183,7 +184,7 @@ class AsyncTransport:
             except Exception as error:
                 doubt.note(error)
                 ending = doubt.ending(error, request.asked.idempotency_key)
-                # Other errors come from the caller's `api_key` function.
+                # Errors of other classes come from the caller's `api_key` function.
                 if not isinstance(ending, TallystickError) or not isinstance(error, TallystickError) or request.is_final(error):
                     raise ending from ending.__cause__
                 await sleep(retries.delay_before(ending))
@@ -300,7 +301,7 @@ class AsyncByteStream:
 
 
 def _make_client() -> HttpClient:
-    """Returns a client that ignores the environment: proxies and certificate authorities (docs/reference/client-outcomes.md)."""
+    """Returns a client that takes no proxies or certificate authorities from the environment (docs/reference/client-outcomes.md)."""
     try:
         return HttpClient(trust_env=False, verify=_authorities())
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Parses answers, and makes the errors for those that cannot be used."""
+"""Parses answers, and makes the errors for unusable answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Asked:
     """Method and address without the query, for messages."""
     idempotency_key: str | None
     repeatable: bool
-    """True if repeating the request cannot do it twice."""
+    """True if a repeated request cannot take effect twice."""
 
 
 def parse_object(content: bytes, asked: Asked) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def refuse_media_type(status: int, headers: Mapping[str, str], media_type: str, 
 
 
 def refusal(status: int, headers: httpx2.Headers, content: bytes, asked: Asked) -> TallystickError:
-    """Returns the error for an answer with a status of refusal, whether the server or a proxy wrote it."""
+    """Returns the error for an answer whose status is a refusal. The server or a proxy wrote the answer."""
     retry_after = retry_after_of(headers.get_list('retry-after'), time.time())
     if media_type_of(headers.get('content-type')) == 'application/problem+json':
         problem = _parse_problem(content)
@@ -104,7 +104,7 @@ def refusal(status: int, headers: httpx2.Headers, content: bytes, asked: Asked) 
 
 
 def unexpected(message: str, asked: Asked) -> UnexpectedAnswerError:
-    """Returns the error for an answer that may have been damaged in transit. It is retryable if the request is."""
+    """Returns the error for an answer that may have been damaged in transit. The error is retryable if the request is repeatable."""
     return UnexpectedAnswerError(
         message + look_first(asked),
         retryable=asked.repeatable,
@@ -126,7 +126,7 @@ def wrong_server(message: str, asked: Asked | None = None, status: int | None = 
 
 
 def look_first(asked: Asked) -> str:
-    """Returns the advice for a write without an answer that has no key to repeat it with."""
+    """Returns advice for a lost answer to a request that cannot safely be repeated; otherwise an empty text."""
     return '' if asked.repeatable else '; it is unknown whether it was done: check before you repeat it'
 
 
@@ -160,7 +160,7 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
 
 
 def _parse_problem(content: bytes) -> dict[str, Any] | None:
-    """Returns the problem document. None: the body is not one, so the server did not write it."""
+    """Returns the problem document. None: the body is something else, so the server did not write it."""
     try:
         problem = json.loads(content.decode())
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ _ABOUT_KEYS: Final = ('agent-key-registered', 'agent-key-revoked')
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """What the caller asked for. `size`: that of the checkpoint. `tool`: the program that makes the bundle."""
+    """Options of a bundle. `size`: the size of its checkpoint. `tool`: the program that makes the bundle."""
 
     size: int | None
     documents: bool
@@ -31,7 +31,7 @@ class BundleRequest:
 
 
 class Wanted(NamedTuple):
-    """An entry of a bundle. `ids`: the records of a batch that are shown; None: the entry is shown whole."""
+    """An entry of a bundle. `ids`: of a batch, only these records are shown. None: the whole entry is shown."""
 
     seq: int
     ids: list[str] | None = None
@@ -79,10 +79,10 @@ def refuse_long_run(records: int) -> None:
 
 @dataclass
 class Needs:
-    """Keys and policies that verifying a range needs.
+    """Keys and policies that are needed to verify a range.
 
-    `agents`: those that signed in the range, or whose keys its entries are about. `policies`: leaves of the policies by
-    which statements were registered.
+    `agents`: agents that signed entries of the range, or whose keys these entries register or revoke. `policies`: leaves of
+    the policies under which statements were registered.
     """
 
     start: int
@@ -191,7 +191,7 @@ class Selection:
 
 
 class Keys:
-    """Keys of the ledger, found by proofs. `take` raises UnexpectedAnswerError if there are more than a ledger can have."""
+    """Collects the ledger's keys from proofs. `take` raises UnexpectedAnswerError if it finds more keys than a ledger can have."""
 
     def __init__(self) -> None:
         self.found: dict[str, PublishedKey] = {}
@@ -230,9 +230,9 @@ class AgentKeys:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The tree that all entries are proved in.
+    """The tree in which all entries of the bundle are proved.
 
-    `foundation`: seqs of the definition, the rotations, the entries about agents' keys, and a policy.
+    `foundation`: seqs of the ledger's definition, its rotations, the entries about agents' keys, and a policy.
     """
 
     ledger: str
@@ -299,7 +299,7 @@ def head_line(tree: Tree, of: Sent, completeness: str, request: BundleRequest) -
 
 
 def shown_line(sent: Sent, request: BundleRequest) -> Sent:
-    """Returns an entry's line for the bundle, without the chain hash, which nothing in a bundle signs.
+    """Returns an entry's line for the bundle. Leaves out the chain hash, because no signature in a bundle covers it.
 
     Raises UsageError for a document that the API key may not read.
     """
@@ -332,7 +332,7 @@ def _without_content(document: Sent) -> Sent:
 
 
 def _document_of(record: LedgerRecord) -> Sent:
-    """Returns the document of a record of a batch, in the form that the line of the whole batch has."""
+    """Returns the document of one record of a batch, in the form that a line of the whole batch has."""
     document: Sent = {
         'subject': record.id,
         'digest': record.digest,

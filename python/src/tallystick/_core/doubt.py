@@ -11,7 +11,7 @@ _BEFORE_THE_KEY: Final = frozenset({401, 403, 421, 429})
 
 
 class Doubt:
-    """Remembers whether an earlier attempt may have been done. A later refusal does not undo it."""
+    """Remembers whether an earlier attempt may have taken effect. A later refusal does not change this."""
 
     def __init__(self) -> None:
         self._may_be_done = False
@@ -22,7 +22,7 @@ class Doubt:
     def ending(self, error: Exception, idempotency_key: str | None) -> Exception:
         """Returns the error that ends the call.
 
-        It is `error` itself, or UnknownOutcomeError with the key if an earlier attempt may have been done.
+        This is `error` itself, or UnknownOutcomeError with the key if an earlier attempt may have taken effect.
         """
         if not self._may_be_done or idempotency_key is None:
             return error

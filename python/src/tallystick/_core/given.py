@@ -1,4 +1,4 @@
-"""Marks an argument that was not given, where None is a value."""
+"""Marks an argument that was not given. None cannot mark it where None is a value."""
 
 from __future__ import annotations
 

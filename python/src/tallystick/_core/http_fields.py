@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 RETRY_AFTER_SECONDS_MAX: Final = 365 * 24 * 60 * 60.0
-"""Longest wait that `retry_after_of` returns. Clients retry only for much shorter ones."""
+"""Longest wait that `retry_after_of` returns. Clients retry only after much shorter waits."""
 _SECONDS_DIGITS_MAX: Final = 15
 """Most digits that are read as a number. A longer number counts as the longest wait."""
 
@@ -69,6 +69,6 @@ def _wait_of(text: str, now: float) -> float | None:
 
 
 def _full_year(two_digits: int, this_year: int) -> int:
-    """Reads a year of two digits: if it seems to be more than 50 years ahead, it is in the past (RFC 9110 §5.6.7)."""
+    """Returns the full year for two digits. A year that seems to be more than 50 years ahead is in the past (RFC 9110 §5.6.7)."""
     year = this_year - this_year % 100 + two_digits
     return year - 100 if year > this_year + 50 else year

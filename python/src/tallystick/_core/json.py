@@ -43,7 +43,7 @@ def rfc3339(moment: datetime) -> str:
 
 
 class _LossyError(Exception):
-    """A value that JSON would lose. Its path is collected on the way up, so the last step comes first."""
+    """A value that JSON would lose. `path` is collected from the value upwards, so the last step comes first."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

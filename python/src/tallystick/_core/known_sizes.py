@@ -37,5 +37,5 @@ class KnownSizes:
         self._sizes[ledger] = max(int(text), self._sizes.get(ledger, 0))
 
     def forget(self, api_key: str) -> None:
-        """Forgets the size after `ledger_smaller` was raised. Otherwise a database that lost entries would be refused for ever."""
+        """Forgets the size after `ledger_smaller` was raised. Otherwise all reads would fail for ever if the database lost entries."""
         self._sizes.pop(api_key[:_LEDGER_CHARS], None)

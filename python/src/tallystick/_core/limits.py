@@ -3,9 +3,9 @@
 from typing import Final
 
 TIMEOUT_SECONDS: Final = 30.0
-"""Time for an answer, or for the next chunk of a stream. Each attempt has this long."""
+"""Time that each attempt has for an answer, or for the next chunk of a stream."""
 ENDLESS_SECONDS: Final = 2_000_000.0
-"""23 days, used for any longer wait, `math.inf` included: locks and sockets accept no such values."""
+"""23 days. Replaces longer waits and `math.inf`, which locks and sockets do not accept."""
 RETRIES_MAX: Final = 5
 RETRY_DELAY_SECONDS_MIN: Final = 0.1
 """Wait before the first retry. It doubles before each further one."""
@@ -26,12 +26,12 @@ SILENCE_SECONDS_MAX: Final = 45.0
 SSE_RETRY_SECONDS: Final = 1.0
 SSE_RETRY_SECONDS_MAX: Final = 60.0
 SIGNATURES_MAX: Final = 3
-"""With a wrong clock, a request is refused however often it is signed."""
+"""Most signatures for one request. If the clock is wrong, every further signature is refused too."""
 WAIT_SECONDS_MAX: Final = 20.0
 """Longest `wait` that a server accepts."""
 UNTIL_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 0.05
-"""Pause before a server without news is asked again: a server that is closing answers at once."""
+"""Pause between two long polls. A server that is shutting down answers at once and would be polled without a pause."""
 ENTRIES_POLL_SECONDS_MIN: Final = 0.25
 ENTRIES_POLL_SECONDS_MAX: Final = 2.0
 POLL_SECONDS_MIN: Final = 0.1
@@ -43,11 +43,11 @@ RUN_RECORDS_MAX: Final = 10_000
 BUNDLE_KEYS_MAX: Final = 1_024
 """Most keys of a ledger that a bundle may have."""
 BUNDLE_PROOFS_PER_KEY_MAX: Final = 128
-"""Most proofs that are requested for each of these keys. A binary search in 2^53 entries takes 53 steps."""
+"""Most proofs that are requested for each key of the ledger. A binary search in 2^53 entries takes 53 steps."""
 BUNDLE_SIGNING_KEYS_MAX: Final = 65_536
 """Most keys of agents in one bundle. Each agent has at most 256."""
 BUNDLE_REQUESTS_MAX: Final = 2
-"""Entries of a bundle that are read at a time, beside the stream of a range.
+"""Entries of a bundle that are requested at a time, beside the stream of a range.
 
 A server allows a ledger four such reads at once and answers further ones 503.
 """

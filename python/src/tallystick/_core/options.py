@@ -18,9 +18,10 @@ class CallOptions(TypedDict, total=False):
     max_retries: float
     """0: no retries. `math.inf`: retries until the call succeeds or an error is final."""
     if_known_size: int
-    """Minimum number of entries that a read must know of, such as `seq + 1` of an event.
+    """Minimum ledger size that a read must reflect, in entries, such as `seq + 1` of an event.
 
-    By default the client demands what it has written or read before. ConflictError `ledger_smaller`: the ledger has fewer.
+    By default this is the size that the client has written or read before. Raises ConflictError `ledger_smaller` if the ledger
+    has fewer entries.
     """
 
 
@@ -45,7 +46,7 @@ class StepOptions(WriteOptions, total=False):
     """Options of steps of a gated record."""
 
     if_version: int
-    """Takes the step only if the record still has this version. Otherwise ConflictError `version_mismatch`."""
+    """Takes the step only if the record still has this version. Otherwise raises ConflictError `version_mismatch`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Call:
     unretried: tuple[str, ...] = ()
     """Error codes that count as an answer and are not retried."""
     known_version: int | None = None
-    """Version of the record that the caller has. The server answers 304 while it is unchanged."""
+    """Version of the record that the caller has. The server answers 304 while the record has this version."""
     held_seconds: float = 0.0
     """Seconds that the server may wait before it answers, added to the timeout."""
 
@@ -74,7 +75,7 @@ class Call:
 
     @property
     def said(self) -> StepOptions:
-        """The options, as those of any kind of call."""
+        """The options, typed as those of a step, which include the options of all other calls."""
         return cast(StepOptions, self.options)
 
 
@@ -89,7 +90,8 @@ class RequestSigner(Protocol):
 
     `sign` is a generator. It yields an operation and a call whose answer it needs, and is sent that answer as a dict. It
     returns the call's body with the envelope; None: this call is not signed.
-    `forget` is called after `statement_mismatch`: the agent or ledger of this client is no longer the one that was read.
+
+    `forget` is called after `statement_mismatch`: what was read about the agent and the ledger of this client is out of date.
     """
 
     def sign(self, client: object, operation: Operation, call: Call) -> Asking: ...

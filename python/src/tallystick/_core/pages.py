@@ -16,7 +16,7 @@ M = TypeVar('M', bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A page of a list; `next_cursor` is None on the last one."""
+    """A page of a list. `next_cursor` is None on the last page."""
 
     data: list[T]
     next_cursor: str | None

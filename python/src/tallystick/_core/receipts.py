@@ -8,13 +8,13 @@ from .options import members
 
 COSE: Final = 'application/cose'
 _WAIT_SECONDS: Final = 10
-"""A checkpoint is published within two seconds."""
+"""Default of `wait`. A checkpoint is published within two seconds."""
 
 
 def receipt_query(size: int | None, cosignatures: int | None, wait: float | None, statement: bool) -> dict[str, Any]:
     """Returns the query of an entry's receipt.
 
-    `statement`: includes the entry. Without it, only those who have the entry can use the receipt.
+    `statement`: includes the entry. Without the entry, only those who have it elsewhere can use the receipt.
     """
     return members(
         size=size,

@@ -51,7 +51,7 @@ class Request:
     policy: RetryPolicy
     unretried: tuple[str, ...]
     known_size: int
-    """Minimum number of entries that a read must know of. 0: the caller demands none."""
+    """Minimum ledger size that a read must reflect, in entries. 0: no minimum."""
 
     def headers_with(self, api_key: str, known_size: int) -> httpx2.Headers:
         """Returns the headers of one attempt. `api_key`: from `require_key`. Their `repr` hides the key."""

@@ -17,7 +17,7 @@ class SseEvent:
     """`message` if the stream names no type."""
     data: str
     last_event_id: str
-    """The newest `id`, which an earlier event may have set. Empty: none yet."""
+    """The newest `id`, which an earlier event may have set. Empty: the stream has sent no `id` yet."""
 
 
 class SseTooLongError(Exception):

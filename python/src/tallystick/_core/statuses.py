@@ -1,4 +1,4 @@
-"""Classifies statuses without a problem document, sent by a proxy or another server."""
+"""Classifies statuses of answers without a problem document. A proxy or another server sent them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Final
 _NOTHING_DONE: Final = frozenset({407, 411, 413, 414, 415, 417, 421, 425, 426, 428, 429, 431, 505, 511})
 """Statuses by which any sender declines the request (RFC 9110 §15.5 and §15.6, 6585, 8470).
 
-400, 401, 403, 404 and 406 prove nothing, because firewalls also put them in place of an answer. Nor does 503.
+400, 401, 403, 404 and 406 prove nothing, because firewalls send them in place of the server's answer. 503 proves nothing
+either.
 """
 _PASSING_4XX: Final = frozenset({408, 425, 429, 499})
-"""499 is nginx's: its client closed the connection."""
+"""499 is a status of nginx: its client closed the connection."""
 _LASTING_5XX: Final = frozenset({501, 505, 510, 511})
-"""5xx statuses that the same request would get again."""
+"""5xx statuses that the same request would get again. It is therefore not retried."""
 
 _CHECK_ADDRESS: Final = 'check that the address is that of a Tallystick server'
 _LIMIT_OF_HEADERS: Final = 'raise the limit of the proxy for addresses and headers'
@@ -37,7 +38,6 @@ class StatusMeaning:
     nothing_done: bool
     """True if the status proves that the server never received the whole request."""
     advice: str
-    """Advice for the error message."""
 
 
 def meaning_of(status: int) -> StatusMeaning:

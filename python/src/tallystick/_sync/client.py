@@ -46,7 +46,7 @@ class _Closing:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections. Those of a caller's `http_client` stay open."""
+        """Closes the connections that this client made. An `http_client` of the caller stays open."""
         self._http.close()
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ class Tallystick(_Closing):
         self.health = Health(self._http)
 
     def key_document(self, **options: Unpack[CallOptions]) -> KeyDocument:
-        """`GET /.well-known/tallystick-keys.json`: returns the keys that sign envelopes. Trust them as far as the connection."""
+        """`GET /.well-known/tallystick-keys.json`: returns the keys that sign envelopes. They are as trustworthy as the connection."""
         operation = ops.GET_WELL_KNOWN_TALLYSTICK_KEYS_JSON
         return self._http.json(KeyDocument, operation, Call(options=options))
 
@@ -123,8 +123,8 @@ class TallystickOperator(_Closing):
         with TallystickOperator(operator_key='tlo_…') as operator:
             made = operator.ledgers.create(name='purchasing')
 
-    `operator_key` is the one operator key of the server. It is never read from the environment, where agents find their keys.
-    Raises UsageError for invalid arguments.
+    `operator_key` is the one operator key of the server. It is never read from the environment, because agents read their keys
+    there. Raises UsageError for invalid arguments.
     """
 
     def __init__(

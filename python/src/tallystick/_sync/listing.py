@@ -1,5 +1,5 @@
 # Made by `npm run python -- generate`; not to be edited.
-"""Lists that are read page by page, as far as they are iterated."""
+"""Lists that load each page when iteration reaches it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ M = TypeVar('M', bound=BaseModel)
 
 
 class Listing(Generic[T]):
-    """A list that is read page by page, as far as it is iterated:
+    """A list that loads each page when iteration reaches it:
 
     for record in tallystick.records.list(type='order/1'): …
     newest = tallystick.records.list(limit=10).page()
@@ -40,7 +40,7 @@ class Listing(Generic[T]):
             yield page
             if page.next_cursor is None:
                 return
-            # A page that names itself as the next one would be read for ever.
+            # A page that names its own cursor as the next one would be read for ever.
             if page.next_cursor == cursor:
                 raise wrong_server('the server answered with a page that names itself as the next one')
             cursor = page.next_cursor

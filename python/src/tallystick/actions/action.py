@@ -40,9 +40,9 @@ class Call:
     agent: str | None = None
     """Name of the agent or subagent that acts."""
     arguments: Any = MISSING
-    """Any value. The record has its digest or, with `content`, the value."""
+    """Any value. The record contains the value's digest or, with `content`, the value itself."""
     framework: str | None = None
-    """Program that reports the action, with its version. None: that of the `Actions`."""
+    """Program that reports the action, with its version. None: `framework` of the `Actions`."""
     attributes: dict[str, Any] = of(default_factory=dict)
     parent: 'Action | None' = None
     """Action that this one is part of."""
@@ -100,9 +100,9 @@ class Action:
         return self.traceparent[3:35]
 
     def wait_permitted(self) -> None:
-        """Returns when the deed may begin: at once, or for `held` when the ledger has the record.
+        """Returns when the deed may begin: for `held` when the ledger has the record, otherwise at once.
 
-        Raises NotRecordedError if the ledger does not have it in time. The outcome `denied` is then recorded.
+        If the ledger does not have the record in time, records the outcome `denied` and raises NotRecordedError.
         """
         if self._permitted is not None:
             try:
@@ -142,8 +142,8 @@ class Action:
 
         The end of a root ends its open actions as `unknown`, except those that wait for their record.
 
-        - `status`: None: `ok`, or with an error `status_of(error)`.
-        - `error`: the record has the digest of its text or, with `content`, the text.
+        - `status`: by default `ok`, or `status_of(error)` if there is an error.
+        - `error`: the record contains the digest of its text or, with `content`, the text.
         - `error_type`: a class or a code, such as `timeout`. None: the class of the error.
         """
         self._actions._end(

@@ -71,15 +71,16 @@ class Actions:
         - `framework`: program that reports the actions, with its version.
         - `content`: records arguments and results, of at most 48 KiB each, instead of their digests.
         - `fail_closed`: an action begins only when the ledger has its record, and is denied otherwise.
-        - `hold_s_max`: seconds for which such an action waits.
-        - `options`: those of a notarizer. `on_error` is also called for records that could not be accepted.
+        - `hold_s_max`: most seconds for which an action waits because of `fail_closed`.
+        - `options`: options of a notarizer. `on_error` is also called for records that could not be accepted.
         """
         self.content = content
         self.fail_closed = fail_closed
         self.hold_s_max = hold_s_max
         self.framework = short(framework, FRAMEWORK_CHARS_MAX)
         self._lost = 0
-        """Records lost since the last one that was accepted. The next record reports them, otherwise the ledger would hide the loss."""
+        """Number of records lost since the last accepted record. The next record reports this number, so that the ledger shows the loss.
+        """
         self._awaited: dict[str, Future[str]] = {}
         """Futures that wait for a record, by its handle."""
         self._on_recorded, self._on_refused = options.get('on_recorded'), options.get('on_refused')
@@ -90,7 +91,7 @@ class Actions:
         self._disk = OffLoop() if spool is not None and spool.is_durable else None
         """Writes records to the spool when the caller's thread runs an event loop."""
         self._open: dict[int, weakref.ref[Action]] = {}
-        """Open actions, by `id`."""
+        """Open actions, by their `id()`."""
         _living.add(self)
 
     @property
@@ -144,7 +145,7 @@ class Actions:
         return action
 
     def _begin(self, call: Call, told: Told, content: bool | None) -> 'tuple[Action, Future[None] | None]':
-        """Returns the action, and a future that resolves when another thread has written its record. None: it is written."""
+        """Returns the action, and a future that resolves when another thread has written its record. None: the record is written."""
         keep = self.content if content is None else content
         parent = call.parent and _ancestor_with_room(call.parent)
         handle = str(uuid4())
@@ -166,16 +167,16 @@ class Actions:
         return action, taken
 
     def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Returns when everything so far is recorded. Raises as a notarizer's `flush`."""
+        """Returns when everything so far is recorded. Raises the errors of a notarizer's `flush`."""
         if self._disk is not None:
             self._disk.wait(timeout)
         self._notarizer.flush(timeout)
 
     def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Ends all actions and flushes. Accepts no new ones.
+        """Ends all actions, flushes, and accepts no new actions.
 
-        Waits for open actions for half of `timeout`, at most 5 s, and then ends them as `unknown`. In a thread that runs an event
-        loop it does not wait for them, because the blocked loop could not end them. Raises as a notarizer's `flush`; records in a
+        Waits for open actions for half of `timeout`, at most 5 s, and then ends them as `unknown`. A thread that runs an event loop does
+        not wait for open actions, because the blocked loop could not end them. Raises the errors of a notarizer's `flush`; records in a
         spool then stay there for the next process.
         """
         began_at = time.monotonic()
@@ -209,7 +210,7 @@ class Actions:
         action.is_ended = True
         self._open.pop(id(action), None)
         action.root.open.pop(id(action), None)
-        # The text of a NotRecordedError is ours and never content.
+        # The text of a NotRecordedError comes from this library. It contains nothing of the arguments or the result.
         told = error_of(error, keep=action.content or isinstance(error, NotRecordedError))
         took = (time.monotonic() - action.began_at) * 1000 if duration_ms is None else duration_ms
         payload = {
@@ -282,7 +283,7 @@ class Actions:
         return self._disk.call(work)
 
     def _hold(self, payload: dict[str, Any], options: RecordOptions, tag: str) -> 'Future[str]':
-        """Returns a future for the record's id. It fails if the record cannot be in the ledger."""
+        """Returns a future for the record's id. The future fails if the record is not accepted."""
         permitted = self._awaited[tag] = Future[str]()
 
         def record() -> None:
@@ -296,7 +297,7 @@ class Actions:
         return permitted
 
     def _record(self, payload: dict[str, Any], options: RecordOptions) -> Exception | None:
-        """Records a payload. Returns the reason if it was not accepted. None: it was."""
+        """Records a payload. Returns None if the record was accepted, otherwise the reason."""
         try:
             self._notarizer.record(payload, **options)
             self._lost = 0

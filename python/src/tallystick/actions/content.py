@@ -12,12 +12,12 @@ from ..notarizer.json_text import to_json
 from .form import Form, NoForm, form_of, hides_attributes, is_unicode
 
 CONTENT_BYTES_MAX = 48 * 1024
-"""Longest arguments or result that `content` records. Longer ones are recorded by their digest.
+"""Most bytes of arguments or of a result that `content` records. A longer value is recorded by its digest.
 
-A payload has 64 KiB and never contains both. Names, attributes and an error need the rest.
+A payload has 64 KiB and contains either arguments or a result. Names, attributes and an error need the rest.
 """
 BESIDES_BYTES_MAX = 2 * 1024
-"""Room for an error or a reason beside the content. A longer one reduces the room of the content."""
+"""Bytes reserved for an error or a reason beside the content. If these are longer, the content gets fewer bytes."""
 CONTENT_DEPTH_MAX = 24
 """Deepest content. The server accepts 32 levels, and the record itself needs some."""
 TEXT_CHARS_MAX = 64 * 1024 * 1024
@@ -30,7 +30,7 @@ _CONTROLS = re.compile('[\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
 class Missing:
-    """Type of MISSING, which stands for no value. None is a value."""
+    """Type of MISSING, which means that no value was given. None cannot mean this, because None is a value."""
 
 
 MISSING = Missing()
@@ -121,7 +121,7 @@ def _keepable(written: Form | _Text | NoForm, bytes_max: int) -> Any:
 
 
 def attributes_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the member `attributes` with those that a record can contain. Empty if none is left."""
+    """Returns the payload member `attributes` with the attributes that a record can contain. Without such attributes, an empty dict."""
     kept = {}
     for name, value in attributes.items():
         found = MISSING if value is None else _keepable(_written(value), ATTRIBUTES_BYTES_MAX)

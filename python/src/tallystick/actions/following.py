@@ -14,7 +14,7 @@ from .action import Action
 from .content import MISSING
 
 current_action: ContextVar[Action | None] = ContextVar('tallystick_action', default=None)
-"""The current action. Actions that begin inside become its children, also those of other frameworks."""
+"""The current action. Actions that begin while it is current become its children, also those of other frameworks."""
 
 T = TypeVar('T')
 _LATER = ('__await__', '__next__', '__anext__', '__aiter__')
@@ -23,7 +23,7 @@ _LATER = ('__await__', '__next__', '__anext__', '__aiter__')
 
 @contextmanager
 def current(action: Action) -> Generator[None]:
-    """Makes this action the parent of actions that begin inside."""
+    """Makes this action the parent of actions that begin inside the `with` block."""
     token = current_action.set(action)
     try:
         yield
@@ -90,11 +90,12 @@ _WHOLE = ('__len__', '__getitem__', '__dataclass_fields__', '__attrs_attrs__', '
 
 
 def _goes_on(kind: type) -> bool:
-    """Whether results of a class continue, or begin when they are read, and their end cannot be observed."""
+    """Whether results of this class run on, or start only when they are read, without an end that can be observed."""
     if kind.__module__ == 'unittest.mock':
         return False
     is_under_way = any(all(callable(getattr(kind, name, None)) for name in names) for names in _UNDER_WAY)
-    # A generator makes items while it is read. A class that yields its fields already has all of them.
+    # A class that iterates with a generator may make its items while it is read. With one of these members it already
+    # has them all.
     made_later = inspect.isgeneratorfunction(getattr(kind, '__iter__', None)) and not any(hasattr(kind, name) for name in _WHOLE)
     return is_under_way or made_later
 

@@ -74,7 +74,7 @@ class _Writer:
     def __init__(self) -> None:
         self.is_tagged = False
         self._chars = 0
-        """Characters so far. The form has at least as many bytes."""
+        """Characters written so far. The form has at least as many bytes."""
         self._around: set[int] = set()
         """Ids of the objects around the current one, to find cycles."""
 
@@ -148,7 +148,7 @@ class _Writer:
     def _integer(self, value: int) -> str:
         if -_EXACT_MAX <= value <= _EXACT_MAX:
             return self._spend(str(value))
-        # Writing longer integers is slow.
+        # Refused before its digits are made, because making so many digits is slow.
         if value.bit_length() > 4 * INTEGER_DIGITS_MAX:
             raise _UnwritableError('too-large')
         if _is_double(value):
@@ -278,17 +278,17 @@ _SCALARS: dict[type, Callable[[Any], tuple[str, str]]] = {
     date: lambda value: ('date', f'"{value.isoformat()}"'),
     timedelta: lambda value: ('microseconds', f'"{value // timedelta(microseconds=1)}"'),
 }
-"""Tag and value by exact class. A subclass may have more, such as the nanoseconds of pandas."""
+"""Tag and value by exact class. A subclass may have more state, such as the nanoseconds of pandas."""
 _BUILT_IN = (str, int, float, dict, list, tuple, set, frozenset, bytes, bytearray, Decimal)
 _COLLECTIONS = (OrderedDict, dict, list, tuple, set, frozenset)
 _READERS = ('__getitem__', '__iter__', '__len__', 'items', 'keys')
 _MAPPINGS = frozenset((MappingProxyType, ChainMap, UserDict))
-"""Mappings with a form, by exact class. Others may have a name twice, such as headers, or hide members."""
+"""Mappings with a form, by exact class. Other mappings may hide members, or have a name twice, such as headers."""
 _PATHS: dict[type, str] = {PurePosixPath: 'posix', PosixPath: 'posix', PureWindowsPath: 'windows', WindowsPath: 'windows'}
 
 
 def _numpy_scalar(value: Any) -> bool | int | float | None:
-    """Returns the number or boolean that equals a scalar of NumPy. None: it is no such scalar."""
+    """Returns the number or boolean that equals a scalar of NumPy. None: the value is no such scalar."""
     if issubclass(type(value), Integral):
         return int(value)
     numpy = sys.modules.get('numpy')
@@ -321,7 +321,7 @@ def _own(value: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _attributes(value: Any) -> Iterator[str]:
-    """Yields the names of the attributes that a value has, without those of `cached_property`."""
+    """Yields the names of a value's attributes, except those that `cached_property` made."""
     kind = type(value)
     for name in getattr(value, '__dict__', {}):
         if not isinstance(getattr(kind, name, None), functools.cached_property):
@@ -348,6 +348,6 @@ def hides_attributes(value: Any) -> bool:
 
 
 def _reads_itself(kind: type) -> bool:
-    """Whether a collection overrides how its members are read. It may then hide some, such as a dict with duplicate names."""
+    """Whether a collection overrides how its members are read. It may then hide members, such as a dict with duplicate names."""
     base = next((each for each in _COLLECTIONS if issubclass(kind, each)), None)
     return base is not None and any(getattr(kind, name, None) is not getattr(base, name, None) for name in _READERS)

@@ -10,7 +10,7 @@ _IN_DOUBT = re.compile('Timeout|TimedOut|Cancel|DeadlineExceeded|TooSlow')
 _CODE_IN_DOUBT = re.compile('TIMEDOUT|TIMEOUT|CANCEL|DEADLINE')
 """Names and codes of errors that end a wait, such as `subprocess.TimeoutExpired` and `httpx.ReadTimeout`.
 
-The deed may have been done.
+After such an error, the deed may still have been done.
 """
 
 

@@ -117,7 +117,7 @@ _CALL_MEMBERS = ('kind', 'name', 'server', 'callId', 'session', 'agent', 'framew
 
 
 def _agent_of(event: Event) -> str:
-    """Returns the key of the agent: the session, and the subagent if there is one."""
+    """Returns the key of the agent: its session, and its id if it is a subagent."""
     return json.dumps([event.get('session_id'), event.get('agent_id')], default=str)
 
 
@@ -223,7 +223,7 @@ class _Events:
         return self._following('agent-action/1', call, payload, is_before=is_before)
 
     def _following(self, kind: str, call: _Called, payload: dict[str, Any], *, is_before: bool = False) -> HookRecord:
-        """Returns a record below its action. If the event does not identify the action, the record goes beside it."""
+        """Returns a record below its action. If the event does not identify the action, the record gets the action's parent."""
         options = {**self._options(call), 'parent_handle': call.handle or call.within}
         return HookRecord(kind, payload, _given(options), is_before=is_before)
 

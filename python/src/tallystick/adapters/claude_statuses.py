@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 Event = Mapping[str, Any]
 End = dict[str, str]
-"""`status`, and `errorType` if there is one."""
+"""`status`, and `errorType` if a cause is known."""
 
 _GOES_ON = ('backgroundTaskId', 'isAsync')
 """Members of an answer that tell that the tool continues: a background command, an agent that was launched."""

@@ -49,8 +49,9 @@ class _Run:
 def tallystick_middleware(actions: Actions | None = None, *, agent: str | None = None) -> AgentMiddleware[Any, Any, Any]:
     """Records what an agent of LangChain does: its run and its calls of tools and models, as a tree.
 
-    Put it first in the list of middleware, so that it sees the decisions of the others. The agent does not wait for it, unless its
-    actions have `fail_closed`: then a tool is called only when the ledger has the record; otherwise the model gets an error text.
+    Put it first in the list of middleware, so that it sees the decisions of the others. The agent does not wait for records, unless
+    `actions` has `fail_closed`: then a tool is called only when the ledger has the record; otherwise the model gets an error text.
+
     `agent`: name of the agent, which the library does not pass to a middleware.
     """
     _watch_graphs()
@@ -172,7 +173,7 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
 
 
 _recorded: ContextVar[Action | None] = ContextVar('tallystick_recorded', default=None)
-"""The tool or model call around this code that a middleware records."""
+"""The action that a middleware recorded for the tool or model call around this code."""
 
 
 @contextmanager
@@ -223,7 +224,7 @@ class _Graphs(BaseCallbackHandler):
     def watch(self, action: Action) -> None:
         """Registers the action of a tool call in a node of a graph.
 
-        If the node is unknown, this handler is not called there, and the tool counts as called.
+        If the node is unknown, LangChain does not call this handler there. The tool then counts as called.
         """
         with suppress(RuntimeError, KeyError, AttributeError):
             if self._parents.find(get_config()['callbacks'].parent_run_id) is not None:  # type: ignore[union-attr]
@@ -246,7 +247,7 @@ class _Graphs(BaseCallbackHandler):
         self._begun()
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Does not end the run: `after_agent` has ended it, or it continues after an answer."""
+        """Does not end the agent's run: `after_agent` has ended the run, or the run continues after somebody answers."""
         self._parents.take(run_id)
         self._runs.take(run_id)
 
@@ -273,7 +274,7 @@ def _watch_graphs() -> None:
 class TallystickCallbackHandler(BaseCallbackHandler):
     """Records chains and graphs of LangChain that are not agents of `create_agent`, which have `tallystick_middleware`.
 
-    In a run of such an agent it leaves out the tool and model calls that the middleware records. If its actions have
+    In a run of such an agent, this handler leaves out the tool and model calls that the middleware records. If its actions have
     `fail_closed`, a tool raises instead of being called when the ledger does not have its record.
     """
 
@@ -390,7 +391,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
     def _is_recorded(self, recorded: Action, above: _Part, kind: Kind) -> bool:
         """Whether a tool or model that begins below `above` is the call that a middleware records.
 
-        It is the first one of the same kind, in a chain that began before the call.
+        The first tool or model of the same kind is that call, if its chain began before the call.
         """
         return recorded.call.kind == kind and recorded not in self._left_out and above.root.recorded is not recorded
 
@@ -410,7 +411,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
 
 
 class _Part:
-    """A running step of a chain, with its own action or that of the step around it."""
+    """A running step of a chain. `action`: its own action, or the action of the step around it."""
 
     def __init__(self, action: Action, root: _Part | None, *, is_own: bool = True) -> None:
         self.action = action
@@ -430,7 +431,7 @@ def _end_chain(part: _Part, outputs: Any) -> None:
 
 
 def _end_raised(action: Action, error: BaseException) -> None:
-    """Ends an action with an exception. LangGraph raises some to ask for input, and then calls the tool again with the answer."""
+    """Ends an action with an exception. LangGraph raises a GraphInterrupt to ask for input, and calls the tool again with the answer."""
     if isinstance(error, GraphInterrupt):
         action.decide('escalate', by='unknown')
     action.end(status='unknown' if isinstance(error, GraphBubbleUp) else None, error=error)
@@ -527,7 +528,7 @@ def _name_of(serialized: Any, metadata: Any = None) -> str:
 
 
 def _thread() -> str | None:
-    """Returns the id of the conversation that the graph runs in, if there is one."""
+    """Returns the id of the conversation in which the current graph runs. None: no graph runs, or it has no conversation."""
     try:
         found = get_config().get('configurable', {}).get('thread_id')
     except RuntimeError:

@@ -41,7 +41,7 @@ class _Node:
     """A trace or a span that has begun."""
 
     action: Action | None
-    """None: the span is of a kind that is no action. Its children belong to the action around it."""
+    """None: a span of this kind is no action. The children of the span belong to the action around it."""
     above: '_Node | None'
     agent: str | None
     """Name of the agent that acts in the span."""
@@ -50,7 +50,7 @@ class _Node:
     is_guarded: bool = False
     """True once the tool's guardrail ran, right before the tool is called."""
     result: Any = MISSING
-    """Result of a guarded tool."""
+    """Result of a guarded tool. MISSING: the tool has not returned a result that is known."""
     error: str | None = None
     """Why the run failed."""
     around: BaseException | None = field(default_factory=sys.exception)
@@ -67,7 +67,8 @@ class TallystickTracingProcessor(TracingProcessor):
 
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
-        # A trace stays after its end: a run that asked for input continues under it without a new start.
+        # Traces stay here after their end: a run that asked for input continues in the same trace, without a new
+        # start.
         self._nodes: Runs[_Node] = Runs()
         self._guarded: set[str] = set()
 
@@ -89,7 +90,8 @@ class TallystickTracingProcessor(TracingProcessor):
             run.action.end(error=_raised_in(run) or run.error)
 
     def on_span_start(self, span: Span[Any]) -> None:
-        # A tool's input, and the call of a guarded tool, are known only after the library goes on.
+        # Deferred: the library sets a tool's input, and calls the guardrail of a guarded tool, only after this method
+        # returns.
         if span.span_data.type == 'function':
             try:
                 asyncio.get_running_loop().call_soon(lambda: span.ended_at is None and self._begin(span))
@@ -130,7 +132,7 @@ class TallystickTracingProcessor(TracingProcessor):
     def _end_tool(self, action: Action, node: _Node, span: Span[Any]) -> None:
         """Ends the action of a tool: `ok` only if a result is known.
 
-        The library reports a call that waits for approval, or was cancelled, in the same way as a call whose result it hides.
+        The library may hide a result. It reports such a call in the same way as one that waits for approval, or was cancelled.
         """
         data, error = span.span_data, _error_in(node, span)
         result = data.output if isinstance(node.result, Missing) and not node.is_guarded else node.result
@@ -155,8 +157,7 @@ class TallystickTracingProcessor(TracingProcessor):
     def shutdown(self) -> None:
         """Waits for open traces, at most 5 s, and then ends them as `unknown`.
 
-        In an event loop it does not wait, because it would block the loop. Records that are not sent by then stay in the spool, if
-        there is one.
+        In an event loop it does not wait, because it would block the loop. With a spool, records that are not sent by then stay there.
         """
         with suppress(TallystickError):
             self.actions.close(FLUSH_S_MAX)
@@ -228,7 +229,7 @@ class TallystickTracingProcessor(TracingProcessor):
         return replace(guardrail, guardrail_function=run, name=guardrail.get_name())
 
     def _begin(self, span: Span[Any], call: '_CallMembers | None' = None, told: Told = 'before') -> _Node:
-        """Returns the node of a span. The first caller makes it."""
+        """Returns the node of a span. The first call makes the node."""
         known = self._nodes.find(span.span_id)
         if known is not None:
             return known
@@ -284,7 +285,7 @@ def _top_of(node: _Node) -> _Node | None:
 
 
 def _describe_start(data: Any) -> dict[str, Any] | None:
-    """Describes an action that begins with its span, because the span has its name at the start. None: it does not."""
+    """Describes an action that begins with its span. None: the span has no name yet, or is no action."""
     if data.type == 'agent':
         return {'kind': 'agent', 'name': data.name}
     if data.type == 'function':

@@ -94,7 +94,7 @@ class AsyncNotarizer:
                 await self._release()
 
     async def adopt(self) -> int:
-        """Moves records of other processes from the spool's inbox into the notarizer, as far as there is room. Returns how many."""
+        """Moves records of other processes from the spool's inbox into the notarizer, as far as there is room. Returns their number."""
         if self._core.closed is not None:
             return 0
         return self._core.adopt(await asyncio.to_thread(self._core.spool.adopt))
@@ -194,7 +194,7 @@ class AsyncNotarizer:
         return None
 
     async def _on_disk(self, effect: OnDisk) -> Any:
-        """Runs disk work in a thread, and lets it finish even if the task is cancelled: another process may own the spool right after."""
+        """Runs disk work in a thread. A cancelled task waits for this work, because another process may own the spool afterwards."""
         if not self._core.spool.is_durable:
             return effect.work()
         work = asyncio.ensure_future(asyncio.to_thread(effect.work))

@@ -39,7 +39,8 @@ class SpoolDirectory(Protocol):
 class BatchFile:
     """A batch in a file. Each accepted record is written to the page cache at once, which survives the process.
 
-    The file and its name are on the disk before the first byte is sent: after a power cut the same request is sent again, or none.
+    The file and its name are on the disk before the first byte is sent. If a request was sent before a power cut, the same request
+    is therefore sent again afterwards.
     """
 
     def __init__(self, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> None:
@@ -99,7 +100,7 @@ class BatchFile:
             self._suspect = True
             if is_full(error):
                 assert self._fd is not None
-                # Truncating needs no room, and restores the file.
+                # Truncating needs no disk space, and removes the incomplete line.
                 os.ftruncate(self._fd, self._bytes)
                 self._suspect = False
             raise

@@ -1,4 +1,4 @@
-"""The batches of a notarizer, without the sending. Not thread-safe: its caller uses it in one thread at a time."""
+"""Batches of a notarizer. The caller sends them. Not thread-safe: the caller uses it in one thread at a time."""
 
 import time
 from collections import deque
@@ -31,11 +31,11 @@ class Core:
         """Oldest first."""
         self._under_way: list[Pending] = []
         self.closed: str | None = None
-        """Reason why no more records are accepted. None: they are."""
+        """Reason why no more records are accepted. None: records are accepted."""
         self.is_stopped = False
         """True: nothing is sent any more."""
         self.asked = 0
-        """Counts flushes. A waiting retry of an error that needs a person is made at once when it grows."""
+        """Number of flushes. When it grows, a retry that waits because its error needs a person is made at once."""
 
     def take(self, measured: MeasuredItem) -> None:
         if self.closed is not None:

@@ -23,7 +23,8 @@ from .segments import RecordHandle, Refused, Segment, Spool, SpooledBatch, Spool
 class Delivery:
     """Sends batches. The same bytes always have the same key, so that nothing is recorded twice.
 
-    A changed batch is on disk before it is sent. The generators yield effects. Closing one ends it, and the batch stays.
+    A changed batch is on disk before it is sent. The methods are generators that yield effects. If the caller closes a generator,
+    the delivery ends and the batch stays.
     """
 
     def __init__(self, spool: Spool, limits: Limits, reports: Reports) -> None:
@@ -33,7 +34,7 @@ class Delivery:
         self._pauses = RetryPolicy(delay_min=limits.delay_s_min, delay_max=limits.delay_s_max)
         self._is_claimed = not spool.is_durable
         self._set_aside = 0
-        """Records that an intermediary refused since the last one that was recorded."""
+        """Records set aside in a row, without a record that was recorded in between."""
         self._is_size_reported = False
 
     def deliver(self, batch: SpooledBatch, older: tuple[Pending, ...]) -> Effects:
@@ -84,8 +85,8 @@ class Delivery:
     def _send_first(self, segments: Sequence[Segment]) -> Effects:
         """Sends the first segment. Returns the segment that was sent, those after it, and the answer.
 
-        If the server used its key for a larger request, sends it together with the following segments of that key. This writes nothing, and
-        is repeated after a crash.
+        If the server knows the key from a larger request, sends the segment together with the following segments of the same key. The
+        joined segment is not stored, so this is repeated after a crash.
         """
         first, *others = segments
         answer = yield from self._send(first)
@@ -116,7 +117,7 @@ class Delivery:
     def _avoid(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: UnexpectedAnswerError) -> Effects:
         """Returns the segments that are left after an intermediary refused the first.
 
-        These are its halves, or the segments after a single record that was set aside.
+        These are the two halves of the first segment. If it had a single record, that record is set aside, and the other segments are left.
         """
         if len(segment.items) == 1:
             why = set_aside(len(_body_of(segment)), error)
@@ -134,7 +135,7 @@ class Delivery:
         return halves
 
     def _refuse(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: ApiError, *, again: bool) -> Effects:
-        """Returns the segments that are left to be sent."""
+        """Takes refused records out of a batch. Returns the segments that are left to be sent."""
         refused, left = split_refused(segment, others, error, again=again)
         left = yield from self._take_out(batch, segment, refused, left, error, error.problem)
         return left

@@ -152,7 +152,7 @@ class DirectorySpool:
                 if not self.has_room:
                     break
                 self.require_held()
-                # The number is taken first, because another thread may begin a batch. After a failure the next
+                # The number is taken first, because another thread may begin a batch. If moving fails, the next
                 # process merges the rest.
                 number = self._take_number()
                 path = self._path_of(number)
@@ -172,7 +172,7 @@ class DirectorySpool:
         return Found(batches, errors)
 
     def _mergeable(self, groups: Iterable[InboxGroup]) -> Iterator[Sequence[str]]:
-        """Yields the files of one batch. If the disk has no room to merge them, yields each alone, which needs none."""
+        """Yields groups of files that become one batch each. A group for whose merging the disk has no room is yielded file by file."""
         for names, size in groups:
             if self.reserve.restore(reserve_for(size, len(names))):
                 yield names
@@ -224,7 +224,7 @@ class DirectorySpool:
 
     def _sync_sealed(self) -> None:
         while (batch := self._sealed.get()) is not None:
-            # Reading the batch reports the error, and tries again.
+            # An error is ignored here: reading the batch tries again, and reports the error.
             with suppress(OSError, SpoolError):
                 batch.sync()
 
@@ -277,7 +277,10 @@ def _move_aside(path: Path, aside: Path, error: SpoolError) -> SpoolError:
 
 
 def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> None:
-    """Appends to the file unless it has `bytes_max` already. Reads its size each time, because people may move it away."""
+    """Appends refused records to the file, unless the file already has `bytes_max`.
+
+    Reads the file's size each time, because people may move the file away.
+    """
     refused_at = rfc3339(datetime.fromtimestamp(time.time(), UTC))
     data = b''.join(format_refused(one, refused_at) for one in refused)
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_FOLLOW, 0o600)
@@ -306,9 +309,9 @@ def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> Non
 
 
 def _claim(directory: Path, path: Path, claimed: SpoolOwner) -> None:
-    """Claims the directory for its first sender. Raises SpoolError for any other.
+    """Claims the directory for its first sender. Raises SpoolError for any other sender.
 
-    Idempotency keys belong to an agent: another agent would record a batch again whose answer was lost.
+    Idempotency keys belong to an agent. If the answer to a batch was lost, another agent would record the batch a second time.
     """
     owner = _read_owner(path)
     if owner is None:

@@ -34,7 +34,7 @@ class OnDisk(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Waits. With `is_blocked`, a flush ends it early."""
+    """A pause. With `is_blocked`, a flush ends the pause early."""
 
     seconds: float
     is_blocked: bool

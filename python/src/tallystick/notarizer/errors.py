@@ -38,7 +38,7 @@ _ADVICE = {
 
 
 _PASSING = (errno.EMFILE, errno.ENFILE)
-"""Errors that pass by themselves, as other files are closed."""
+"""Errors that pass by themselves when other files are closed."""
 
 
 def is_full(error: OSError) -> bool:

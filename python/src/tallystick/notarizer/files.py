@@ -26,7 +26,7 @@ def take_directory(path: Path) -> None:
     if found.st_uid == own:
         if found.st_mode & 0o077 == 0:
             return
-        # Other users may need the directory: the path could be /tmp or all of /var/spool, which belong to root.
+        # A directory with other things is not made private: it could be /tmp or /var/spool, which other users need.
         if any(_SPOOL_NAME.match(each.name) is None for each in path.iterdir()):
             raise SpoolError(
                 f'the directory {path} has other files, and other users may read it. '

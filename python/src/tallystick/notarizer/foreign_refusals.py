@@ -5,8 +5,8 @@ keeps the key of the request:
 
 [abcd K]  refused   ->  [ab K] [cd K]     the same key: it is unknown whether abcd was written
 [ab K]    recorded  ->  [cd L]            K was used for ab alone: abcd was never written
-[ab K]    `idempotency_key_reused`  ->  [abcd K]   abcd was written, and its answer was lost or replaced. If it is answered now,
-                                        all are recorded. Otherwise nothing is sent again
+[ab K]    `idempotency_key_reused`  ->  [abcd K]   abcd was written, and its answer was lost or replaced. An answer to
+                                        [abcd K] now means that all four are recorded; otherwise nothing is sent again
 """
 
 import json
@@ -65,7 +65,7 @@ def send_or_judge(segment: Segment, ask: Ask, check: Callable[[Any], Any], pause
 
 
 def _passes() -> Effects:
-    """Whether a batch without records reaches the server. The server refuses it; no firewall has a reason to."""
+    """Whether the intermediary lets a batch without records pass. The server refuses such a batch; a firewall has no reason to."""
     try:
         content = yield Ask(operations.POST_RECORDS_BATCH, _NO_RECORDS, media_type='application/json')
     except ApiError as error:
@@ -90,9 +90,9 @@ def halve(segment: Segment) -> list[Segment]:
 
 
 def rejoin(segment: Segment, others: Sequence[Segment]) -> tuple[Segment, Sequence[Segment]] | None:
-    """Joins the first segment with the next one of the same key, as before halving.
+    """Undoes halving: joins the first segment with the next segment, if both have the same key.
 
-    Returns the joined segment and the rest. None: the next one has another key.
+    Returns the joined segment and the rest. None: the next segment has another key.
     """
     key, items = segment
     if not others or others[0].idempotency_key != key:

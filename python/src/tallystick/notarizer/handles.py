@@ -32,14 +32,14 @@ class MemoryHandles:
 
 
 def lacks_parent(segment: Segment) -> bool:
-    """Whether a record's parent is not an earlier record of the segment. Its id must then be known before sending."""
+    """Whether a record's parent is not an earlier record of the segment. The parent's id must then be known before sending."""
     return bool(_parents_elsewhere(segment))
 
 
 def give_parents(segment: Segment, handles: Handles) -> Segment:
-    """Returns the segment with the ids of these parents in its text.
+    """Returns the segment, with the ids of parents outside of it written into its texts.
 
-    Stored before it is sent, so that the same request is sent after a crash.
+    The caller stores the segment before it is sent, so that the same request is sent after a crash.
     """
     elsewhere = _parents_elsewhere(segment)
     items = []

@@ -1,7 +1,7 @@
 """Inbox of a spool: a folder into which many processes put records at the same time, without the spool's lock.
 
-One file for each put, renamed into the inbox when it is complete. The process that owns the spool moves the files out and sends them in
-the order of their names: milliseconds, a number within the millisecond, a random value.
+Each put makes one file, which is renamed into the inbox when it is complete. The process that owns the spool moves the files out and
+sends them in the order of their names: milliseconds, a number within the millisecond, a random value.
 """
 
 import re

@@ -28,7 +28,7 @@ class RecordOptions(OtherMembers, total=False):
     metadata: Mapping[str, Any] | None
     """Any object of at most 4 KiB. Not signed."""
     parent: str | None
-    """Id of a record of the ledger. Before `on_recorded` has named an id, use `parent_handle`."""
+    """Id of a record of the ledger. If the id is not known yet, use `parent_handle`."""
     handle: str | None
     """Unique name of the record, by which later records name it as their parent. 1 to 255 visible ASCII characters without `"` and `\\`.
     """
@@ -53,7 +53,7 @@ class Item(NamedTuple):
     tag: str | None = None
     handle: str | None = None
     parent_handle: str | None = None
-    """None after the text contains the parent, or if there is none."""
+    """None: the record has no parent, or the text already contains its parent."""
 
 
 class MeasuredItem(NamedTuple):
@@ -153,7 +153,7 @@ _instant: tuple[int, bytes] = (-1, b'')
 
 
 def _now(now: float | None) -> bytes:
-    """Returns the time as JSON. Made once a millisecond, because a hot loop records dozens in each."""
+    """Returns the time as JSON. The text is made once per millisecond, because a hot loop records dozens of records in each."""
     global _instant
     ms = int((time.time() if now is None else now) * 1000)
     if _instant[0] != ms:

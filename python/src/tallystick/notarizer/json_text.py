@@ -28,7 +28,8 @@ def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
             value = _converted(value, at, depth_max)
             _check(value, depth_max)
         data = _encode(value).encode()
-        # Only such an escape can be of U+0000, and it is rare. Checked exactly only then.
+        # U+0000 is written as this escape. Its text may also follow an escaped backslash, so the strings themselves
+        # are checked.
         if b'\\u0000' in data:
             _check_strings(value)
         return data

@@ -1,4 +1,4 @@
-"""Limits of the notarizer and its spool. Those of requests are the server's."""
+"""Limits of the notarizer and its spool. The server sets the limits of requests (_core/request_limits.py)."""
 
 from .._core.request_limits import DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX, METADATA_BYTES_MAX, REFERENCES_BYTES_MAX
 
@@ -18,9 +18,9 @@ HANDLE_LINES_MAX = 2 * HANDLES_MAX
 """Lines after which the file of handles is written anew, with the handles that are still known."""
 
 ATTEMPTS_ALONE = 3
-"""After so many refusals by an intermediary, a single record is set aside. Each time, a probe proved that other requests pass."""
+"""Attempts for a single record that an intermediary refuses. Then it is set aside: each time, a probe proved that other requests pass."""
 SET_ASIDE_IN_A_ROW_MAX = 100
-"""After so many records set aside without one that was recorded, the intermediary may refuse every record."""
+"""Most records set aside in a row. After so many, the intermediary may refuse every record, and the others wait."""
 BODY_MB = 1.1
 """Size of the largest batch that a notarizer makes, with room for the members that a parent adds."""
 RETRY_AFTER_S_MAX = 60.0
@@ -40,7 +40,7 @@ LOCK_STALE_S_MIN = 0.1
 LOCK_BEATS_PER_STALE = 5
 LOCK_POLLS_PER_STALE = 50
 LOCK_SETTLE_S = 0.05
-"""Wait after replacing a stale lock. Another process may replace it too; the last one owns it."""
+"""Wait after replacing a stale lock. If several processes replace the lock, the last one owns it."""
 LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
 """Longest line: an item with its tag, its handles, and its batch's key."""
 RESERVE_FILES = 8

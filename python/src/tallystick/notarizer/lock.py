@@ -26,7 +26,8 @@ _held: set[tuple[int, Path]] = set()
 class Holder(NamedTuple):
     """Process that owns a spool.
 
-    `place`: the machine and namespace in which its pid is valid. `started_at_ms`: distinguishes it from an earlier process of the same pid.
+    `place`: the machine and namespace in which the pid is valid. `started_at_ms`: distinguishes the process from an earlier one with
+    the same pid.
     """
 
     token: str
@@ -42,11 +43,11 @@ class Lock(NamedTuple):
 
 
 class SpoolLock:
-    """The lock of a directory. Its owner updates the file's time regularly, in a thread of its own.
+    """The lock of a directory. Its owner updates the file's time regularly, in a separate thread.
 
-    A lock is stale if its process is known to have ended, or if nobody has touched it for `stale_s` by the clock of the waiting process.
-    Killed processes leave their lock behind. In a container every process has pid 1. Files on a shared disk have the time of another
-    machine.
+    A killed process leaves its lock behind. A lock is therefore stale if its process is known to have ended, or if nobody has touched the
+    lock for `stale_s`. The pid alone proves nothing, because in containers many processes have pid 1. The waiting process uses its own
+    clock, because files on a shared disk have the time of another machine.
     """
 
     def __init__(self, directory: Path, stale_s: float, reserve: Reserve) -> None:
@@ -159,7 +160,7 @@ class SpoolLock:
     def _make_replacement(self, path: Path, found: Lock) -> bool:
         """Writes the new lock beside the old one.
 
-        False: on a full disk its only room is the lock of a process that has ended, which must be removed first.
+        False: the disk is full, and the old lock belongs to a process that has ended. Removing the old lock makes room.
         """
         try:
             self._make_file(path)
@@ -205,7 +206,7 @@ class SpoolLock:
 
 
 def _read_lock(path: Path) -> Lock | None:
-    """Returns the lock. None: there is none."""
+    """Returns the lock. None: the file does not exist."""
     try:
         text = path.read_bytes()
         return Lock(text, path.stat().st_mtime_ns, parse_holder(text))
@@ -214,7 +215,7 @@ def _read_lock(path: Path) -> Lock | None:
 
 
 def parse_holder(text: bytes) -> Holder | None:
-    """Returns the owner in a lock file. None: the text is not that of a lock, or incomplete."""
+    """Returns the owner in a lock file. None: the text is incomplete, or is no lock."""
     try:
         found = json.loads(text)
         token, pid, place, started = found['token'], found['pid'], found['place'], found['startedAtMs']
@@ -244,7 +245,7 @@ def is_gone(holder: Holder | None) -> bool:
 
 
 def _place() -> str:
-    """Returns the machine since its start and, on Linux, the pid namespace: each container counts its pids from 1."""
+    """Returns the machine's boot and, on Linux, its pid namespace: each container counts its pids from 1."""
     try:
         boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
     except OSError:

@@ -21,11 +21,11 @@ class NotarizerOptions(TypedDict, total=False):
     spool: Spool | None
     """By default records wait in memory and end with the process."""
     records_per_batch_max: int
-    """1 to 2000, by default 1000."""
+    """Most records in a batch: 1 to 2000, by default 1000."""
     linger_s: float
-    """How long a batch waits for further records, by default 0.02. Longer while others are in flight."""
+    """How long a batch waits for further records, by default 0.02. It waits longer while other batches are in flight."""
     in_flight_max: int
-    """Batches in flight at a time, by default 1. With more, the ledger's order may differ from that of `record`."""
+    """Batches in flight at a time, by default 1. With more, the ledger's order may differ from the order of the calls of `record`."""
     buffered_records_max: int
     """Most records in memory, without a spool. By default 20 000 records and 32 MiB."""
     buffered_bytes_max: int
@@ -35,7 +35,7 @@ class NotarizerOptions(TypedDict, total=False):
     blocked_delay_s: float
     """Wait before a retry of an error that needs a person, such as a revoked key. By default 30."""
     timeout: float | None
-    """Seconds for the answer to one attempt. By default the client's."""
+    """Seconds for the answer to one attempt. By default the client's timeout."""
     on_recorded: Callable[[RecordedBatch], object] | None
     """Called when records are in the ledger, in the thread that sends. From a spool, may be called again after a crash."""
     on_refused: Callable[[dict[str, Any], TallystickError], object] | None
@@ -92,11 +92,9 @@ class NotarizerStats(NamedTuple):
     buffered_bytes: int
     """Bytes in memory, or in the spool."""
     in_flight: int
-    """Batches in flight."""
     recorded: int
     """Records since this notarizer was made."""
     refused: int
     failures: int
-    """Attempts that failed."""
     last_error: TallystickError | None
-    """Error because of which the oldest batch is not recorded at the moment."""
+    """Error that currently prevents the oldest batch from being recorded."""

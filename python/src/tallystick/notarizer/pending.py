@@ -27,7 +27,7 @@ class Open(Pending):
         self.records = 0
         self.bytes = 0
         self.due_at = due_at
-        """Monotonic time from which it is sent as soon as possible."""
+        """Monotonic time from which the batch is due."""
 
     def fits(self, measured: MeasuredItem, records_max: int) -> bool:
         """Whether this record fits into the batch."""

@@ -1,4 +1,4 @@
-"""Requests that the server will never accept, and the segments that are left of them."""
+"""Splits requests that the server will never accept."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _PATH = re.compile(r'/records/(\d{1,4})(?:/|\Z)')
 
 
 def is_refusal(error: ApiError) -> bool:
-    """Whether the server will never accept this request. Other refusals pass when a person has mended something."""
+    """Whether the server will never accept this request. Other refusals pass after a person has corrected the cause."""
     return error.status in _OF_THE_BODY and error.code not in _OF_THE_SIGNER
 
 
@@ -30,14 +30,14 @@ class Split(NamedTuple):
 def split_refused(segment: Segment, others: Sequence[Segment], error: ApiError, *, again: bool) -> Split:
     """Splits the refused first segment of a batch. Each result has fewer items, so that repeated splitting ends.
 
-    If the server names an item, that item is refused and the rest is sent again. If the rest is refused as well (`again`), it is sent in
-    halves: with 1000 invalid records, one request for each would send half a million records. If the server names no item, halves find it.
-    An unknown type is the most common reason; it refuses all records of that type in the batch.
+    If the server names an item, that item is refused and the rest is sent again. If the rest is refused as well (`again`), the rest is sent
+    in halves: with 1000 invalid records, one request for each would send half a million records. If the server names no item, the segment
+    is sent in halves until the item is found. An unknown type is the most common reason; it refuses all records of that type in the batch.
     """
     key, items = segment
-    # A key of 128 random bits was used before. The spool was changed or copied, or a larger request was written and
-    # its answer was replaced (foreign_refusals.py). It is unknown which of these records are in the ledger. With
-    # another key they might be recorded twice.
+    # The server knows this key of 128 random bits from another request: the spool was changed or copied, or a larger
+    # request was written and its answer was replaced (foreign_refusals.py). It is unknown which of these records are
+    # in the ledger. With another key they might be recorded twice.
     if error.code == 'idempotency_key_reused':
         same = [item for other in others if other.idempotency_key == key for item in other.items]
         return Split([*items, *same], [other for other in others if other.idempotency_key != key])
@@ -65,7 +65,7 @@ def _index_of(error: ApiError) -> int | None:
 
 
 def _type_of(item: Item) -> bytes:
-    """Returns the beginning of the text, which has the type (items.py)."""
+    """Returns the beginning of the text, which contains the type (items.py)."""
     return item.text.partition(b',"payload":')[0]
 
 

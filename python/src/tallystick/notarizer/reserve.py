@@ -1,4 +1,4 @@
-"""Reserve of disk space in a spool, which records never use."""
+"""Disk space that a spool reserves, and that records never use."""
 
 import os
 from collections.abc import Callable
@@ -22,10 +22,7 @@ def reserve_for(size: int, records: int) -> int:
 
 
 class Reserve:
-    """Disk space that is freed on a full disk for writes without which records cannot leave the spool.
-
-    The reserve is made again afterwards.
-    """
+    """Reserved disk space. On a full disk it is freed for the writes by which records leave the spool, and reserved again afterwards."""
 
     def __init__(self, directory: Path) -> None:
         self._paths = [directory / f'reserve.{number}' for number in range(RESERVE_FILES)]
@@ -51,7 +48,7 @@ class Reserve:
             self._wanted = max(self._wanted, wanted)
 
     def restore(self, size: int = 0) -> bool:
-        """Makes as much of the reserve as there is room for. Returns whether `size` is reached."""
+        """Grows the reserve as far as the disk has room. Returns whether `size` is reached."""
         with self._mutex:
             wanted = self._wanted = max(self._wanted, size)
             while wanted >= RESERVE_STEP_BYTES:

@@ -10,7 +10,7 @@ from .items import Item
 class Segment(NamedTuple):
     """Records that are sent in one request, and the idempotency key with which it can be repeated.
 
-    Segments with the same key were one request, which an intermediary refused.
+    Segments with the same key come from one request that an intermediary refused.
     """
 
     idempotency_key: str
@@ -41,7 +41,8 @@ class Handles(Protocol):
 
     def find(self, handle: str) -> str | None: ...
 
-    # Called before their batch is removed. After a crash the batch is sent again and answered with the same ids.
+    # Called before the batch of these records is removed. After a crash the batch is sent again and answered with the
+    # same ids.
     def keep(self, found: Sequence[RecordHandle]) -> None: ...
 
 

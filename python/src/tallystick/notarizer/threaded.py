@@ -102,7 +102,8 @@ class Notarizer:
                 self._condition.wait(left)
 
     def hurry(self) -> None:
-        """Makes everything due now, as `flush` does, without waiting. Retries errors that needed a person at once."""
+        """Makes everything due now, as `flush` does, without waiting. A retry that waits because its error needs a person is made at
+        once."""
         with self._condition:
             self._core.begin_flush()
 
@@ -134,7 +135,7 @@ class Notarizer:
                 self._core.reports.failed(error)
 
     def adopt(self) -> int:
-        """Moves records of other processes from the spool's inbox into the notarizer, as far as there is room. Returns how many."""
+        """Moves records of other processes from the spool's inbox into the notarizer, as far as there is room. Returns their number."""
         with self._condition:
             return 0 if self._core.closed is not None else self._core.adopt(self._core.spool.adopt())
 

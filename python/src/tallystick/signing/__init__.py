@@ -77,8 +77,8 @@ class AgentSigner:
     def registration(self, *, ledger: str, agent: str, required: bool = False, endorsed_by: 'AgentSigner | None' = None) -> dict[str, Any]:
         """Returns the arguments of `agents.register_signing_key`, with proof of possession.
 
-        `endorsed_by`: a current key of the agent; None: this is its first one. `required`: from then on, and for good, the server accepts
-        nothing in the agent's name that the agent did not sign.
+        `endorsed_by`: a current key of the agent; None: the agent has no key yet. `required`: from then on, and for good, the server
+        accepts nothing in the agent's name that the agent did not sign.
         """
         lines = ('tallystick-agent-key-v1', ledger, agent, self.kid, 'required' if required else 'optional')
         text = ''.join(f'{line}\n' for line in lines).encode()
@@ -104,7 +104,7 @@ class AgentSigner:
         return {**unsigned.body, 'envelope': to_base64(seal(self._key, protected, payload))}
 
     def forget(self, client: object) -> None:
-        """Forgets the ledger and agent of a client, after the server named others."""
+        """Forgets the ledger and agent of a client. Called when the server uses others."""
         self._identities.pop(client, None)
 
     def _unsigned(self, client: object, operation: Operation, call: Call) -> Any:
@@ -128,7 +128,8 @@ class AgentSigner:
 
     def _read_record(self, call: Call) -> Any:
         record = yield operations.GET_RECORDS_BY_ID, Call(params=call.params)
-        # A hostile server could show another record, or a later version, to get a step of that signed.
+        # A hostile server could show another record, or a later version, so that the agent signs a step of that
+        # record.
         if record.get('id') != call.params['id']:
             raise _wrong_server(f'the server answered with another record than {call.params["id"]}')
         return {**record, 'version': call.said.get('if_version', record['version'])}
@@ -156,7 +157,10 @@ class AgentSigner:
 
 
 def _facts_of(kind: str, found: Mapping[str, Any]) -> TypeFacts:
-    """Returns the facts of a type. The digest is signed, so it must be that of the definition that the caller can read."""
+    """Returns the facts of a type.
+
+    Raises UnexpectedAnswerError unless the digest, which is signed, is the digest of the definition that the server shows.
+    """
     definition, digest = found.get('definition'), found.get('digest')
     if isinstance(definition, dict) and f'{definition.get("name")}/{definition.get("version")}' == kind:
         own = sha256(canonical(definition)).hexdigest()

@@ -35,7 +35,7 @@ def salt_document(document: Any, given: str | None, random: Random = os.urandom)
 
 
 def digest_with(salt: bytes, document: Any) -> str:
-    """Returns the digest of a document, or of references that have its salt."""
+    """Returns the salted digest of a document, or of a record's references, which share the document's salt."""
     return sha256(b'\x03' + salt + canonical(document)).hexdigest()
 
 
@@ -67,7 +67,7 @@ def own_record_id(uuid: int) -> str:
 def batch_ids(uuid: int, count: int) -> tuple[str, list[str]]:
     """Returns the id of a batch, which is that of its first record, and the ids of its records.
 
-    These are consecutive. The low 12 bits of the first one are zero.
+    The ids of the records are consecutive. The low 12 bits of the first id are zero.
     """
     first = uuid >> _INDEX_BITS << _INDEX_BITS
     return _id('bat', first), [_id('rec', first + index) for index in range(count)]

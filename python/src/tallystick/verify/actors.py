@@ -74,7 +74,7 @@ class Agent:
         self.keys = 0
         """Number of signing keys that were registered for the agent."""
         self.current_keys = 0
-        """Number of those that are not revoked."""
+        """Number of the agent's signing keys that are not revoked."""
         self.required = False
 
 
@@ -119,7 +119,7 @@ class Actors:
             raise Refused('actor_not_entitled', f'agents do not sign {entry.kind}')
 
     def check_signed_by(self, entry: Entry, current_kid: bytes, statement: Statement) -> bool:
-        """Returns whether an agent signed the entry, and not the server. Raises Refused if the line's `signer` contradicts it."""
+        """Returns whether an agent signed the entry, and not the server. Raises Refused if the line's `signer` says otherwise."""
         by_agent = entry.kid in self.signing
         if by_agent:
             self.check_signer(entry, statement)
@@ -154,7 +154,7 @@ class Actors:
             raise Refused('actor_not_entitled', 'onBehalfOf needs agents:act')
 
     def check_agent(self, name: str, ms: int) -> None:
-        """Checks that an agent is registered and not disabled. A chain without registered agents has no API keys either."""
+        """Checks that an agent is registered and not disabled. Checks nothing in a chain without agents, which has no API keys either."""
         if not self.agents:
             return
         agent = self.agents.get(name)

@@ -52,7 +52,7 @@ _DEPTH = 24
 
 
 class Keys:
-    """Secrets of a ledger's pieces, by the first entry of each. Raises Unreadable for another file."""
+    """Secrets of a ledger's pieces, by each piece's first entry. Raises Unreadable for a file of another kind."""
 
     def __init__(self, data: bytes) -> None:
         try:
@@ -97,7 +97,7 @@ class _TooLong:
 
 
 class Archive:
-    """Reads an archive as an export. A fault of an object is reported at its entries: earlier entries are verified first."""
+    """Reads an archive as an export. A faulty object is reported when its entries are reached, after all earlier entries."""
 
     def __init__(self, directory: Path, keys: Keys | None) -> None:
         self._directory = directory.resolve()
@@ -114,7 +114,7 @@ class Archive:
         self._seals = self._read_seals()
         self.ledger: str = self._seals[-1].ledger['id']
         self.notes = [*(seal.checkpoint for seal in self._seals), note]
-        """All checkpoints, those of the seals first."""
+        """All checkpoints: first the checkpoints of the seals, then the newest."""
         self._faults: list[str] = []
         self._erasures = {(subject, of): seq for seal in self._seals for subject, of, seq in seal.erasures}
         self._unexplained: list[str] = []
@@ -196,7 +196,10 @@ class Archive:
         return seals[::-1]
 
     def _object(self, seal: Seal, name: str) -> bytes | None:
-        """Returns an object. None: it is missing or not the sealed one, which is noted. Reads no more bytes than the seal names."""
+        """Returns an object, and reads no more bytes than the seal names.
+
+        None: the object is missing or not the sealed one, and the fault was noted.
+        """
         sealed = seal.objects[name]
         data = self._read(name, sealed.bytes)
         if isinstance(data, bytes) and len(data) == sealed.bytes and digest_of(data) == sealed.sha256:
@@ -205,7 +208,7 @@ class Archive:
         return None
 
     def _judge(self, name: str, work: Callable[[], list[bytes]]) -> list[bytes] | None:
-        """Runs work on an object that was read. None: the object has a wrong form, which is noted."""
+        """Runs work on an object that was read. None: the object has a wrong form, and the fault was noted."""
         try:
             return work()
         except Refused as found:
@@ -269,8 +272,10 @@ class Archive:
         return envelopes
 
     def _entries(self, tile: int, width: int, bundle: bytes) -> list[bytes]:
-        """Returns the entries of a bundle. It must begin with the narrower bundle before it, because readers of tiles get only the
-        widest."""
+        """Returns the entries of a bundle. Raises Refused unless the bundle begins with the narrower bundle before it.
+
+        Readers of tiles get only the widest bundle.
+        """
         before, data = self._last_bundle
         if before == tile and not bundle.startswith(data):
             raise refused('holds other entries than the bundle before it')

@@ -1,4 +1,4 @@
-"""Formats of the objects of an archive (docs/formats/archive.md). One function reads each, and accepts or refuses all of it."""
+"""Formats of the objects of an archive (docs/formats/archive.md). One function for each format accepts or refuses a whole object."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def split_bundle(bundle: bytes, width: int) -> list[bytes]:
 
 
 def split_documents(data: bytes, count: int) -> list[bytes]:
-    """Splits sealed documents. Each is empty, or at least as long as a ciphertext."""
+    """Splits sealed documents. Each document is empty, or at least as long as a ciphertext."""
     sealed: list[bytes] = []
     at = 0
     while at + 4 <= len(data) and len(sealed) < count:
@@ -240,7 +240,10 @@ def split_documents(data: bytes, count: int) -> list[bytes]:
 
 
 def plain_text(data: bytes) -> str:
-    """Returns a decrypted document as text for a line of an export. It must be one object, so that no other document follows it."""
+    """Returns a decrypted document as text for a line of an export.
+
+    Raises Refused unless the text is one object and nothing else: otherwise another document could follow it in the line.
+    """
     value = parse(data, LINE_DEPTH_MAX - 2).value
     if not isinstance(value, dict) or not {'salt', 'document'} <= value.keys() <= {'salt', 'document', 'references'}:
         raise refused('holds a document of other members')
@@ -294,7 +297,7 @@ def _line(data: bytes) -> dict[str, Any]:
 
 
 def _check_definition(value: dict[str, Any]) -> None:
-    """Checks a definition: an object in canonical form. Its digest is signed, and a restore reads it."""
+    """Checks that a definition is an object in canonical form, because its digest is signed and a restore reads it."""
     if (value['definition'] is not None) != (value['kind'] == 'type-registered'):
         raise refused('lacks a definition, or has one where none belongs')
     if value['definition'] is None:

@@ -111,7 +111,7 @@ class _Bundle:
         self.agent_signed = 0
         self.statements = 0
         self.policies: dict[str, dict[str, Any]] = {}
-        """By the leaf of their entry."""
+        """Policies by the leaf of the entry that set them."""
         self.unused_policies: set[str] = set()
         self.policy_of_range: str | None = None
         self.issuers_judged = 0
@@ -269,7 +269,7 @@ class _Bundle:
             self.current_kid = kid
             self.named.add(kid)
         elif kind in ABOUT_AGENT_KEYS:
-            # The agent's registration, which fixes its digest, is not in the bundle.
+            # The digest is taken from this entry: the agent's registration, which fixes it, is not in the bundle.
             self.actors.agents.setdefault(statement.predicate['agent'], Agent(statement.digest)).digest = statement.digest
             if kind == 'agent-key-registered':
                 self.actors.register_signing_key(statement, self.named)
@@ -458,7 +458,7 @@ def _is_filtered(wanted: dict[str, Any], made: dict[str, Any], predicate: dict[s
 
 
 def _path_of(before: Tree, size: int, right: list[bytes]) -> list[bytes]:
-    """Returns the path of the leaf after the tree `before`. Its left hashes are that tree's peaks; `right` has the others."""
+    """Returns the path of the leaf after the tree `before`. Hashes on its left are the peaks of `before`; `right` has the others."""
     peaks, others = list(before.peaks), list(right)
     node, last = before.size, size - 1
     path: list[bytes] = []

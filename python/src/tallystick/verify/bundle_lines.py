@@ -1,4 +1,4 @@
-"""The lines of a bundle (docs/formats/bundles.md, "The file"). Each has all of its members and no others."""
+"""The lines of a bundle (docs/formats/bundles.md, "The file"). Each line has all of its members and no others."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
 
 
 def parse_last(data: bytes) -> int:
-    """Returns the number of entries. Any damage gives the same code, because a truncated file may end within a character."""
+    """Returns the number of entries in the last line. Any damage gives the same code: a truncated file may end within a character."""
     try:
         value = parse(data, 1).value
     except Refused:

@@ -170,8 +170,6 @@ def _check_taken(options: argparse.Namespace, kind: str) -> None:
 
 
 class _Asked:
-    """The parsed options."""
-
     def __init__(self, options: argparse.Namespace) -> None:
         self.file: str = options.file
         self.kind: str | None = options.kind
@@ -265,7 +263,8 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
 
 
 def _verify_export(asked: _Asked) -> Result:
-    # The kind was detected from the first bytes, or given.
+    # Verifies an export. If the kind was not given, the error for another file says that it is of no other kind
+    # either.
     is_other = asked.kind is None and asked.file != '-'
     with _naming(asked.file, '. It is no bundle, proof or receipt either' if is_other else ''):
         return _verify_lines(asked, open_lines(asked.file))

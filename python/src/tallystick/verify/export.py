@@ -94,7 +94,7 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
     note = _parse_last(lines.last())
     keys, compromised = named_keys(header.hints)
     notes = beside.notes if beside is not None else [] if note is None else [note]
-    # Without a first entry, the checkpoint's ledger is unknown and it is ignored.
+    # Without a first entry, the checkpoint's ledger is unknown. The checkpoint is then ignored.
     own = notes if lines.body_start < lines.body_end else []
     given = _Given(trust)
     witnessed: list[int] = []
@@ -128,7 +128,7 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
     except RecursionError:
         raise Refused('json_depth', 'nested too deep') from None
     finally:
-        # Closed here and not by the garbage collector, because processes are joined.
+        # Closing waits for the processes, so it is not left to the garbage collector.
         entries.close()
     report = _report(state, trust, witnessed, header)
     if trust.strict:
@@ -266,7 +266,7 @@ def _check_strict(report: Report, trust: Trust, state: Ledger) -> None:
         raise Refused('documents_withheld', 'documents are withheld')
 
 
-# Each line alone, on all cores
+# Verifies each line by itself, on all cores
 
 _context: Context | None = None
 
@@ -334,9 +334,9 @@ def _verify(line: bytes, context: Context, seq: int) -> Entry | Refused:
 
 
 def kept_notes(data: bytes) -> list[str]:
-    """Returns the checkpoints of a file that the user stored. Raises Unreadable if there is none.
+    """Returns the checkpoints of a file that the user stored. Raises Unreadable if it has no checkpoint.
 
-    The file is a note, or has lines with a checkpoint: those of `checkpoints watch`, the last line of an export, the first of a bundle.
+    The file is a note, or has lines with a checkpoint: lines of `checkpoints watch`, the last line of an export, the first of a bundle.
     """
     text = data.decode('utf-8', 'replace')
     if not text.startswith('{') and '\n\n\u2014 ' in text:

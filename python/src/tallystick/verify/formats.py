@@ -16,7 +16,7 @@ _VALUES = {ord(digit): value for value, digit in enumerate(_DIGITS)}
 _TIME = re.compile(r'([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z\Z')
 _CONTROL = re.compile('[\x00-\x1f\x7f-\x9f]')
 _BARRED = re.compile('[\x00-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+\ud800-\udfff]')
-"""Control characters below U+0020, White_Space of Unicode, plus, and lone surrogates, which are not text."""
+"""Characters that a key name must not have: controls, White_Space of Unicode, the plus sign, and lone surrogates, which are not text."""
 _URL = re.compile(r'https?://[!-~]+\Z')
 _TYPE = re.compile(r'[a-z][a-z0-9.-]{0,62}/[1-9][0-9]{0,8}\Z')
 _CODE = re.compile(r'[a-z][a-z0-9_]{0,63}\Z')
@@ -144,7 +144,7 @@ def is_integer(value: object, least: int = -INTEGER_MAX, most: int = INTEGER_MAX
 def filled(value: Any, required: frozenset[str], nullable: frozenset[str]) -> dict[str, Any] | None:
     """Returns the members of an object in a file, with None for each absent one of `nullable`: absent and null mean the same.
 
-    None: it is not an object, lacks a member of `required`, or has others. The order of the file is preserved.
+    Returns None for a value that is not an object, lacks a member of `required`, or has other members. The members keep their order.
     """
     if not isinstance(value, dict) or not required <= value.keys() or not value.keys() <= required | nullable:
         return None

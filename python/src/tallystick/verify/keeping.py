@@ -12,7 +12,7 @@ from .statement import Statement
 class Hold:
     case: str
     records: frozenset[str] | None
-    """None: holds everything. Empty if a type or an agent narrows it: statements of erasures do not name the record's type or agent."""
+    """Ids of the held records. None: all records. Empty: a type or an agent selects the records, which erasures do not name."""
 
 
 class Keeping:

@@ -101,7 +101,8 @@ def _ed25519_bytes(spki: bytes) -> bytes:
     raw = spki[len(_ED25519_DER) :]
     if len(raw) != 32 or not spki.startswith(_ED25519_DER):
         raise Refused('bad_key', 'not the DER of an Ed25519 key')
-    # Whether it is a point at all is checked with a signature: that costs two exponentiations.
+    # Whether the bytes are a point of the curve is checked only with a signature, because that costs two
+    # exponentiations.
     if _is_weak(raw):
         raise Refused('bad_key', 'an Ed25519 key that is not canonical, or of small order')
     return raw
@@ -109,7 +110,7 @@ def _ed25519_bytes(spki: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _is_point(raw: bytes) -> bool:
-    """Whether the bytes encode a point of the curve that a key may be (RFC 8032 §5.1.3)."""
+    """Whether the bytes encode a point of the curve that is allowed as a key (RFC 8032 §5.1.3)."""
     return not _is_weak(raw) and _recover(int.from_bytes(raw, 'little') & (2**255 - 1)) is not None
 
 
@@ -165,7 +166,7 @@ def _p256_point(spki: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _p256(spki: bytes) -> EllipticCurvePublicKey | None:
-    """Returns the key. None: it is not a point of the curve, so no signature verifies under it."""
+    """Returns the key. None: the bytes are no point of the curve, so no signature verifies under them."""
     try:
         return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), b'\x04' + _p256_point(spki))
     except ValueError:

@@ -52,11 +52,11 @@ class Expected(NamedTuple):
     covered_outside: int = 0
     """Size of the largest checkpoint or receipt that the user stored."""
     covered: int = 0
-    """Size of the largest one, including the ledger's own checkpoint."""
+    """Size of the largest checkpoint or receipt, including the ledger's own checkpoint."""
     own: int = 0
     """Size of the ledger's own checkpoint."""
     compromised: Mapping[bytes, int | None] = MappingProxyType({})
-    """Compromised kids. The time since when, if the user named one; otherwise None."""
+    """Compromised kids, each with the time since when. None: the user named no time."""
     pinned: Pinned = MappingProxyType({})
 
 
@@ -81,13 +81,13 @@ class Definition(NamedTuple):
 
 
 _FOUND_BY_IDS = frozenset(('record-notarized', 'batch-notarized'))
-"""Not compared by envelope: a repeated envelope would repeat the ids, which are compared anyway."""
+"""Repetitions of these kinds are not found by envelope: a repeated envelope repeats its ids, which are compared anyway."""
 DigestsOf = Callable[[int], dict[str, str]]
 
 
 class Ledger:
     def __init__(self, expected: Expected, digests_of: DigestsOf, begun: Callable[[Definition], None]) -> None:
-        """`begun` is called when the first entry has named the ledger. It may refuse input that waited for this."""
+        """`begun`: called when the first entry has named the ledger. Raises Refused for input that could not be checked before."""
         self.expected = expected
         self.digests_of = digests_of
         self.begun = begun
@@ -227,7 +227,8 @@ class Ledger:
     def is_own_tail_long(self) -> bool:
         """Whether the ledger's own checkpoint is too old.
 
-        True if an entry after it is more than a minute older than the newest entry, or follows its last entry by more than a minute.
+        True if an entry after the checkpoint is more than a minute older than the newest entry, or more than a minute newer than the
+        last entry before the checkpoint.
         """
         if self.oldest_beyond_own is None or self.newest_ms is None:
             return False

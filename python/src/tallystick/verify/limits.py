@@ -72,7 +72,7 @@ TAIL_AGE_MS_MAX = 60_000
 RANGE_BYTES = 512 * 1024
 """Bytes of an export that a process is given at a time."""
 RANGES_PER_PROCESS = 3
-"""Ranges of lines that a process has, done or not. Bounds the memory."""
+"""Most ranges of lines for each process, verified or waiting. Bounds the memory."""
 SMALL_FILE_BYTES = 2 * 1024 * 1024
 """Below this size, starting processes takes longer than they save."""
 SPOOL_BYTES_MAX = 64 * 1024 * 1024 * 1024

@@ -97,7 +97,7 @@ def take_erasure(pending: Pending, erased: set[tuple[int, str]], seq: int, state
 
 
 class Context(NamedTuple):
-    """Facts of the first line that the verification of others needs."""
+    """Facts of the first line that are needed to verify the other lines."""
 
     keys: dict[bytes, Key]
     withheld: bool
@@ -188,7 +188,7 @@ def is_references(value: Any) -> bool:
 
 
 def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple[Envelope, Statement, bytes, Key | None]:
-    """Verifies envelope, signature and statement, and that the line repeats them. Raises Refused."""
+    """Verifies envelope, signature and statement, and that the line agrees with them. Raises Refused."""
     envelope = parse_envelope(data)
     signer = None if value['signer'] is None else _signer(value['signer'], envelope)
     key = signer or context.keys.get(envelope.kid)
@@ -205,7 +205,7 @@ def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple
 
 
 def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
-    """Returns the key in a line. It must be the one of the envelope, because nothing else checks it."""
+    """Returns the key in a line. Raises Refused unless it is the key of the envelope, because nothing else checks this."""
     key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
     if key.kid != envelope.kid:
         raise Refused('line_contradicts_envelope', 'signer is not the key of the envelope')
@@ -411,7 +411,7 @@ def _check_claim(claim: dict[str, Any], received: Statement, leaf: bytes) -> Non
 
 
 def _check_addressed(received: Statement, peer: str) -> None:
-    """Checks that a received entry that names a peering names the one it came by."""
+    """If a received entry names a peering, checks that the entry came by this peering."""
     named, code = peer, 'received_mismatch'
     if received.kind == 'record-shared':
         named = peer if any(share['peer'] == peer for share in received.predicate['share']) else ''

@@ -138,7 +138,7 @@ def check_note(checkpoint: Checkpoint, key: NoteKey) -> None:
 
 
 class Cosignatures(NamedTuple):
-    """`unknown`: lines by other keys than the log's and the given witnesses'. A line does not name the type of its key."""
+    """`unknown`: lines by keys other than the log's and the given witnesses'. They may not be cosignatures: a line names no key type."""
 
     cosigned: int
     unknown: int

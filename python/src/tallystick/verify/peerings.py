@@ -1,4 +1,4 @@
-"""Messages between two ledgers, as one of them has them in its chain (docs/formats/federation.md)."""
+"""Messages between two ledgers, as they are recorded in the chain of one of them (docs/formats/federation.md)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Peerings:
         self.own_key: dict[str, Any] = {}
         self.peerings: dict[str, Peering] = {}
         self.newest_with: dict[str, Peering] = {}
-        """By the other ledger. Earlier peerings with it are revoked."""
+        """Newest peering with each other ledger. Earlier peerings with the same ledger are revoked."""
         self.shared: dict[str, set[str]] = {}
         """Peerings that a record of this ledger is shared with."""
         self.offers: dict[int, Offer] = {}

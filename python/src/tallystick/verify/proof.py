@@ -265,7 +265,7 @@ def verify_item(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
 def join(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, joins: list[dict[str, Any]]) -> int | None:
     """Returns the number of entries that the given checkpoints cover. None: no checkpoint was given.
 
-    Raises Refused if a given checkpoint contradicts this one, or if no consistency proof links it.
+    Raises Refused if a given checkpoint contradicts this one, or if no consistency proof links the two.
     """
     notes: list[Checkpoint] = []
     for note in trust.checkpoints:
@@ -316,9 +316,9 @@ def parse_consistency(data: bytes) -> dict[str, Any]:
 
 
 def check_compromised(said: set[bytes], kid: bytes, statement: Statement, joined: int | None, trust: OfflineTrust, seq: int) -> None:
-    """Refuses an entry by a compromised key, unless it is old enough.
+    """Refuses an entry that a compromised key signed, unless a given checkpoint covers the entry and it is older than the compromise.
 
-    `said`: keys that the file itself marks as compromised. `joined`: entries that a given checkpoint covers.
+    `said`: keys that the file itself marks as compromised. `joined`: number of entries that a given checkpoint covers.
     """
     if kid not in said and kid not in trust.compromised:
         return

@@ -122,7 +122,7 @@ class Collector:
             self._send(peer, entry, record)
 
     def _share(self, record: str, peer: str) -> None:
-        """Shares a record: the peer is sent all of its entries, from the first one on."""
+        """Shares a record: the peer is sent all entries of the record, from the first one on."""
         self.shared.setdefault(record, set()).add(peer)
         for entry in self.events.get(record, []):
             self._send(peer, entry, record)

@@ -81,7 +81,7 @@ def _check_labels(header: dict[Any, Any], where: str) -> None:
 
 
 def _is_entry(header: dict[Any, Any], kid: bytes) -> bool:
-    """Whether it has the form of an entry's envelope: labels, claims, content type and length of the kid."""
+    """Whether a statement has the form of an entry's envelope: labels, claims, content type and length of the kid."""
     return header.keys() == {1, 3, 4, 15} and header[15].keys() == {1, 2, 6} and header[3] == CONTENT_TYPE and len(kid) == 32
 
 

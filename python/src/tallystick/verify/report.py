@@ -16,7 +16,7 @@ from .reconcile import Counts
 
 @dataclass
 class Result:
-    """The result line, the same as an object, lines to print before it, and notices for people."""
+    """A verdict as a line and as an object, lines to print before it, and notices for people."""
 
     line: str
     report: dict[str, Any]

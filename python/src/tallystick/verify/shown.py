@@ -39,13 +39,13 @@ class ShownEntry:
 
     @property
     def version(self) -> int | None:
-        """Version of a gated record after the step. None: another entry."""
+        """Version of a gated record after the step. None: the entry is no step of a gated record."""
         is_gated = KINDS[self.statement.kind].event and self.statement.kind != 'record-notarized'
         return int(self.statement.predicate['version']) if is_gated else None
 
     @property
     def signal(self) -> dict[str, Any] | None:
-        """Settlement signal of the entry. None: it has none."""
+        """Settlement signal of the entry. None: the entry has no signal."""
         found: dict[str, Any] | None = self.statement.predicate.get('signal')
         return found
 
@@ -55,13 +55,13 @@ def _contradicts(what: str) -> Refused:
 
 
 def _check_member(shown: dict[str, Any], name: str, signed: Any) -> None:
-    """Compares as JSON, in which `true` is not 1. Absent and null are the same."""
+    """Compares as JSON, in which `true` is not 1. An absent member equals null."""
     if canonical(shown.get(name)) != canonical(signed):
         raise _contradicts(name)
 
 
 def check_record(shown: ShownEntry, data: bytes) -> None:
-    """Checks a record against the entry (docs/formats/proofs.md, "Checking one by hand", 10 and 11). Raises Refused."""
+    """Checks a record against the entry (docs/formats/proofs.md, "Checking one by hand", steps 10 and 11). Raises Refused."""
     record = _parse(data)
     statement, item = shown.statement, shown.item
     kind = KINDS[statement.kind]
@@ -94,7 +94,7 @@ def _signed(statement: Statement, item: dict[str, Any] | None) -> dict[str, Any]
     """Returns the members of the record that the entry signs."""
     predicate = statement.predicate
     if item is None and not KINDS[statement.kind].first:
-        # Later entries name their own actor, not that of the record.
+        # Later entries name their own actor. The actor of the record is in the first entry.
         return {'id': predicate['record'], 'digest': statement.digest, 'ledger': predicate['ledger']}
     of = predicate if item is None else item
     return {

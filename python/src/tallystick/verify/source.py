@@ -48,7 +48,7 @@ class Lines:
         return line.removesuffix(b'\n')
 
     def last(self) -> bytes:
-        """Returns the last line, which is then not an entry. Empty if there is only one line."""
+        """Returns the last line, and excludes it from the entries. Empty if there is only one line."""
         end = self.size
         if self.body_start == end:
             return b''

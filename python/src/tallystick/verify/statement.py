@@ -81,7 +81,7 @@ class Kind(NamedTuple):
     required: dict[str, Check]
     optional: dict[str, Check]
     subjects: str
-    """Subjects, separated by spaces: a prefix, or the kind of the name. `?` marks an optional one."""
+    """Expected subjects, separated by spaces. Each is the prefix of an id, or the kind of a name. `?` marks an optional subject."""
     event: bool = False
     first: bool = False
 
@@ -135,7 +135,7 @@ def _is_performer(value: Any) -> bool:
 
 
 def _is_scopes(value: Any) -> bool:
-    # Scopes are ASCII, so the order of code points is that of UTF-16.
+    # Scopes are ASCII. Their order by code points, which Python compares, is therefore also their order in UTF-16.
     return _list(f.is_scope, SCOPES_MAX)(value) and all(a < b for a, b in pairwise(value))
 
 

@@ -18,10 +18,10 @@ WebhookCode = Literal[
 """Reasons of a refusal. Codes are added, never renamed.
 
 - `header_missing`: `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.
-- `header_invalid`: one of them has another format, or is there twice.
+- `header_invalid`: one of these headers has another format, or is there twice.
 - `timestamp_too_old`: the request was replayed, or this machine's clock is wrong.
 - `signature_missing`: no signature of the required kind (`v1` for a secret, `v1a` for a public key).
-- `body_invalid`: signed, but not an event.
+- `body_invalid`: the request is signed, but its body is not an event.
 """
 
 

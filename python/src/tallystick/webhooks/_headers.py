@@ -10,10 +10,10 @@ from ..errors import UsageError
 from ._errors import WebhookVerificationError
 
 WebhookHeaders: TypeAlias = Mapping[str, str] | Mapping[str, Sequence[str]] | Iterable[tuple[str | bytes, str | bytes]]
-"""Headers of the request: those of Starlette, Flask or Django, a dict, or pairs as ASGI has them. Names in any case."""
+"""Headers of the request, in any case: an object of Starlette, Flask or Django, a dict, or pairs as in ASGI."""
 
 _SIGNATURES_MAX: Final = 32
-"""More than any rotation needs. Bounded, because the sender controls how many are tried."""
+"""Most signatures of a request, more than any rotation needs. The sender controls how many are checked."""
 # Duplicate headers arrive joined by commas, so only signatures may contain one. An id contains no dot: the signed
 # text `id.timestamp.body` must be unambiguous.
 _ID: Final = re.compile(r'[!-+\-/-~]{1,255}')

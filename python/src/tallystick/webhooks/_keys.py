@@ -41,7 +41,8 @@ def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[st
 def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -> None:
     """Raises `signature_missing` or `signature_mismatch` unless a signature of each given kind of key verifies.
 
-    With keys of both kinds, both must verify: the receiver has the secret too, so a thief of the secret could sign with it alone.
+    With keys of both kinds, both must verify. Otherwise a thief of the receiver's secret could sign with the secret alone.
+
     Secrets are checked first, which costs microseconds: without the secret, a sender cannot cause 32 checks of Ed25519.
     """
     if keys.secrets:
@@ -105,7 +106,7 @@ def _decode(text: object, prefix: str) -> bytes | None:
 
 
 def _values_of(signatures: list[Signature], version: str) -> list[bytes]:
-    """Returns the signatures of a version. Those of other versions are ignored, as is base64 that is not canonical."""
+    """Returns the signatures of a version. Ignores signatures of other versions, and base64 that is not canonical."""
     ours = [signature for signature in signatures if signature.version == version]
     if not ours:
         raise WebhookVerificationError('signature_missing', f'there is no {version} signature')

@@ -28,7 +28,7 @@ class VerifiedSignal:
     """Reason: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`."""
     failing_rules: tuple[str, ...]
     valid_until: str | None
-    """End of validity. None: no end. Check again before acting later."""
+    """End of validity. None: no end. If you act later, check it again."""
     actor: str
     """Author of the verdict: an agent, or `system` if the rules alone decided."""
     on_behalf_of: str | None
@@ -59,7 +59,7 @@ class SignalError(TallystickError):
 class SignalExpiredError(SignalError):
     """`signal_expired`: the signal is genuine, but too late. Raised as an error, so that no caller settles by ignoring it.
 
-    Sending it again does not help: store it, have a person decide unless it was acted upon in time, and answer 2xx.
+    Another delivery would not help: answer 2xx, store the signal, and have a person decide unless you acted upon it in time.
     """
 
     signal: VerifiedSignal
@@ -164,7 +164,7 @@ def _verify_envelope(text: str, keys: list[Mapping[str, Any]], ledger: str) -> _
 
 
 def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
-    """Returns the key of this kid. A compromised key can sign anything, so an envelope alone proves nothing under it."""
+    """Returns the key of this kid. Raises `key_compromised` for a compromised key, with which others can sign envelopes too."""
     named = [key for key in keys if key.get('use') == 'envelope' and key.get('kid') == kid]
     if any(key.get('compromisedAt') is not None for key in named):
         raise SignalError('key_compromised', f'{kid} is compromised: only a proof can show that the entry was signed before that')

@@ -17,14 +17,14 @@ from ..transport import AsyncTransport
 class AsyncAudits:
     """Audits: verifications of the whole ledger by the server's worker.
 
-    The server reports on itself here. `tallystick.verify` verifies a ledger without trusting its server.
+    An audit is the server's report about itself. `tallystick.verify` verifies a ledger without trusting its server.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
 
     async def start(self, **options: Unpack[CallOptions]) -> Audit:
-        """`POST /v1/audits`: starts an audit in the background. If one is open already, returns that one."""
+        """`POST /v1/audits`: starts an audit in the background. If an audit is queued or running already, returns that one."""
         return await self._http.json(Audit, ops.POST_AUDITS, Call(body={}, options=options))
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[Audit]:
@@ -36,9 +36,9 @@ class AsyncAudits:
         return await self._http.json(Audit, ops.GET_AUDITS_BY_ID, Call(params={'id': id}, options=options))
 
     async def run(self, *, on_progress: Callable[[Audit], object] | None = None, **options: Unpack[CallOptions]) -> Audit:
-        """Starts an audit, waits until it ends, without a limit of time, and returns it.
+        """Starts an audit, waits until it ends, and returns it. The wait has no time limit.
 
-        `ok` tells whether the ledger verifies. It is None if `state` is `failed`, because the ledger could not be read.
+        `ok` of the audit tells whether the ledger verifies. `ok` is None if the ledger could not be read: `state` is then `failed`.
         `on_progress` is called with the audit after each poll.
         """
         audit = await self.start(**options)

@@ -47,7 +47,7 @@ from .statements import AsyncStatements
 
 
 class AsyncBundle:
-    """A bundle, which is made while it is read.
+    """A bundle whose lines are requested while they are read.
 
     `async for line in bundle` yields its lines with their newlines. `await bundle.save('record.bundle')` writes a file.
     """
@@ -97,15 +97,15 @@ class AsyncBundles:
     def record(
         self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
     ) -> AsyncBundle:
-        """Returns the bundle of a record, with all of its entries so far."""
+        """Returns the bundle of a record, with all entries that the record has now."""
         return AsyncBundle(partial(self._record, id, BundleRequest(size, documents, tool, options)))
 
     def run(
         self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
     ) -> AsyncBundle:
-        """Returns the bundle of a record and all records below it by `parent`, so far.
+        """Returns the bundle of a run: a record and all records below it by `parent`, with the entries that they have now.
 
-        Reading it raises TallystickError if they are more than 10,000 records.
+        Reading the bundle raises TallystickError if the run has more than 10,000 records.
         """
         return AsyncBundle(partial(self._run, id, BundleRequest(size, documents, tool, options)))
 
@@ -136,11 +136,11 @@ class AsyncBundles:
         tool: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncBundle:
-        """Returns a selection: the records that match all given filters, with their entries within `from_` to `to`.
+        """Returns a bundle of the records that match all given filters, with their entries from `from_` to `to`.
 
-        Only records that were made within the range are selected. `agent`: the actor of the record, the agent that it acts
-        for, or the performer. `trace`: 32 hex digits. Costs two requests for each entry shown, and two for each record of a
-        batch. Raises UsageError for an invalid range, or without a filter.
+        Only records that were created within this range are selected. `agent`: the actor of the record, the agent that it acts
+        for, or the performer. `trace`: 32 hex digits. The bundle costs two requests for each entry shown, and two for each shown
+        record of a batch. Raises UsageError for an invalid range, or without a filter.
         """
         refuse_range(from_, to)
         request = BundleRequest(size, documents, tool, options)
@@ -260,8 +260,9 @@ class AsyncBundles:
         return needs
 
     async def _policies_before(self, needs: Needs, request: BundleRequest) -> list[int]:
-        """Returns the seq of the ledger's current policy, if it precedes the range and statements in the range were registered
-        by it. Earlier policies are not searched for.
+        """Returns the seq of the current registration policy, if it precedes the range and statements in the range refer to it.
+
+        Earlier policies are not searched for.
         """
         if not needs.policies:
             return []
@@ -276,10 +277,10 @@ class AsyncBundles:
         return await self._entries.proof(seq, size=size, **request.options)
 
     async def _tree(self, proof: EntryProof, agents: Iterable[str], more: Iterable[int], request: BundleRequest) -> Tree:
-        """Returns the tree of a proof.
+        """Returns the tree to which a proof belongs.
 
-        Its foundation are the ledger's definition, its rotations (each the last entry under its key), the entries about the
-        signing keys of `agents`, and `more`.
+        Its `foundation` lists the ledger's definition, its key rotations (each is the last entry under the old key), the entries
+        about the signing keys of `agents`, and the entries `more`.
         """
         size, keys, agent_keys = proof.tree_size, Keys(), AgentKeys(proof.tree_size)
         last = await self._last_of_server(size, request)
@@ -303,7 +304,8 @@ class AsyncBundles:
         if start[1] == end[1]:
             return []
         middle = (start[0] + end[0] + 1) // 2
-        # The server signs rotations itself. An interval without an entry of the server contains none.
+        # The server signs rotations itself. An interval without an entry of the server therefore contains no
+        # rotation.
         seq = await self._next_of_server(middle, end[0], request)
         if seq is None:
             return [start[0]] if end[0] - start[0] == 1 else await self._rotations(start, (middle, end[1]), size, keys, request)
@@ -312,7 +314,7 @@ class AsyncBundles:
         return before + await self._rotations(between, end, size, keys, request)
 
     async def _next_of_server(self, start: int, end: int, request: BundleRequest) -> int | None:
-        """Returns the first entry from `start` up to `end`, excluded, that the server signed. None: there is none."""
+        """Returns the first entry that the server signed, from `start` up to `end`, excluded. None: the server signed none of them."""
         async with aclosing(self._stream(start, end, request)) as entries:
             async for entry in entries:
                 if is_of_server(entry.line):
@@ -320,7 +322,7 @@ class AsyncBundles:
         return None
 
     async def _last_of_server(self, end: int, request: BundleRequest) -> int:
-        """Returns the last entry before `end` that the server signed. The ledger's first entry always is."""
+        """Returns the last entry before `end` that the server signed. It exists, because the server signs a ledger's first entry."""
         span = 1
         while True:
             start = max(0, end - span)

@@ -25,8 +25,8 @@ EVENT_STREAM: Final = 'text/event-stream'
 class AsyncEvents:
     """Events of the ledger.
 
-    `events`: only events of these names. `types`: only records of these types, `name/version`, or a name for all its
-    versions. By default all.
+    Filters of the methods: `events` takes only events of these names, `types` only events about records of these types. A type
+    is `name/version`, or a name for all its versions. Without a filter, all events are returned.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -76,9 +76,9 @@ class AsyncEvents:
     ) -> AsyncIterator[TailedEvent]:
         """`GET /v1/events` as a stream: yields each event once, in order, without end.
 
-        A broken connection, or one that a restarting server closed, is resumed after the last event. Retries are unlimited once
-        the stream was open, unless `max_retries` limits the failures in a row. Raises TallystickError if it cannot go on, such as
-        after the key was revoked, or if the server could not be reached at first.
+        A broken connection, or one that a restarting server closed, is resumed after the last event. Once the stream was open,
+        retries are unlimited, unless `max_retries` limits the failures in a row. Raises TallystickError if the server cannot be
+        reached at first, or if the stream cannot go on, such as after the key was revoked.
 
         `after`: starts after this cursor. `from_`: where to start without a cursor; by default at the events from now on.
         Raises UsageError if both are given.
@@ -101,8 +101,8 @@ class AsyncEvents:
                     async for piece in stream:
                         for event in parse_events(parser, piece):
                             yield event
-                        # The first chunk only says where the stream begins. It arrives even if every connection
-                        # breaks right after it.
+                        # The first chunk contains only the starting cursor. It does not show progress: it arrives
+                        # even if every connection breaks after it.
                         pieces += 1
                         if pieces > 1:
                             retries.reset()
@@ -116,7 +116,7 @@ class AsyncEvents:
             await sleep(retry * (0.5 + random.random() / 2))
 
     async def _open(self, query: dict[str, Any], options: CallOptions) -> AsyncByteStream:
-        # `tail` resumes the stream, and counts the retries.
+        # No retries here: `tail` resumes the stream and counts them.
         once: CallOptions = {'timeout': SILENCE_SECONDS_MAX, **options, 'max_retries': 0}
         return await self._http.stream(ops.GET_EVENTS, EVENT_STREAM, Call(query=query, options=once))
 

@@ -62,24 +62,26 @@ class AsyncLedgers:
         return await self._http.json(NewKey, ops.POST_LEDGERS_BY_ID_KEYS, call)
 
     async def set_rate_limit(self, id: str, rate_limit: RateLimitParam | None, **options: Unpack[CallOptions]) -> RateLimitAnswer:
-        """`PUT /v1/ledgers/{id}/rate-limit`: sets the limit of all of its keys together. None removes it."""
+        """`PUT /v1/ledgers/{id}/rate-limit`: sets a rate limit for all API keys of the ledger together. None removes the limit."""
         call = Call(params={'id': id}, body={'rateLimit': rate_limit}, options=options)
         return await self._http.json(RateLimitAnswer, ops.PUT_LEDGERS_BY_ID_RATE_LIMIT, call)
 
     async def set_tiles(self, id: str, tiles: Literal['key', 'public'], **options: Unpack[CallOptions]) -> LedgerTiles:
-        """`PUT /v1/ledgers/{id}/tiles`: sets who may read its tiles, with all entries: anybody (`public`), or its keys (`key`)."""
+        """`PUT /v1/ledgers/{id}/tiles`: sets who may read the ledger's tiles, which contain all entries: anybody (`public`), or its API
+        keys (`key`).
+        """
         call = Call(params={'id': id}, body={'tiles': tiles}, options=options)
         return await self._http.json(LedgerTiles, ops.PUT_LEDGERS_BY_ID_TILES, call)
 
     async def get_restore(self, id: str, **options: Unpack[CallOptions]) -> LedgerRestore:
-        """`GET /v1/ledgers/{id}/restore`: returns the losses of a ledger that was found to be an older backup of itself."""
+        """`GET /v1/ledgers/{id}/restore`: returns the losses of a ledger whose database was restored from an older backup."""
         call = Call(params={'id': id}, options=options)
         return await self._http.json(LedgerRestore, ops.GET_LEDGERS_BY_ID_RESTORE, call)
 
     async def acknowledge_restore(self, id: str, *, known: KnownCheckpointParam, **options: Unpack[CallOptions]) -> LedgerRestore:
-        """`POST /v1/ledgers/{id}/restore`: acknowledges the losses against `known`, as `get_restore` returns it.
+        """`POST /v1/ledgers/{id}/restore`: acknowledges the losses, after which the ledger accepts entries again.
 
-        The ledger accepts entries again.
+        `known`: the checkpoint that `get_restore` returned.
         """
         call = Call(params={'id': id}, body={'known': known}, options=options)
         return await self._http.json(LedgerRestore, ops.POST_LEDGERS_BY_ID_RESTORE, call)

@@ -86,7 +86,7 @@ class AsyncRecords:
         salt: str | None = None,
         **options: Unpack[RecordOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records`: creates a gated record, which commissions work. `task/1` takes any object."""
+        """`POST /v1/records`: creates a gated record, which commissions work. `task/1` takes any object as `payload`."""
         body = members(
             type=type,
             payload=payload,
@@ -220,8 +220,10 @@ class AsyncRecords:
         """`GET /v1/records/{id}`: returns a record.
 
         `wait`: seconds, 20 or less. The server delays its answer for at most this long, while only the worker can take the
-        record's next step. `peer`: the peer that sent the record; by default the ledger's own record of this id, otherwise that of
-        the peer that sent this id first.
+        record's next step.
+
+        `peer`: the peer that sent the record. By default the ledger's own record of this id is returned; if the ledger has none,
+        the record of the peer that sent this id first.
         """
         call = Call(
             params={'id': id},
@@ -242,8 +244,8 @@ class AsyncRecords:
     ) -> LedgerRecord:
         """Waits until the record is in one of `states`, and returns it. The server answers as soon as the record changes.
 
-        For a principal that waits for the worker's verification, for example. `within`: seconds in total. Raises TallystickError
-        when they are over, or when the record has ended in another state.
+        Example: a principal waits for the worker's verification. `within`: seconds in total. Raises TallystickError when this time
+        is over, or when the record has ended in another state.
         """
         wanted = ' or '.join(states)
         end = time.monotonic() + within
@@ -258,7 +260,7 @@ class AsyncRecords:
                     f'{id} is still {record.state} after {within:g} s, not {wanted}; possible next events: {next_events}',
                     retryable=True,
                 )
-            # The server takes tenths of a second.
+            # The server accepts tenths of a second.
             held = min(WAIT_SECONDS_MAX, max(0.1, round(left, 1)))
             call = Call(
                 params={'id': id},

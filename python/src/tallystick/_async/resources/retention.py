@@ -30,7 +30,7 @@ class AsyncRetention:
     ) -> RetentionRule:
         """`POST /v1/retention/rules`: sets a rule. `days` None: documents are never erased.
 
-        A longer time applies to all records, a shorter one only to records made from now on.
+        A rule with more days applies to all records. A rule with fewer days applies only to records created from now on.
         """
         body = {**members(basis=basis, type=type, agent=agent), 'days': days}
         return await self._http.json(RetentionRule, ops.POST_RETENTION_RULES, Call(body=body, options=options))
@@ -57,7 +57,7 @@ class AsyncRetention:
 
 
 RULES_MAX = 10_000
-"""A server answers all rules in one page."""
+"""Most rules that are read. A server answers all of its rules in one page."""
 
 
 def _added(total: RetentionPreview, page: RetentionPreview) -> RetentionPreview:
@@ -82,7 +82,7 @@ class AsyncHolds:
         agent: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Hold:
-        """`POST /v1/holds`: sets a hold on the named records, on those of a type or an agent, or on all."""
+        """`POST /v1/holds`: sets a hold on the named records, on the records of a type or an agent, or on all records."""
         body = members(case=case, records=records, type=type, agent=agent)
         return await self._http.json(Hold, ops.POST_HOLDS, Call(body=body, options=options))
 
@@ -91,6 +91,6 @@ class AsyncHolds:
         return await self._http.json(Hold, ops.POST_HOLDS_BY_SEQ_LIFT, Call(params={'seq': seq}, body={}, options=options))
 
     def list(self, *, standing: bool | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[Hold]:
-        """`GET /v1/holds`: lists the holds, newest first. `standing`: True leaves out those that were lifted."""
+        """`GET /v1/holds`: lists the holds, newest first. `standing`: True leaves out lifted holds."""
         query = members(standing=None if standing is None else str(standing).lower(), limit=limit)
         return listing(self._http, Hold, ops.GET_HOLDS, query, options)

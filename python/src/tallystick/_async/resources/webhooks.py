@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class AsyncWebhooks:
     """Webhooks: endpoints that receive the ledger's events, and their deliveries.
 
-    A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency key. After a lost answer,
-    calls that may safely be made twice are retried. The others are not (`delete`, `rotate_secret`, `test`, `redeliver`,
-    `recover`): check the state before you repeat one.
+    A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency key. After a lost answer, a
+    call is retried if it may safely be made twice. `delete`, `rotate_secret`, `test`, `redeliver` and `recover` are not
+    retried: check the state before you repeat one of them.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -66,7 +66,7 @@ class AsyncWebhooks:
         return listing(self._http, Webhook, ops.GET_WEBHOOKS, members(limit=limit), options)
 
     async def get(self, id: str, **options: Unpack[CallOptions]) -> Webhook:
-        """`GET /v1/webhooks/{id}`: returns a webhook. `standing` tells how far it was delivered to, and how the endpoint answers."""
+        """`GET /v1/webhooks/{id}`: returns a webhook. `standing` shows how far deliveries have come, and how the endpoint answers."""
         return await self._http.json(Webhook, ops.GET_WEBHOOKS_BY_ID, Call(params={'id': id}, options=options))
 
     async def update(
@@ -133,7 +133,7 @@ class AsyncWebhooks:
         return await self._http.json(Delivery, ops.GET_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT, call)
 
     async def redeliver(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event now, under the same id, whatever its state."""
+        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under the same id, in any state."""
         operation = ops.POST_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT_REDELIVER
         return await self._deliver(operation, {'id': id, 'event': event}, options)
 
@@ -141,7 +141,7 @@ class AsyncWebhooks:
         return await self._http.json(Delivery, operation, Call(params=params, body={}, options=options))
 
     async def redeliver_dead(self, id: str, *, since: str | datetime | None = None, **options: Unpack[CallOptions]) -> int:
-        """`POST /v1/webhooks/{id}/redeliver-dead`: queues all dead deliveries again, oldest first. Returns how many there were.
+        """`POST /v1/webhooks/{id}/redeliver-dead`: queues all dead deliveries again, oldest first. Returns their number.
 
         Sends as many requests as needed. If one fails, the deliveries queued before it are still made.
         """
@@ -167,7 +167,8 @@ class AsyncWebhooks:
     ) -> Webhook:
         """`POST /v1/webhooks/{id}/recover`: delivers the events of a period that were never delivered.
 
-        `delivered`: delivers all events of the period again. The server goes on by itself; `standing.recovery` shows its progress.
+        `delivered`: True delivers all events of the period again. The server works in the background; `standing.recovery` shows its
+        progress.
         """
         body: dict[str, Any] = members(since=since, until=until, delivered=delivered)
         call = Call(params={'id': id}, body=body, options=options)

@@ -48,7 +48,7 @@ from .statements import Statements
 
 
 class Bundle:
-    """A bundle, which is made while it is read.
+    """A bundle whose lines are requested while they are read.
 
     `for line in bundle` yields its lines with their newlines. `bundle.save('record.bundle')` writes a file.
     """
@@ -98,15 +98,15 @@ class Bundles:
     def record(
         self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
     ) -> Bundle:
-        """Returns the bundle of a record, with all of its entries so far."""
+        """Returns the bundle of a record, with all entries that the record has now."""
         return Bundle(partial(self._record, id, BundleRequest(size, documents, tool, options)))
 
     def run(
         self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
     ) -> Bundle:
-        """Returns the bundle of a record and all records below it by `parent`, so far.
+        """Returns the bundle of a run: a record and all records below it by `parent`, with the entries that they have now.
 
-        Reading it raises TallystickError if they are more than 10,000 records.
+        Reading the bundle raises TallystickError if the run has more than 10,000 records.
         """
         return Bundle(partial(self._run, id, BundleRequest(size, documents, tool, options)))
 
@@ -137,11 +137,11 @@ class Bundles:
         tool: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Bundle:
-        """Returns a selection: the records that match all given filters, with their entries within `from_` to `to`.
+        """Returns a bundle of the records that match all given filters, with their entries from `from_` to `to`.
 
-        Only records that were made within the range are selected. `agent`: the actor of the record, the agent that it acts
-        for, or the performer. `trace`: 32 hex digits. Costs two requests for each entry shown, and two for each record of a
-        batch. Raises UsageError for an invalid range, or without a filter.
+        Only records that were created within this range are selected. `agent`: the actor of the record, the agent that it acts
+        for, or the performer. `trace`: 32 hex digits. The bundle costs two requests for each entry shown, and two for each shown
+        record of a batch. Raises UsageError for an invalid range, or without a filter.
         """
         refuse_range(from_, to)
         request = BundleRequest(size, documents, tool, options)
@@ -261,8 +261,9 @@ class Bundles:
         return needs
 
     def _policies_before(self, needs: Needs, request: BundleRequest) -> list[int]:
-        """Returns the seq of the ledger's current policy, if it precedes the range and statements in the range were registered
-        by it. Earlier policies are not searched for.
+        """Returns the seq of the current registration policy, if it precedes the range and statements in the range refer to it.
+
+        Earlier policies are not searched for.
         """
         if not needs.policies:
             return []
@@ -277,10 +278,10 @@ class Bundles:
         return self._entries.proof(seq, size=size, **request.options)
 
     def _tree(self, proof: EntryProof, agents: Iterable[str], more: Iterable[int], request: BundleRequest) -> Tree:
-        """Returns the tree of a proof.
+        """Returns the tree to which a proof belongs.
 
-        Its foundation are the ledger's definition, its rotations (each the last entry under its key), the entries about the
-        signing keys of `agents`, and `more`.
+        Its `foundation` lists the ledger's definition, its key rotations (each is the last entry under the old key), the entries
+        about the signing keys of `agents`, and the entries `more`.
         """
         size, keys, agent_keys = proof.tree_size, Keys(), AgentKeys(proof.tree_size)
         last = self._last_of_server(size, request)
@@ -304,7 +305,8 @@ class Bundles:
         if start[1] == end[1]:
             return []
         middle = (start[0] + end[0] + 1) // 2
-        # The server signs rotations itself. An interval without an entry of the server contains none.
+        # The server signs rotations itself. An interval without an entry of the server therefore contains no
+        # rotation.
         seq = self._next_of_server(middle, end[0], request)
         if seq is None:
             return [start[0]] if end[0] - start[0] == 1 else self._rotations(start, (middle, end[1]), size, keys, request)
@@ -313,7 +315,7 @@ class Bundles:
         return before + self._rotations(between, end, size, keys, request)
 
     def _next_of_server(self, start: int, end: int, request: BundleRequest) -> int | None:
-        """Returns the first entry from `start` up to `end`, excluded, that the server signed. None: there is none."""
+        """Returns the first entry that the server signed, from `start` up to `end`, excluded. None: the server signed none of them."""
         with closing(self._stream(start, end, request)) as entries:
             for entry in entries:
                 if is_of_server(entry.line):
@@ -321,7 +323,7 @@ class Bundles:
         return None
 
     def _last_of_server(self, end: int, request: BundleRequest) -> int:
-        """Returns the last entry before `end` that the server signed. The ledger's first entry always is."""
+        """Returns the last entry before `end` that the server signed. It exists, because the server signs a ledger's first entry."""
         span = 1
         while True:
             start = max(0, end - span)

@@ -20,16 +20,16 @@ PENDING: Final = 'checkpoint_pending'
 class Checkpoints:
     """Checkpoints: signed notes of the ledger's size and tree.
 
-    Store a checkpoint elsewhere, and no entry before it can be changed unnoticed.
+    A checkpoint that you store elsewhere reveals every later change of the entries before it.
     """
 
     def __init__(self, http: Transport) -> None:
         self._http = http
 
     def latest(self, *, cosignatures: int | None = None, **options: Unpack[CallOptions]) -> str | None:
-        """`GET /v1/checkpoints/latest`: returns the newest checkpoint; None if there is none yet, in a ledger's first seconds.
+        """`GET /v1/checkpoints/latest`: returns the newest checkpoint. None: the ledger is seconds old and has no checkpoint yet.
 
-        `cosignatures`: returns the newest one with at least this many cosignatures of witnesses; None if there is none.
+        `cosignatures`: returns the newest checkpoint with at least this many cosignatures of witnesses. None: no checkpoint has them.
         """
         call = Call(query={'cosignatures': cosignatures}, options=options, unretried=(PENDING,))
         try:
@@ -51,7 +51,7 @@ class Checkpoints:
     def consistency(self, from_size: int, to_size: int, **options: Unpack[CallOptions]) -> ConsistencyProof:
         """`GET /v1/checkpoints/consistency`: returns a proof that the tree of `to_size` begins with the tree of `from_size`.
 
-        The server waits some seconds for a checkpoint of that size.
+        The server waits some seconds for a checkpoint of `to_size`.
         """
         call = Call(query={'from': from_size, 'to': to_size}, options=options)
         return self._http.json(ConsistencyProof, ops.GET_CHECKPOINTS_CONSISTENCY, call)

@@ -43,8 +43,8 @@ class Entries:
         A broken connection is resumed after the last entry. `max_retries` limits the failures in a row. Nothing is verified
         here: `tallystick.verify` verifies entries.
 
-        `after`: seq of the entry before the first one wanted; by default from the beginning. `limit`: most entries.
-        `follow`: at the head, waits for further entries instead of ending.
+        `after`: seq of the entry before the first one wanted; by default from the beginning. `limit`: yields at most this many
+        entries. `follow`: at the head, waits for further entries instead of ending.
         """
         with closing(sent_entries(self._http, after, limit, follow, options)) as entries:
             for entry in entries:
@@ -55,10 +55,10 @@ class Entries:
         return self.stream(after=after, follow=True, **options)
 
     def first_since(self, time: datetime, size: int, **options: Unpack[CallOptions]) -> int:
-        """Returns the seq of the first entry that was recorded at `time` or later; `size` if none of the first `size` was.
+        """Returns the seq of the first entry that was recorded at `time` or later; `size` if the first `size` entries are all older.
 
-        Reads about log2(size) entries. Clocks of servers may differ by a minute: entries recorded that close to `time` may be
-        on either side of the result. Raises UsageError if `time` has no time zone.
+        Reads about log2(size) entries. Clocks of servers may differ by a minute. Entries recorded within a minute of `time` may
+        therefore be on either side of the result. Raises UsageError if `time` has no time zone.
         """
         if time.tzinfo is None:
             raise UsageError('time needs a time zone, such as timezone.utc')
@@ -89,7 +89,7 @@ class Entries:
         statement: bool = True,
         **options: Unpack[CallOptions],
     ) -> bytes:
-        """`GET /v1/entries/{seq}/receipt`: returns the receipt of the entry. Arguments as of `records.receipt`."""
+        """`GET /v1/entries/{seq}/receipt`: returns the receipt of the entry. The arguments are those of `records.receipt`."""
         query = receipt_query(size, cosignatures, wait, statement)
         call = Call(params={'seq': seq}, query=query, options=options)
         return self._http.bytes(ops.GET_ENTRIES_BY_SEQ_RECEIPT, COSE, call)
@@ -112,8 +112,8 @@ class Exports:
     ) -> ExportMade:
         """`POST /v1/exports`: appends an entry that records who exports entries `first` to `to`, before they are read.
 
-        The command line calls it before each export. An export without it is not recorded. A ledger that accepts no entries
-        refuses the announcement at once, but can still be exported.
+        The command line calls it before each export. An export that is not announced leaves no entry. A ledger that accepts no
+        entries refuses the announcement at once, but can still be exported.
         """
         body = {**members(documents=documents, to=to), 'of': dict(of or {}), 'from': first}
         return self._http.json(ExportMade, ops.POST_EXPORTS, Call(body=body, options=options, unretried=('ledger_moving',)))
@@ -121,7 +121,7 @@ class Exports:
     def stream(self, **options: Unpack[CallOptions]) -> Export:
         """`GET /v1/export`: returns the export as a stream of NDJSON (docs/formats/export.md).
 
-        Reading raises an error if the export breaks off. It has to be started again then.
+        Reading raises an error if the export breaks off. The export must then be started again from the beginning.
         """
         return Export(self._http.stream(ops.GET_EXPORT, NDJSON, Call(options=options)))
 
@@ -151,7 +151,7 @@ class Export:
 
 
 def sent_entries(http: Transport, after: int, limit: int | None, follow: bool, options: CallOptions) -> Generator[SentEntry, None, None]:
-    """Yields entries as `entries.stream` does, with the objects that the server sent."""
+    """Yields the entries of `entries.stream`, each with the JSON object that the server sent."""
     if after < -1 or (limit is not None and limit < 0):
         raise UsageError('after must be a seq, and limit a number of entries')
     retries = http.retries_of(options)
@@ -179,7 +179,7 @@ def sent_entries(http: Transport, after: int, limit: int | None, follow: bool, o
 def _read(http: Transport, start: int, end: int | None, options: CallOptions) -> Generator[SentEntry, None, None]:
     """Yields the entries of one answer."""
     query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
-    # The caller resumes the stream, and counts the retries.
+    # No retries here: the caller resumes the stream and counts them.
     once: CallOptions = {**options, 'max_retries': 0}
     lines, seq = Lines(ENTRIES_ASKED), start
     with http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:

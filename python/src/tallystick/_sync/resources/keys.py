@@ -64,14 +64,14 @@ class Keys:
     def revoke(self, id: str, *, also_made: bool | None = None, **options: Unpack[WriteOptions]) -> KeyRevocation:
         """`POST /v1/keys/{id}/revoke`: revokes an API key for good. Every server refuses it within 5 s.
 
-        `also_made`: revokes the keys that it created as well, and those that they created, up to 100 a call. Repeat the call while
-        `has_more` is true.
+        `also_made`: also revokes the keys that were created with this key, directly or through another key, at most 100 per call.
+        Repeat the call while `has_more` is true.
         """
         call = Call(params={'id': id}, body=members(also_made=also_made), options=options)
         return self._http.json(KeyRevocation, ops.POST_KEYS_BY_ID_REVOKE, call)
 
     def set_rate_limit(self, id: str, rate_limit: RateLimitParam | None, **options: Unpack[CallOptions]) -> RateLimitAnswer:
-        """`PUT /v1/keys/{id}/rate-limit`: sets the limit of an API key. None removes it."""
+        """`PUT /v1/keys/{id}/rate-limit`: sets the rate limit of an API key. None removes the limit."""
         call = Call(params={'id': id}, body={'rateLimit': rate_limit}, options=options)
         return self._http.json(RateLimitAnswer, ops.PUT_KEYS_BY_ID_RATE_LIMIT, call)
 

@@ -61,7 +61,7 @@ class Peers:
         return listing(self._http, Peer, ops.GET_PEERS, members(limit=limit), options)
 
     def get(self, id: str, **options: Unpack[CallOptions]) -> Peer:
-        """`GET /v1/peers/{id}`: returns a peering. `drain` tells how far it was delivered to, and how the other side answers."""
+        """`GET /v1/peers/{id}`: returns a peering. `drain` shows how far deliveries have come, and how the other side answers."""
         return self._http.json(Peer, ops.GET_PEERS_BY_ID, Call(params={'id': id}, options=options))
 
     def suspend(self, id: str, *, code: str | None = None, **options: Unpack[WriteOptions]) -> Peer:
@@ -103,13 +103,13 @@ class Peers:
     def replay(self, id: str, *, seqs: Sequence[int] | None = None, **options: Unpack[CallOptions]) -> int:
         """`POST /v1/peers/{id}/replay`: sends dead letters again, all or those of `seqs`, and the entries that wait behind them.
 
-        Returns how many there were.
+        Returns the number of dead letters.
         """
         call = Call(params={'id': id}, body=members(seqs=seqs), options=options)
         return (self._http.json(PeerReplay, ops.POST_PEERS_BY_ID_REPLAY, call)).replayed
 
     def forks(self, id: str, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[PeerFork]:
-        """`GET /v1/peers/{id}/forks`: lists entries, signed by the other side, that contradict what it sent before."""
+        """`GET /v1/peers/{id}/forks`: lists entries, signed by the other side, that contradict entries that it sent before."""
         return listing(self._http, PeerFork, ops.GET_PEERS_BY_ID_FORKS, members(limit=limit), options, {'id': id})
 
     def reconciliation(self, id: str, **options: Unpack[CallOptions]) -> PeerReconciliation:

@@ -53,7 +53,8 @@ class Statements:
     def receipt(self, statement: Statement, **options: Unpack[CallOptions]) -> bytes:
         """`GET /v1/entries/{seq}/receipt`: returns the Transparent Statement, which verifies with the ledger's note key alone.
 
-        The server waits some seconds for a checkpoint that covers it. Raises ConflictError `checkpoint_pending` after that.
+        The server waits some seconds for a checkpoint that covers the statement. If none is published in this time, raises
+        ConflictError `checkpoint_pending`.
         """
         query = receipt_query(None, None, None, True)
         call = Call(params={'seq': statement.seq}, query=query, options=options)

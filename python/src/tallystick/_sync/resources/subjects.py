@@ -34,7 +34,7 @@ class Subjects:
     ) -> Generator[SubjectReceipt, None, None]:
         """`POST /v1/subjects/erase`: erases all documents about the subject for good. Yields a receipt for each thousand documents.
 
-        If a request fails, the erasures before it stay. The erasure goes only as far as the receipts are read.
+        The next thousand documents are erased only when the next receipt is read. If a request fails, earlier erasures stay.
         """
         cursor: str | None = None
         while True:

@@ -36,7 +36,7 @@ class RecordTypes:
         agent_signed: bool | None = None,
         **options: Unpack[WriteOptions],
     ) -> RecordType:
-        """`POST /v1/types`: registers a type for good. With `evidence_schema` its records are gated.
+        """`POST /v1/types`: registers a type for good. Records of a type with `evidence_schema` are gated.
 
         Registering the same definition again returns the registered type.
         """
