@@ -151,7 +151,7 @@ async function runTests(files: readonly string[]): Promise<number> {
         [CLUSTER_VARIABLE]: preparedCluster(),
         // Each file and each child is a process. Stripping and compiling the same modules again took most of a short
         // one's time.
-        NODE_COMPILE_CACHE: join(postgres.dataDir, 'compile-cache'),
+        NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'compile'),
         NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require=${join(TEST_DIR, 'helpers', 'note-cpu.cjs')}`,
         TALLYSTICK_TEST_CPU: noteFile,
       },
