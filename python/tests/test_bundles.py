@@ -304,7 +304,7 @@ def test_a_server_that_answers_nonsense_is_said_to_be_wrong(flavour: str, chain:
 
     cases: list[tuple[Any, str]] = [
         (altered('keys', []), 'a proof without a key'),
-        (altered('path', []), 'a path of another length'),
+        (altered('path', []), 'a path of the wrong length'),
         (lambda path, answer: [] if path == '/v1/entries' else answer, 'no entry is signed'),
         (lambda path, answer: answer[:-1] if path == '/v1/entries' and len(answer) == to else answer, 'ended before'),
         (changed(to - 1, 'AAAA'), 'an envelope of unknown form'),

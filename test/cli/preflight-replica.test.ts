@@ -124,10 +124,14 @@ test('a standby of another system, and one that lags or says nothing, are told a
       'fail',
       /^it is a standby of another system \(1, not 2\)/,
     ],
-    [{ primary: { system: null, ledgers: 'readable' } }, 'ok', /^a standby/],
-    [{ facts: { ...facts, ledgers: 'none' }, primary: { system: 1n, ledgers: 'none' } }, 'ok', /^a standby/],
-    [{ replayMs: Infinity }, 'fail', /^after 10 s it has not replayed/],
-    [{ replayMs: null }, 'warn', /^it does not report its replay position/],
+    [{ primary: { system: null, ledgers: 'readable' } }, 'ok', /^a readable standby/],
+    [
+      { facts: { ...facts, ledgers: 'none' }, primary: { system: 1n, ledgers: 'none' } },
+      'ok',
+      /^a readable standby/,
+    ],
+    [{ replayMs: Infinity }, 'fail', /^after 10 s it had not replayed/],
+    [{ replayMs: null }, 'warn', /^it does not report how far it has replayed/],
   ] as const) {
     const found = judgeReplica({ ...answers, ...changes })
     assert.equal(found.status, status)

@@ -155,7 +155,7 @@ test('connections that do not suffice are a failure, and one that is left is eno
   assert.equal(run.code, 1)
   const { status, detail } = finding(run, 'connections')
   assert.equal(status, 'fail')
-  assert.match(detail, new RegExp(`, 2 for ${name}; .*: a worker does not fit$`))
+  assert.match(detail, new RegExp(`, 2 for ${name}; .*: there is no room for a worker$`))
   await withClient(url.href, () =>
     withClient(url.href, async () => {
       const refused = await runAlone(['preflight', '--database', url.href])

@@ -127,7 +127,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
     await fails(
       ['create', '--url', URL, '--events', '*'],
       1,
-      new RegExp(`409 state_conflict: ${twin.id} is just`),
+      new RegExp(`409 state_conflict: ${twin.id} has the same URL`),
     )
     const key = await addKey(app, { scopes: ['records:read'] })
     await fails(['list', '--api-key', key], 77, /403 forbidden.*webhooks:manage/)

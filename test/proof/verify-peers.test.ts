@@ -704,5 +704,5 @@ test('a peer that has its own server act where only an agent can is refused at t
   const peers = makePeers()
   const gated = peers.create({ actor: 'system', key: undefined })
   peers.receive(peers.guest, gated.last())
-  assertRefused('actor_not_entitled', () => verifyChain(peers.guest), /system is no agent/)
+  assertRefused('actor_not_entitled', () => verifyChain(peers.guest), /system is not an agent/)
 })

@@ -58,7 +58,7 @@ test('a key file made after an erasure restores the ledger before and after that
 
   const alone = await makeKeys('elsewhere')
   assert.equal(alone.code, 3)
-  assert.match(alone.stderr, /lacks the keys of 2 of these documents, .*: keep the previous file/)
+  assert.match(alone.stderr, /lacks the keys of 2 of these documents and .*: keep the previous file/)
   assert.deepEqual(await keyed('elsewhere'), [false, true, true, false])
   assert.match((await restore('elsewhere')).stderr, /2 documents cannot be opened/)
 

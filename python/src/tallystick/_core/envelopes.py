@@ -27,7 +27,7 @@ class Envelope(NamedTuple):
 
 
 def read_envelope(text: str) -> Envelope:
-    """Returns the kid and the predicate of the server answered with an envelope in base64. Raises UnexpectedAnswerError if it has unknown form."""
+    """Returns the kid and the predicate of a base64 envelope. Raises UnexpectedAnswerError if its form is unknown."""
     try:
         data = b64decode(text, validate=True)
         protected, at = _bytes(data, 2)

@@ -319,7 +319,8 @@ def _claim(directory: Path, path: Path, claimed: SpoolOwner) -> None:
     elif owner != claimed:
         raise SpoolError(
             f'the spool {directory} has records of the agent {owner.agent} of the ledger {owner.ledger}, '
-            f'but the key belongs to {claimed.agent} of {claimed.ledger}: nothing is sent. What to do: use a key of {owner.agent}, or another directory'
+            f'but the key belongs to {claimed.agent} of {claimed.ledger}: nothing is sent. '
+            f'What to do: use a key of {owner.agent}, or another directory'
         )
 
 
