@@ -373,7 +373,7 @@ test('an archive that ends before a kept checkpoint is refused, unless the loss 
   )
   const accepted = await restore(target, copy, '--checkpoint', kept, '--accept-loss')
   assert.deepEqual([accepted.code, accepted.stderr], [0, ''])
-  assert.match(accepted.stdout, /, 1 known entries are lost; to reopen it/)
+  assert.match(accepted.stdout, /; 1 known entries are lost; to reopen it/)
   const opened = await openApp(t, { database: target })
   const restored = opened.of(app.ledger)
   const answer = await restored.send('GET', `/v1/ledgers/${copy.ledger}/restore`, { key: OPERATOR_KEY })
@@ -434,7 +434,7 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
   assert.equal(run.code, 0, run.stderr)
   assert.match(
     run.stdout,
-    /cannot be reopened, because this deployment lacks its private envelope and note key/,
+    /this deployment has no private envelope and note key of led_\w+, so it stays closed/,
   )
   const restored = (await openApp(t, { database: target })).of(app.ledger)
   const at = `/v1/ledgers/${copy.ledger}/restore`
@@ -443,7 +443,7 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
   assert.deepEqual([refused.statusCode, refused.json().code], [409, 'state_conflict'])
   assert.match(
     refused.json().detail,
-    /cannot be reopened, because this deployment lacks its private envelope and note key/,
+    /this deployment has no private envelope and note key of led_\w+, so it stays closed/,
   )
   const report = await verifyLedger(database(target.superuserUrl, copy.ledger))
   assert.deepEqual([report.failure, report.entries], [null, size])

@@ -88,7 +88,7 @@ for (const [name, isPipe] of [
       stdio: ['ignore', output, output, 'ipc'],
     })
     t.after(() => child.kill('SIGKILL'))
-    await once(child, 'message')
+    await running(child)
     child.kill('SIGTERM')
     assert.equal(await exitCodeOf(child), 0)
   })
@@ -101,7 +101,7 @@ test('a reader that comes back gets each line, or the number of those that were 
     stdio: ['ignore', pipe.fd, 'inherit', 'ipc'],
   })
   t.after(() => child.kill('SIGKILL'))
-  await once(child, 'message')
+  await running(child)
   let text = ''
   await until(() => {
     text += pipe.read()
@@ -118,6 +118,12 @@ test('a reader that comes back gets each line, or the number of those that were 
   assert.equal(await exitCodeOf(child), 0)
 })
 
+/** Waits for the child's first message. Throws if the child ends before: nothing else would be sent. */
+async function running(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit').then(([code]) => assert.fail(`it ended with ${code}`))
+  await Promise.race([once(child, 'message'), ended])
+}
+
 const LINES = 20_000
 const srcOf = (path: string) => new URL(`../../src/${path}`, import.meta.url)
 
@@ -125,7 +131,7 @@ const srcOf = (path: string) => new URL(`../../src/${path}`, import.meta.url)
 const TALKING = `
   import { runProcess } from '${srcOf('run/run-process.ts')}'
   import { openLog } from '${srcOf('observe/log.ts')}'
-  import { say } from '${srcOf('observe/standard-output.ts')}'
+  import { writeLine } from '${srcOf('observe/standard-output.ts')}'
   const log = openLog('info')
   setInterval(() => {}, 1_000)
   await runProcess('test', [], async () => {
@@ -134,7 +140,7 @@ const TALKING = `
       if (i % 100 === 0) await new Promise(setImmediate)
     }
     setImmediate(() => process.send('runs'))
-    return { async close() { log.info('closes'); say('a last word'); console.error('another') } }
+    return { async close() { log.info('closes'); writeLine('a last word'); console.error('another') } }
   })`
 
 /** Starts a service as a process that continues for `drainMs` after it is asked to stop. */

@@ -164,7 +164,7 @@ test('refuses a cluster of another major version', async () => {
   writeFileSync(join(dataDir, 'cluster', 'PG_VERSION'), '14\n')
   await assert.rejects(
     startPostgres({ dataDir, settings }),
-    /was created by Postgres 14 and this is Postgres 18/,
+    /was created by Postgres 14, and this is Postgres 18/,
   )
 })
 
