@@ -1,6 +1,9 @@
 import type { Tls } from './tls.ts'
 
-/** A connection could not be made, so nothing was sent. The message says what to do and never contains the password. */
+/**
+ * Thrown if a connection could not be made, so nothing was sent. The message says what to do and never contains the
+ * password.
+ */
 export class ConnectError extends Error {
   /** Error code of the network or of TLS, or a SQLSTATE. */
   readonly code: string | undefined
