@@ -25,8 +25,8 @@ export type EnqueueDeps = {
  * Takes the leases of all free listeners that have work, and creates a job for each in the same transaction. Returns
  * whether another round should follow at once.
  *
- * A job stands for a lease and not for an event. Ten million events that wait for a slow endpoint, or for a peer that
- * was away for a day, are just a number in a cursor and delay nobody else
+ * A job represents a lease and not an event. If ten million events wait for a slow endpoint, or for a peer that was
+ * away for a day, they are just a number in a cursor and delay nobody else
  * (docs/decisions/0012-webhooks-follow-the-chain.md).
  */
 export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
