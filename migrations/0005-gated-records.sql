@@ -19,12 +19,12 @@ create table gated_records (
   version int4 not null check (version >= 1),
   last_seq bigint not null check (last_seq >= first_seq),
   revisions int4 not null default 0 check (revisions >= 0),
-  -- Final state, '' while the record is open; for searches. State itself is not indexed: an update of a column that
-  -- an index contains or names in its condition writes to every index.
-  ended_as text not null generated always as (
-    case when state in ('ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED') then state else '' end) stored,
   -- Final state, for searches; '' while the record is open. The column `state` is not indexed, because an update of a
   -- column that an index contains or names in its condition writes to every index.
+  ended_as text not null generated always as (
+    case when state in ('ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED') then state else '' end) stored,
+  -- Name (led_…/agt_…) of a performer in another ledger. performer_id then has an id that no agent of this ledger can
+  -- have (src/proof/statement/remote-agents.ts).
   performer_remote text check (performer_remote like 'led\_%/agt\_%'),
   constraint gated_records_parties check (performer_id <> principal_id),
   constraint gated_records_performer check (performer_id is not null or state in ('CREATED', 'CANCELLED', 'EXPIRED')),

@@ -305,7 +305,7 @@ begin
           -- A statement is appended only together with the entry that registers it, and that entry must be the next
           -- item.
           when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-          -- Only the worker acts as `system` on records, and erases by a retention rule.
+          -- Only the worker may act as `system` on records, or erase by a retention rule.
           when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
           when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
           when i.by_agent is false or i.unsigned is not null then 13

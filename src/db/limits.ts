@@ -54,7 +54,7 @@ export const RECONNECT_PAUSE_MS_MAX = 500
 /** The kernel probes a connection that was silent for this time. Ten seconds later it detects a dead connection. */
 export const KEEP_ALIVE_AFTER_MS = 5_000
 export const CA_FILE_BYTES_MAX = 4 * 1024 * 1024
-/** An RDS token has 400 to 2,000 bytes. */
+/** Maximum length of a password. An RDS token has 400 to 2,000 bytes. */
 export const PASSWORD_BYTES_MAX = 16 * 1024
 /** The command starts a program and requests a token from a cloud, which takes seconds on a busy processor. */
 export const PASSWORD_COMMAND_MS_MAX = 15_000
@@ -140,7 +140,7 @@ export const JOB_DELETION_EVERY_SECONDS = 120
 // Events
 /** Time that webhook deliveries wait for each archive object. The read itself continues. */
 export const EVENT_ARCHIVE_MS_MAX = 5_000
-/** Batches per query: 20 full ones take 22 ms. */
+/** Batches per query. 20 full batches take 22 ms. */
 export const EVENT_BATCHES_PER_QUERY = 20
 /**
  * Archive objects for a page of events, counted separately for bundles of envelopes and for pieces. At the limit, the
@@ -171,7 +171,7 @@ export const CLOCK_SKEW_WARN_MS = 2_000
  * one delivery.
  */
 export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
-/** Notices about other endpoints that wait for one endpoint. */
+/** Maximum number of notices that wait for one endpoint. A notice is about another endpoint. */
 export const WEBHOOK_NOTICES_OPEN_MAX = 10
 
 // Webhooks: requests of tenants

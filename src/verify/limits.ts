@@ -1,7 +1,7 @@
 // Verifiers
 /**
- * Default limit of 64 GiB. A limit is needed because the length of a streamed export is unknown until it ends. An
- * entry with one record takes about a KiB.
+ * Default limit of 64 GiB. An entry with one record takes about a KiB. A limit is needed because the length of a
+ * streamed export is unknown until it ends.
  */
 export const EXPORT_SPOOL_MIB_DEFAULT = 65_536
 /** Part of the free disk space that an export may use. The rest is for other processes that use the same directory. */

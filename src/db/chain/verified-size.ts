@@ -48,7 +48,10 @@ export function hasOpenFault(ledgerId: string): string {
   return `exists (select from tallystick.ledger_faults o where o.ledger_id = ${ledgerId} and o.cleared_at is null)`
 }
 
-/** Returns the verified size; 0 if the row's MAC is wrong, so that no holder of the master key has written the row. */
+/**
+ * Returns the verified size; 0 if the row's MAC is wrong, because then no holder of the master key has written the
+ * row.
+ */
 export function verifiedSizeOf(cursorMac: CursorMac, ledgerId: Uuid, row: VerifiedSizeColumns): number {
   if (row.verifiedSize === null) return 0
   const cursor = {

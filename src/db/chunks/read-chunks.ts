@@ -237,8 +237,7 @@ export async function recordsOfChunk(
 }
 
 /**
- * Returns the record with that id, which MUST be in the chunk. The result does not keep the bytes of other records in
- * memory.
+ * Returns the record with that id, which MUST be in the chunk. The result does not retain the bytes of other records.
  */
 export async function recordOfChunk(db: Db, row: ChunkColumns, recordId: Uuid): Promise<BatchRecord> {
   const i = indexOfRecordId(recordId) % CHUNK_RECORDS

@@ -53,13 +53,13 @@ export type ArchiveContent = {
   readEnvelopes(wanted: EnvelopesInArchive): Promise<Uint8Array[]>
 }
 
-/** A connection or pool with the archive that it reads from. `archive` null: the process has none. */
+/** A connection or pool with the archive that it reads from. `archive` null: the process has no archive. */
 export type ReadsArchive = { readonly archive?: ArchiveContent | null }
 
 /** A database without an archive: reads of archived content throw `archive_unavailable` at once. */
 export const NO_ARCHIVE: ReadsArchive = { archive: null }
 
-/** Returns the archive of `db`. Throws ApiError `archive_unavailable` if the process has none. */
+/** Returns the archive of `db`. Throws ApiError `archive_unavailable` if the process has no archive. */
 export function archiveOf({ archive }: ReadsArchive): ArchiveContent {
   if (!archive) throw archiveUnavailable(NO_ARCHIVE_DETAIL)
   return archive

@@ -58,7 +58,8 @@ async function ensureLogin(
   login: string,
   password: string | null,
 ): Promise<void> {
-  // Roles belong to the whole cluster. Another database's migration may create the same role at this moment.
+  // The error of an existing role is ignored: roles belong to the whole cluster, and another database's migration may
+  // create the same role at this moment.
   const made = `begin
     if not exists (select from pg_roles where rolname = ${pg.escapeLiteral(login)}) then
       create role ${pg.escapeIdentifier(login)} login nosuperuser nocreatedb nocreaterole noinherit;
@@ -73,7 +74,7 @@ async function ensureLogin(
     )
   if (password === null) return
   if (others.length > 0) return requireSamePassword(owner, login, password, others)
-  // The setting exists since Postgres 16.
+  // May be null, because the setting exists since Postgres 16.
   const { rows } = await client.query<{ iterations: string | null }>(
     "select current_setting('scram_iterations', true) as iterations",
   )
@@ -145,7 +146,10 @@ async function requireSamePassword(
   }
 }
 
-/** Since Postgres 16 a login with CREATEROLE changes only roles that it created or got with ADMIN OPTION. */
+/**
+ * Throws the error, explained if a privilege is missing. Since Postgres 16 a login with CREATEROLE changes only roles
+ * that it created or got with ADMIN OPTION.
+ */
 function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, login: string): never {
   if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
   const name = nameInSql(login)
@@ -194,7 +198,7 @@ export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
   await asDatabaseOwner(client, 'revoke temporary', 'from public')
 }
 
-/** Does nothing where the connected login is not the database's owner. */
+/** Grants or revokes a privilege on the database. Does nothing if the connected login is not the database's owner. */
 async function asDatabaseOwner(client: pg.ClientBase, what: string, whom: string): Promise<void> {
   const body = `begin
     if exists (select from pg_database d where d.datname = current_database() and pg_has_role(d.datdba, 'member')) then

@@ -19,7 +19,7 @@ export type Pooler = 'none' | 'present' | 'transaction'
  * which each client keeps its process:
  *
  * - Another process than before answers this client. This detects a pooler that is busy or that uses its connections
- *   in turn.
+ *   round-robin.
  * - The second client's transaction runs in this client's process. This detects an idle pooler that reuses its last
  *   connection.
  *

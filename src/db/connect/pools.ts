@@ -226,7 +226,7 @@ function openPool(
   { statementMs, settings, ...options }: PoolOptions,
 ): DatabasePool {
   const opened = Database.of(database)
-  // pg-pool passes its configuration to each client that it makes.
+  // Makes pg-pool use DatabaseClient. pg-pool passes its own configuration to each client that it makes.
   const Client = DatabaseClient as unknown as NonNullable<pg.PoolConfig['Client']>
   const config = {
     ...opened.clientConfig(),
@@ -236,7 +236,8 @@ function openPool(
     settings: { statement_timeout: statementMs, ...settings },
   }
   const pool = new DatabasePool(config, opened)
-  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  // An idle connection that breaks is replaced at its next use. Without this listener the error would end the
+  // process.
   pool.on('error', (error: Error & { readonly code?: string }) => {
     pool.failures.idle++
     if (!isIdleEnd(error))

@@ -59,7 +59,10 @@ export const OWNER_SETTINGS: Settings = {
  */
 export const WEAK_COMMITS: readonly string[] = ['off', 'local']
 
-/** `transaction_timeout` exists since Postgres 17. */
+/**
+ * Settings that not every session needs or has: `transaction_timeout` exists since Postgres 17, and
+ * `synchronous_commit` is changed only if it is too weak.
+ */
 const CONDITIONAL_SETTINGS = `
   select pg_catalog.set_config('transaction_timeout', '0', false)
   where pg_catalog.current_setting('transaction_timeout', true) is not null;

@@ -17,7 +17,7 @@ export type Attempt = {
   readonly excerpt: string | null
 }
 
-/** A delivery that has a row. Deliveries that succeed at once may have none. */
+/** A delivery that has a row in webhook_deliveries. */
 export type StoredDelivery = {
   readonly eventId: Uuid
   readonly event: string

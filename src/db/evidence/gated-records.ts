@@ -149,8 +149,8 @@ type Terms = {
 }
 
 /**
- * Verifies the step's party against the parties in the row. The database does not check this: it accepts any party
- * from an appender.
+ * Verifies the step's party against the parties in the row. This is needed because append_entries trusts the party
+ * that the appender states, and does not read the signed statement.
  */
 function verifyParty(
   statement: ParsedStatement,

@@ -11,8 +11,8 @@ export type StatementColumns = {
 }
 
 /**
- * Evidence of these rows. It expects no row, because no entry's own statement signs one:
- * src/verify/statement-columns.ts compares them.
+ * Evidence of the table `statements`. It expects no row, because no entry's own statement signs one:
+ * src/verify/statement-columns.ts compares the rows.
  */
 export const STATEMENTS = signedTable<StatementColumns>(
   'statements',

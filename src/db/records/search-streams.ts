@@ -209,7 +209,7 @@ function walkGated(condition: string): Stream {
 }
 
 /**
- * Returns a walk over records that ended in `state`. If `state` is one of open records, the walk is over all open
+ * Returns a walk over records that ended in `state`. If `state` is a state of open records, the walk is over all open
  * records, because no index contains a state that steps still change.
  */
 function walkState(state: string, bind: Bind): Stream {

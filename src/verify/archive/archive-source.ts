@@ -53,7 +53,7 @@ export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
   return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
 }
 
-/** Opens a reader of one ledger's archive. Throws SourceError if `location` is no directory or address. */
+/** Opens a reader of one ledger's archive. Throws SourceError if `location` is neither a directory nor an address. */
 export async function openArchiveReader(
   location: string,
   ledger: string | null,
